@@ -48,6 +48,11 @@ def visible_name(name: str) -> str:
     return re.sub(r"[\t\n]", lambda match: _written_out(match[0]), visible(name))
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 operator`, `2 operators`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def what_there_is(name: str, known: Iterable[str]) -> str:
     """For a message about a name that is none of `known`: `it has: x, h`, behind the nearest of them if one is near."""
     known = tuple(known)

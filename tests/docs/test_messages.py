@@ -12,6 +12,7 @@ from tests.docs.pages import ROOT
 
 # Printed by CMake, ESP-IDF and compilers.
 FOREIGN = (
+    "HTTPClientError:",
     "Failed to resolve component 'tigris-pio'",
     'Unknown CMake command "tigris_add_model"',
     "ninja: error: unknown target 'model-flash'",

@@ -15,7 +15,7 @@ from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.format.describe import describe_plan
 from tigris_pio.format.reader import is_plan, read_plan
 from tigris_pio.sizes import format_size
-from tigris_pio.text import visible_name
+from tigris_pio.text import counted, visible_name
 
 
 @click.command(short_help="Show what a model or a plan holds.")
@@ -92,4 +92,4 @@ def _table(title: str, rows: list[dict[str, Any]]) -> Fitted:
         for place, key in enumerate(rows[0])
     )  # fmt: skip
     texts = [[_text(value) if not isinstance(value, int) else str(value) for value in row.values()] for row in rows]
-    return Fitted(f"{len(rows)} {title}", columns, texts)
+    return Fitted(counted(len(rows), title.removesuffix("s")), columns, texts)

@@ -25,6 +25,7 @@ from tigris_pio.quantize.calibrate import METHODS
 from tigris_pio.quantize.images import Normalisation
 from tigris_pio.quantize.workflow import Quantised, QuantizeOptions, encode, quantise
 from tigris_pio.sizes import format_size
+from tigris_pio.text import counted
 
 
 @click.command(short_help="Make an int8 model of a float one, with samples of what it is to see.")
@@ -213,8 +214,8 @@ def _print(result: Quantised, options: QuantizeOptions, output: str) -> None:
         console.out.print("in int16: " + ", ".join(escape(layer.name) for layer in result.fine), soft_wrap=True)
     if result.found is not None:
         _print_search(result, options)
-    console.out.print(f"ranges by {options.method} from {len(samples.calibration)} samples; wrote {escape(output)}",
-                      soft_wrap=True)  # fmt: skip
+    taken = counted(len(samples.calibration), "sample")
+    console.out.print(f"ranges by {options.method} from {taken}; wrote {escape(output)}", soft_wrap=True)
 
 
 def _steps(value: float | None) -> str:
@@ -256,8 +257,9 @@ def _print_search(result: Quantised, options: QuantizeOptions) -> None:
     done = "" if found.complete else " (all that --trials allows)"
     if found.met:
         where = "int16" if set(found.kept) & set(result.fine) else "float"
-        text = f"--auto {options.tolerance:g}: met with {len(found.kept)} layers in {where}, error {found.error:.4f}"
-        console.out.print(f"[green]{text}[/], after {found.trials} trials{done}")
+        layers = counted(len(found.kept), "layer")
+        text = f"--auto {options.tolerance:g}: met with {layers} in {where}, error {found.error:.4f}"
+        console.out.print(f"[green]{text}[/], after {counted(found.trials, 'trial')}{done}")
     else:
         text = f"--auto {options.tolerance:g}: not met; the nearest is error {found.error:.4f}"
-        console.out.print(f"[bold red]{text}[/], after {found.trials} trials{done}")
+        console.out.print(f"[bold red]{text}[/], after {counted(found.trials, 'trial')}{done}")

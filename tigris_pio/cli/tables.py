@@ -12,6 +12,7 @@ from tigris_pio.compiler.normalise import PassStatistics
 from tigris_pio.compiler.plan.attempts import Attempt
 from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.sizes import about, format_size
+from tigris_pio.text import counted
 
 
 def _limit(size: int | None) -> str:
@@ -29,7 +30,8 @@ def print_report(document: dict[str, Any]) -> None:
     budget = document["budget"] if document["fits"] else {"fast": None, "slow": None, "flash": None}
     io = "input and output included" if memory["io_in_fast"] else "input and output not included"
     rows = [
-        ("model", f"{document['model']}: {document['dtype']}, {document['ops']} operators, {compute['macs']:,} MACs"),
+        ("model", f"{document['model']}: {document['dtype']}, {counted(document['ops'], 'operator')}, "
+                  f"{counted(compute['macs'], 'MAC')}"),
         ("fast memory", f"{format_size(memory['fast_peak'])}{_limit(budget['fast'])} ({io})"),
         ("slow memory", f"{format_size(memory['slow_peak'])}{_limit(budget['slow'])}"),
         ("layer by layer", f"{format_size(memory['unscheduled_peak'])} of activations, without stages and bands"),
@@ -54,11 +56,12 @@ def print_report(document: dict[str, Any]) -> None:
     if cores["number"] > 1:
         taken = ", ".join(f"{about(count)} on {processor}" for processor, count in
                           cores["predicted_instructions"].items())  # fmt: skip
-        rows.append(("two cores", f"share {len(cores['split'])} operators; the longer one predicted: {taken}"))
+        shared = counted(len(cores["split"]), "operator")
+        rows.append(("two cores", f"share {shared}; the longer one predicted: {taken}"))
     backend = document["backend"]
     if backend["name"] != "portable":
         rows.append((
-            "kernels", f"{backend['ops']} operators by {backend['name']}, which takes "
+            "kernels", f"{counted(backend['ops'], 'operator')} by {backend['name']}, which takes "
                        f"{format_size(memory['backend_scratch'])} more of fast memory as scratch; portable: "
                        + (", ".join(op["op"] for op in backend["portable"]) or "none")
         ))  # fmt: skip
@@ -117,7 +120,7 @@ def _stages(stages: Sequence[dict[str, Any]]) -> Fitted:
         row += [format_size(stage["slow_read"]), format_size(stage["slow_written"])] if slow else []
         row += [f"{100 * stage['recomputed_macs'] / max(1, stage['macs']):.1f} %"] if again else []
         rows.append(row)
-    return Fitted(f"{len(stages)} stage{'s' if len(stages) > 1 else ''}", tuple(columns), rows)
+    return Fitted(counted(len(stages), "stage"), tuple(columns), rows)
 
 
 def statistics_row(row: PassStatistics) -> dict[str, Any]:

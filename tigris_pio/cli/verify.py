@@ -29,6 +29,7 @@ from tigris_pio.errors import UsageError
 from tigris_pio.fitted import Column, Fitted
 from tigris_pio.host import Session
 from tigris_pio.report.verified import own_text, verified_page
+from tigris_pio.text import counted
 from tigris_pio.verify.compare import Comparison, Layer, compare, layer_rows, random_inputs, read_samples
 from tigris_pio.verify.hop import HopComparison, compare_hop
 from tigris_pio.verify.reference import open_reference
@@ -159,7 +160,7 @@ def _print(comparison: Comparison, against: str, slid: HopComparison | None) -> 
                Column("cosine", True, spare=1), Column("max difference", True, spare=2), Column("in steps", True),
                Column("by itself", True), Column(""))  # fmt: skip
     rows = [_row(layer) for layer in (*comparison.layers, *comparison.outputs)]
-    console.out.print(Fitted(f"{comparison.samples} samples against {against}", columns, rows))
+    console.out.print(Fitted(f"{counted(comparison.samples, 'sample')} against {against}", columns, rows))
     same = "identical" if comparison.bands_identical else "[bold red]different[/]"
     console.out.print(f"bands against the model run whole: {same}")
     for layer in comparison.departures:
@@ -167,7 +168,7 @@ def _print(comparison: Comparison, against: str, slid: HopComparison | None) -> 
         console.out.print(f"departs: [bold]{escape(layer.name)}[/] ({layer.kind}){own}", soft_wrap=True)
     if slid is not None:
         which = f"{len(slid.different)} different, the first run {slid.different[0]}" if slid.different else "identical"
-        runs = f"{slid.runs} runs on overlapping windows against whole ones, from run {slid.first} on"
+        runs = f"{counted(slid.runs, 'run')} on overlapping windows against whole ones, from run {slid.first} on"
         console.out.print(f"{runs}: {which}", soft_wrap=True)
     console.out.print("verify: [green]passed[/]" if _passed(comparison, slid) else "verify: [bold red]failed[/]")
 

@@ -44,7 +44,7 @@ from tigris_pio.errors import BudgetError, ModelError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.sizes import format_size, size_option
 from tigris_pio.spelling import option
-from tigris_pio.text import visible_name
+from tigris_pio.text import counted, visible_name
 
 #: Told the name of each stage as it begins.
 Progress = Callable[[str], None]
@@ -82,7 +82,7 @@ class Compiled:
         """One line; the report has the figures."""
         report, memory = self.report, self.report["memory"]
         return (
-            f"<Compiled {visible_name(report['model'])!r}: {report['dtype']}, {report['ops']} operators, "
+            f"<Compiled {visible_name(report['model'])!r}: {report['dtype']}, {counted(report['ops'], 'operator')}, "
             f"plan {len(self.data)} bytes, fast {memory['fast_peak']}, slow {memory['slow_peak']} bytes>"
         )
 

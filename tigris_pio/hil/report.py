@@ -13,6 +13,7 @@ from tigris_pio.fitted import Column, Facts, Fitted
 from tigris_pio.hil.check import CheckReport, Sample
 from tigris_pio.hil.client import BoardInfo, ModelInfo
 from tigris_pio.sizes import format_size
+from tigris_pio.text import counted
 
 _MISMATCHES_SHOWN = 10
 
@@ -110,8 +111,8 @@ def print_report(console: Console, report: CheckReport) -> None:
     """Memory, time per operator and mismatches."""
     memory, runs = _memory(report), len(report.samples)
     elapsed = [sample.run.elapsed for sample in report.samples]
-    counted = "included" if report.io_in_fast else "not included"
-    arena = f"{memory['fast_peak']:,} of {memory['fast_given']:,} bytes used (input and output {counted})"
+    kept = "included" if report.io_in_fast else "not included"
+    arena = f"{memory['fast_peak']:,} of {memory['fast_given']:,} bytes used (input and output {kept})"
     rows = [("fast memory", arena), ("slow memory", _slow_text(memory))]
     if (lacking := memory["fast_needed"] - memory["fast_given"]) > 0:
         said = f"{lacking:,} bytes less than plan and kernel library ask for: operators that want them run slower. For"
@@ -120,7 +121,7 @@ def print_report(console: Console, report: CheckReport) -> None:
         mean = _counts(report.board, sum(elapsed) / runs)
         rows.append(("per inference", f"{mean} (least {min(elapsed):,}, most {max(elapsed):,})"))
     if report.repeats:
-        rows.append(("serial line", f"{report.repeats} requests had to be repeated"))
+        rows.append(("serial line", f"{counted(report.repeats, 'request')} had to be repeated"))
     console.print(Facts(rows))
     if report.ops and any(op.elapsed for op in report.ops):
         console.print(_op_table(report))

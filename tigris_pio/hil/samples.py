@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import numpy as np
 
 from tigris_pio.errors import UsageError
 from tigris_pio.host.io import Array, IoDescriptor
+from tigris_pio.text import visible_name
 
 RANDOM_SEED = 0
 #: Keys of an .npz that hold classes, not inputs.
@@ -146,7 +148,7 @@ def _from_files(names: list[str], inputs: Sequence[str]) -> dict[str, tuple[str,
 def from_archive(
     names: list[str], data: str | None, label_keys: Sequence[str] = LABEL_KEYS
 ) -> dict[str, tuple[str, Array]]:
-    """Arrays of an .npz by input name; the only other array is the only input. Labels come under ""."""
+    """Arrays of an .npz by input name; the only other array is the only input, which is said. Labels come under ""."""
     if data is None:
         return {}
     arrays = load_arrays(data)
@@ -155,6 +157,9 @@ def from_archive(
     rest = [key for key in arrays if key not in found and key != label]
     if not found and len(names) == 1 and len(rest) == 1:
         found[names[0]] = (f"{data}:{rest[0]}", arrays[rest[0]])
+        if rest[0]:  # an array of an .npy has no name
+            there, wanted = visible_name(rest[0]), visible_name(names[0])
+            print(f"note: {data}: its array {there} is taken for input {wanted}", file=sys.stderr)
     if not found:
         raise UsageError(f"{data}: holds {', '.join(arrays)}, but the model's inputs are {', '.join(names)}")
     if label is not None:

@@ -50,6 +50,7 @@ class IoDescriptor(Fields):
     layout: "NHWC" and "NWC" for channels last, "plain" for the model's own order, else the axes
     scale, zero_point: scale 0: not quantised
     permutation: the stored axis at each place of the model's
+    rounding: of floats that are stored as integers, on halves
     """
 
     name: str
@@ -61,7 +62,7 @@ class IoDescriptor(Fields):
     stored_shape: tuple[int, ...]
     stored_dtype: np.dtype[Any]
     permutation: tuple[int, ...]
-    rounding: Rounding
+    rounding: Rounding = Rounding.HALF_EVEN
 
     @property
     def stored_bytes(self) -> int:

@@ -196,13 +196,16 @@ def _command(env: Any, images: Sequence[tuple[str, str]]) -> Command:
     return take_apart(str(env.get("UPLOADCMD", "")), flags, images, str(env.subst("$UPLOAD_PROTOCOL")))
 
 
-def _run(env: Any, command: Command, arguments: Sequence[str]) -> int:
-    """Runs the upload program. As a list in a variable the arguments keep their borders, whatever is in them."""
+def _run(env: Any, command: Command, arguments: Sequence[str], what: str) -> int:
+    """Runs the upload program, and says `what` that does, or its command line with -v. As a list in a variable the
+    arguments keep their borders, whatever is in them."""
     from SCons.Action import Action  # noqa: PLC0415  (importable inside SCons only)
+    from SCons.Script import ARGUMENTS  # noqa: PLC0415
 
     local = env.Clone(TIGRIS_UPLOAD=list(arguments))
     # env.Execute would substitute the list into one string first.
-    failure = Action(f"{command.program} $TIGRIS_UPLOAD")([], [], local)
+    shown = {} if int(ARGUMENTS.get("PIOVERBOSE", 0)) else {"cmdstr": what}
+    failure = Action(f"{command.program} $TIGRIS_UPLOAD", **shown)([], [], local)
     return int(failure.status or 1) if failure else 0
 
 
@@ -212,12 +215,13 @@ def _write(env: Any, command: Command, contents: Sequence[tuple[int, Path]]) -> 
     for number, pieces in enumerate(calls([(at, path.read_bytes()) for at, path in contents])):
         if not pieces:
             continue
-        pairs = []
+        pairs, total = [], sum(len(data) for _, data in pieces)
+        what = (f"Marking the old plans ({total:,} bytes)", f"Writing the new ones ({total:,} bytes)")[number]
         for at, data in pieces:
             file = folder / f"{('mark', 'plan')[number]}_0x{at:x}.bin"
             file.write_bytes(data)
             pairs.append((hex(at), _escaped(str(file))))
-        status = _run(env, command, command.write(pairs))
+        status = _run(env, command, command.write(pairs), what)
         if status:
             return status
     return 0
@@ -243,7 +247,8 @@ def _check(env: Any, command: Command, table: tuple[str, str] | None) -> None:
     found = Path(str(env.subst("$BUILD_DIR")), "tigris", "table_on_board.bin")
     found.parent.mkdir(parents=True, exist_ok=True)
     found.unlink(missing_ok=True)
-    status = _run(env, command, command.read(offset, hex(TABLE_BYTES), _escaped(str(found))))
+    read = command.read(offset, hex(TABLE_BYTES), _escaped(str(found)))
+    status = _run(env, command, read, "Reading its partition table")
     if status != 0 or not found.is_file():
         raise UploadError(f"-t {TARGET}: the board's partition table could not be read; see above. Nothing was written")
     compare_tables(found.read_bytes(), Path(project).read_bytes(), offset)

@@ -84,8 +84,8 @@ def _unknown(name: str) -> str:
     plain = {_plain(board): board for board in known}
     of_chip = sorted(board for board, (chip, *_) in COMMON.items() if chip == _plain(name))
     close = of_chip or [plain[item] for item in difflib.get_close_matches(_plain(name), plain, n=3)]
-    what = f"is a chip; boards that have it: {', '.join(of_chip)}" if of_chip else "is not known here"
-    guess = f"; did you mean {' or '.join(close)}" + "?" if close and not of_chip else ";" if not of_chip else "."
+    what = f"is a chip; boards that have it: {', '.join(of_chip)}." if of_chip else "is not known here."
+    guess = f" Did you mean {' or '.join(close)}?" if close and not of_chip else ""
     return (
         f"--board {name}: {what}{guess} Boards without hardware: {', '.join(emulated_boards())}. Others are known when "
         "their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says how much flash an "

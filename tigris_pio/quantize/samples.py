@@ -11,6 +11,7 @@ import numpy as np
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.samples import LABEL_KEYS, from_archive, load_arrays, one_by_one, read_labels
 from tigris_pio.host.io import Array
+from tigris_pio.text import counted
 
 #: The share of the samples that is held out, and the most there are of these by themselves.
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.25, 256
@@ -69,8 +70,8 @@ def _checked(item: Input, source: str, array: Array) -> list[Array]:
     if array.dtype.kind == "f" and array.ndim and array.size:
         bad = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
         if bad.any():
-            raise UsageError(f"{source}: sample {int(np.argmax(bad))} holds NaN or infinity ({int(bad.sum())} samples "
-                             "do); leave such samples out")
+            raise UsageError(f"{source}: sample {int(np.argmax(bad))} holds NaN or infinity, as "
+                             f"{counted(int(bad.sum()), 'sample')} in all; leave such samples out")  # fmt: skip
     parts = one_by_one(item.name, item.shape, source, array)
     if item.dtype.kind in "iub" and array.dtype.kind == "f" and not np.array_equal(array, np.trunc(array)):
         raise UsageError(f"{source}: input {item.name} is {item.dtype}, and these are no whole numbers")
@@ -85,7 +86,7 @@ def split(samples: Sequence[Sample], labels: Sequence[int] | None, held_out: int
     """Draws the held-out samples (`held_out`, or a quarter), the same ones each time; the rest is for the ranges."""
     count = len(samples)
     if count < 2:
-        raise UsageError(f"{count} sample{'' if count == 1 else 's'}: at least 2 are needed, one to take the ranges "
+        raise UsageError(f"{counted(count, 'sample')}: at least 2 are needed, one to take the ranges "
                          "from and one to measure with; a few hundred are usual")
     most = held_out if held_out is not None else min(MOST_HELD_OUT, max(1, round(count * HELD_OUT_SHARE)))
     if not 1 <= most < count:

@@ -31,6 +31,7 @@ from tigris_pio.quantize.pins import pins_of
 from tigris_pio.quantize.prepare import LayerNodes, Prepared, prepare, read_float
 from tigris_pio.quantize.samples import FEW, Sample, Samples, read_samples, split
 from tigris_pio.quantize.search import Found, search
+from tigris_pio.text import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,8 +127,8 @@ def _samples(prepared: Prepared, options: QuantizeOptions) -> Samples:
 
 def _warnings(samples: Samples, after: Compiled) -> list[str]:
     count = len(samples.calibration)
-    few = [] if count >= FEW else [f"ranges are taken from {count} samples; give a few hundred, as various as on the "
-                                   "board"]  # fmt: skip
+    few = [] if count >= FEW else [f"ranges are taken from {counted(count, 'sample')}; give a few hundred, as various "
+                                   "as on the board"]  # fmt: skip
     return few + list(after.report["warnings"])
 
 

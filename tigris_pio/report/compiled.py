@@ -20,6 +20,7 @@ from tigris_pio.report.sections import (
 )
 from tigris_pio.report.sweep import Sweep
 from tigris_pio.sizes import about, format_size
+from tigris_pio.text import counted
 
 
 def compiled_page(
@@ -95,7 +96,7 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
         Fact("layer by layer", format_size(memory["unscheduled_peak"]), "of activations, without stages and bands"),
         Fact("multiply-accumulates", f"{compute['macs']:,}", _again(compute)),
         Fact("instructions", about(estimate),
-             f"estimated; {report['ops']} operators, {report['dtype']}"),
+             f"estimated; {counted(report['ops'], 'operator')}, {report['dtype']}"),
     ]  # fmt: skip
     if memory["backend_scratch"]:
         facts.append(Fact("library scratch", format_size(memory["backend_scratch"]),

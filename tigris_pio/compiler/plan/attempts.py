@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from tigris_pio.compiler.plan.aim import Aim, Windows
+from tigris_pio.text import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,11 +55,11 @@ def how(aim: Aim, attempt: Aim) -> str:
         said.append("bands of one row")
     if attempt.less:
         bytes_less = max(size for _, _, size in attempt.less)
-        said.append(f"up to {bytes_less:,} bytes less in {len({step[:2] for step in attempt.less})} stages")
+        said.append(f"up to {bytes_less:,} bytes less in {counted(len({step[:2] for step in attempt.less}), 'stage')}")
     if not attempt.overlay:
         said.append("nothing shares memory")
     elif attempt.apart:
-        said.append(f"{len(attempt.apart)} operators share no memory")
+        said.append(f"{counted(len(attempt.apart), 'operator')} without shared memory")
     if aim.slow and attempt.slow != aim.slow:
         said.append(f"{attempt.slow:,} bytes of slow memory")
     return "; ".join(said) or "first"

@@ -10,6 +10,7 @@ from tigris_pio.format.record import Record
 from tigris_pio.hil import protocol
 from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.protocol import CANCELLED, RESPONSE_BIT, Answer, Refusal, Request, RowsFrame, StreamFrame
+from tigris_pio.text import counted
 
 _REQUESTS: dict[int, type[Record]] = {
     Request.HELLO: protocol.HelloRequest,
@@ -143,7 +144,7 @@ def describe(frame: Frame, status_text: Callable[[int], str]) -> str:
         return frame.payload.decode(errors="replace")
     record = _record(frame)
     if frame.type == Request.PROFILE | RESPONSE_BIT:
-        return f"{len(frame.payload) // protocol.Profile.size()} operators"
+        return counted(len(frame.payload) // protocol.Profile.size(), "operator")
     if record is None:
         return f"{len(frame.payload)} bytes" if frame.payload else ""
     if isinstance(record, protocol.Error):
