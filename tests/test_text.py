@@ -22,7 +22,7 @@ from tigris_pio import compile_model
 from tigris_pio.cli import console
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.text import c_comment, c_identifier, c_string, json_text, visible, visible_name, what_there_is
+from tigris_pio.text import c_comment, c_identifier, c_string, counted, json_text, visible, visible_name, what_there_is
 
 NASTY = (
     *("x\nint pwned;\n//", 'x"; int pwned; "', "x\\", "x\\\n", "??/", "??/\n", "a??'b", "*/ int pwned; /*", "/*", "//"),
@@ -152,3 +152,8 @@ def test_json_has_no_numbers_that_json_does_not_know():
     document = {"largest": math.inf, "all": [math.nan, -math.inf, 1.5], "pair": (1, math.nan)}
     expected = {"largest": None, "all": [None, None, 1.5], "pair": [1, None]}
     assert json.loads(json_text(document), parse_constant=pytest.fail) == expected
+
+
+def test_counts_with_their_nouns() -> None:
+    said = [counted(number, "axis", "axes") for number in (0, 1, 2)] + [counted(1, "MAC"), counted(1200, "MAC")]
+    assert said == ["0 axes", "1 axis", "2 axes", "1 MAC", "1,200 MACs"]

@@ -48,9 +48,9 @@ def visible_name(name: str) -> str:
     return re.sub(r"[\t\n]", lambda match: _written_out(match[0]), visible(name))
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 operator`, `2 operators`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """`1 operator`, `2 operators`; `plural` of nouns that have another than with an s."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def what_there_is(name: str, known: Iterable[str]) -> str:

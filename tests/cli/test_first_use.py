@@ -186,6 +186,16 @@ def test_an_input_that_numpy_cannot_read_is_named_in_plain_words(model: Path) ->
         assert (said.returncode, words in said.stderr, "pickle" in said.stderr) == (2, True, False), said.stderr
 
 
+def test_one_of_a_kind_is_in_the_singular(model: Path) -> None:
+    plan, page = model.with_suffix(".tgrs"), model.with_suffix(".html")
+    said = [run("compile", model, "-m", "9K", "-o", plan).stdout, run("inspect", model).stdout]
+    said += [run("inspect", plan).stdout, run("verify", model, "--samples", "1").stdout]
+    said += [run("analyze", model, "-m", "9K", "--report", page, "--no-sweep").stdout]
+    said += [re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<(style|script).*?</\1>", "", page.read_text("utf-8")))]
+    assert all("1 operator" in text or "1 stage" in text or "1 sample" in text or "1 node" in text for text in said)
+    assert re.findall(r"(?<![\w.,])1 [a-z-]+s\b(?: \w+)?", "\n".join(said)) == []
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [(("analyse", "net.onnx"), "Did you mean analyze?"), (("frobnicate",), "No such command"),

@@ -37,3 +37,15 @@ def test_axes_before_the_inputs_own(shape: tuple[int, ...], lead: tuple[int, ...
     np.save(tmp_path / "x.npy", np.zeros((*shape[:-1], 3), np.float32))
     done = tigris("run", plan, "--input", tmp_path / "x.npy", status=2)
     assert f"input 'x' has shape {[*shape[:-1], 3]}, the model takes [1, 2]" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["x", "features"])
+def test_arrays_of_an_npz(name: str, plan: Path, tmp_path: Path) -> None:
+    """As `hil` and `quantize` take them: labels are no input, an only array of another name is the only input."""
+    np.savez(tmp_path / "x.npz", **{name: np.ones((3, 2), np.float32), "labels": np.arange(3)})
+    done = tigris("run", plan, "--input", tmp_path / "x.npz", "--json")
+    assert json.loads(done.stdout)["samples"] == 3
+    assert ("its array features is taken for input x" in done.stderr) == (name != "x")
+    np.savez(tmp_path / "x.npz", **{f"{name}_1": np.ones(2), "other": np.ones(2)})
+    done = tigris("run", plan, "--input", tmp_path / "x.npz", status=2)
+    assert f"holds {name}_1, other, but the model's inputs are x" in done.stderr

@@ -336,7 +336,8 @@ def test_without_a_compiler_one_command_is_shown(project, tmp_path):
     assert f'"{bare}" -m pip install "{tmp_path / "tigris-pio"}"' in words(project.try_configure().stdout)
     assert "-DTIGRIS_PYTHON=" in words(done.stdout)
     project.variables["TIGRIS_PYTHON"] = str(tmp_path / "absent")
-    assert f"TIGRIS_PYTHON = {tmp_path / 'absent'} cannot be run" in words(project.try_configure().stdout)
+    said = words(project.try_configure().stdout)
+    assert f"TIGRIS_PYTHON = {tmp_path / 'absent'} cannot be run. Give the path of a Python" in said
 
 
 @pytest.mark.parametrize("found_by", ["environment", "command on the path"])

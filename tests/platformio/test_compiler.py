@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,9 @@ def test_a_named_python_that_lacks_it_is_refused(bare_python):
         compiler.find(bare_python, {}, sys.executable)
     with pytest.raises(CompilerError, match=r"TIGRIS_PYTHON = /nonexistent/python: no such file\. Give"):
         compiler.find(None, {"TIGRIS_PYTHON": "/nonexistent/python"}, sys.executable)
+    for python, why in ((str(ROOT), "cannot be run"), (shutil.which("false"), "is no working Python 3")):
+        with pytest.raises(CompilerError, match=rf": {why}\. Give the path of a Python"):
+            compiler.find(python, {}, sys.executable)
 
 
 def test_a_compiler_found_through_pythonpath_is_run_with_it(fake_compiler, model, tmp_path, monkeypatch):

@@ -123,6 +123,19 @@ def test_refusals_name_option_value_and_remedy(folder, values, message):
         parse(folder, **values)
 
 
+@pytest.mark.parametrize(("name", "meant"), [
+    ("custom_tigirs_xip", "xip: is not set, but custom_tigirs_xip is"), ("custom_tigrishop", "hop: is not set, but"),
+    ("custom_trigis_mem", "mem: is set, and so is custom_trigis_mem, which is no option"), ("custom_tiger_food", None),
+])  # fmt: skip
+def test_names_beside_the_prefix_are_not_passed_over(folder, name, meant):
+    values = {"custom_tigris_models": "kws.onnx", "custom_tigris_mem": "64K", name: "yes"}
+    if meant is None:
+        assert options.parse(values, folder).mem == "64K"
+    else:
+        with pytest.raises(OptionError, match=f"custom_tigris_{meant}"):
+            options.parse(values, folder)
+
+
 @pytest.mark.parametrize(("values", "read", "words"), [
     ({"dims": "length=512, batch=2\nchannels=3"}, ("length=512", "batch=2", "channels=3"),
      "--dim length=512 --dim batch=2 --dim channels=3"),

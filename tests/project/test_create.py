@@ -86,10 +86,14 @@ def test_an_installed_platform_knows_its_boards(tmp_path: Path) -> None:
 
 
 def test_unknown_boards_and_frameworks() -> None:
-    for name, words in (("esp32-s3-devkit-c1", r"did you mean esp32-s3-devkitc-1 or .*\? .*emu_rv32.*--flash-size"),
-                        ("esp32s3", "is a chip; boards that have it: esp32-s3-devkitc-1, esp32-s3-devkitm-1, esp")):
+    for name, words in (("esp32-s3-devkit-c1", r"Did you mean esp32-s3-devkitc-1 or .*\? .*emu_rv32.*--flash-size"),
+                        ("ESP32-S3", "is a chip; boards that have it: esp32-s3-devkitc-1, esp32-s3-devkitm-1, esp"),
+                        ("esp32p4", r"is a chip; give the name of its board\. "),
+                        ("nano33ble", r"not known here\. Known are .*esp32dev.* For other chips see docs/boards\.md")):
         with pytest.raises(UsageError, match=words):
             find_board(name)
+    with pytest.raises(UsageError, match="is a chip"):
+        find_board("esp32p4", flash_bytes=4 << 20)
     assert find_board("esp32-mine", flash_bytes=4 << 20).flash_bytes == 4 << 20
     with pytest.raises(UsageError, match="zephyr: esp32dev is built with arduino or espidf"):
         find_framework(find_board("esp32dev"), "zephyr")

@@ -258,7 +258,8 @@ def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, 
 
 @pytest.mark.parametrize(("arguments", "says"), [
     ("--data missing.npz", "missing.npz: no such file"), ("--images missing", "missing: no such folder"),
-    ("", "no samples"), ("--data GOOD --images .", "one of them"),
+    ("", "no samples"), ("-o q.tflite", "an ONNX model is written; call it q.onnx"),
+    ("--data GOOD --images .", "one of them"),
     ("--data GOOD --keep-float conv_3", "did you mean conv_"),
     *((f"--data GOOD {option}", option) for option in (
         "--labels classes", "--held-out 100", "--auto 2", "--percentile 99", "--dim n=3", "--like missing.onnx",
@@ -269,7 +270,7 @@ def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, 
 def test_options_that_do_not_fit_are_refused(arguments: str, says: str, digits: tuple[Path, Path],
                                              tmp_path: Path) -> None:
     words = [{"GOOD": str(digits[1]), "MODEL": str(digits[0])}.get(word, word) for word in arguments.split()]
-    done = tigris("quantize", digits[0], *words, "-o", tmp_path / "out.onnx", "--json", status=2)
+    done = tigris("quantize", digits[0], "-o", tmp_path / "out.onnx", *words, "--json", status=2)
     assert says in done.stderr and says in json.loads(done.stdout)["error"]
 
 

@@ -81,7 +81,7 @@ def compile_command(
     """
     check_model(model)
     output = output or f"{Path(model).stem}.tgrs"
-    check_output("-o", output, model, header, depfile)
+    check_output("-o", output, model, header, depfile, ending=".tgrs")
     for option, path in (("--header", header), ("--depfile", depfile)):
         if path is not None:
             check_output(option, path, model)

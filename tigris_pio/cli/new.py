@@ -96,5 +96,5 @@ def new(
         f"{memory['fast_peak']} bytes of fast memory{psram_bytes}, plan {len(granted.compiled.data)} bytes",
         highlight=False,
     )
-    shown = folder if re.fullmatch(r"[\w./~+-]+", folder) else quoted(folder)
+    shown = folder if re.fullmatch(r"[\w./+-]+", folder) else quoted(folder)
     console.out.print(f"next:\n  cd {escape(shown)}\n  pio run -t upload\n  tigris hil", highlight=False)

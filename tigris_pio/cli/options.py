@@ -167,10 +167,17 @@ def check_model(path: str) -> None:
         raise UsageError(f"{path}: is a plan; this takes the model it was compiled from")
 
 
-def check_output(name: str, path: str, *inputs: str | None) -> None:
-    """The same for a file that is to be written: in a folder that can be, and over none of `inputs`."""
+#: What is written, by the ending of its name.
+_WRITTEN = {".onnx": "an ONNX model", ".tgrs": "a plan", ".tflite": ""}
+
+
+def check_output(name: str, path: str, *inputs: str | None, ending: str = "") -> None:
+    """The same for a file that is to be written: in a folder that can be, over none of `inputs`, and, with an `ending`,
+    under no other format's."""
     if any(other is not None and _same_file(path, other) for other in inputs):
         raise UsageError(f"{name} {path}: is another file of this command; nothing was written")
+    if ending and Path(path).suffix.lower() in _WRITTEN.keys() - {ending}:
+        raise UsageError(f"{name} {path}: {_WRITTEN[ending]} is written; call it {Path(path).with_suffix(ending)}")
     check_target(Path(path))
 
 

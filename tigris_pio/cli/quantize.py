@@ -32,7 +32,8 @@ from tigris_pio.text import counted
 @click.argument("model", type=click.Path(), metavar="MODEL.onnx")
 @click.option("--data", metavar="X.npz", help="Samples: arrays by input name, [N, …] each; an .npy for an only input.")
 @click.option("--images", metavar="FOLDER", help="Samples: pictures, resized to the input; subfolders are classes.")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT.onnx", help="The int8 model.")
+@click.option("-o", "--output", type=click.Path(), metavar="OUT.onnx",
+              help="The int8 model to write; without it the model's name with _int8.onnx, in this folder.")
 @click.option("--labels", metavar="NAME", help="Array of --data with each sample's class. Default: labels, label or y.")
 @click.option("--held-out", type=click.IntRange(1), metavar="N", help="Samples to measure with. Default: a quarter.")
 @click.option("--calibration", type=click.Choice(list(METHODS)), default="minmax", show_default=True,
@@ -60,7 +61,7 @@ def quantize(
     model: str,
     data: str | None,
     images: str | None,
-    output: str,
+    output: str | None,
     labels: str | None,
     held_out: int | None,
     calibration: str,
@@ -97,9 +98,8 @@ def quantize(
     Exit status 1 when --auto finds no layers that meet the tolerance; the nearest model is written all the same.
     """
     check_model(model)
-    check_output("-o", output, model, data)
-    if Path(output).suffix == ".tflite":
-        raise UsageError(f"-o {output}: an ONNX model is written; call it {Path(output).with_suffix('.onnx')}")
+    output = output or f"{Path(model).stem}_int8.onnx"
+    check_output("-o", output, model, data, ending=".onnx")
     _check(data, images, labels, calibration, percentile, tolerance)
     how = Normalisation(_numbers("--image-mean", image_mean), _numbers("--image-std", image_std, above_zero=True))
     options = QuantizeOptions(data, images, how, labels, held_out, calibration, percentile, keep_float, int16,
@@ -200,7 +200,8 @@ def _print(result: Quantised, options: QuantizeOptions, output: str) -> None:
          _steps(layer.own_steps), Text("hurts" if layer.hurts else "", style="bold red"))
         for layer in result.layers
     ]  # fmt: skip
-    console.out.print(Fitted(f"each layer against float, on {len(samples.held_out)} held-out samples", columns, rows))
+    held_out = counted(len(samples.held_out), "held-out sample")
+    console.out.print(Fitted(f"each layer against float, on {held_out}", columns, rows))
     _print_outputs(result)
     _print_costs(result)
     for layer in result.layers:
@@ -230,7 +231,7 @@ def _print_outputs(result: Quantised) -> None:
         console.out.print(f"output {escape(item.name)}: {text}{same}; by {whose}", soft_wrap=True)
     if result.float_accuracy is not None and result.int8_accuracy is not None:
         rates = f"float {100 * result.float_accuracy:.1f} %, int8 {100 * result.int8_accuracy:.1f} %"
-        console.out.print(f"accuracy: {rates} of {len(result.samples.held_out)} held-out samples")
+        console.out.print(f"accuracy: {rates} of {counted(len(result.samples.held_out), 'held-out sample')}")
 
 
 def _print_costs(result: Quantised) -> None:

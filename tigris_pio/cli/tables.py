@@ -115,7 +115,7 @@ def _stages(stages: Sequence[dict[str, Any]]) -> Fitted:
     for number, stage in enumerate(stages, 1):
         ops = stage["ops"]
         span = ops[0] if len(ops) == 1 else f"{ops[0]} … {ops[-1]} ({len(ops)})"
-        bands = str(stage["bands"]) if stage["bands"] == 1 else f"{stage['bands']} x {stage['band_rows']} rows"
+        bands = str(stage["bands"]) + (f" x {counted(stage['band_rows'], 'row')}" if stage["bands"] > 1 else "")
         row = [str(number), stage["strategy"], span, bands, format_size(stage["fast_peak"])]
         row += [format_size(stage["slow_read"]), format_size(stage["slow_written"])] if slow else []
         row += [f"{100 * stage['recomputed_macs'] / max(1, stage['macs']):.1f} %"] if again else []

@@ -21,10 +21,16 @@ class Mismatch:
     host_value: float
     largest_difference: float
 
+    @property
+    def extent(self) -> str:
+        """How much of it differs."""
+        one = self.elements == 1
+        return "its only element differs" if one else f"{self.differing} of {self.elements} elements differ"
+
     def sentence(self) -> str:
         """All of it for people."""
         return (
-            f"output {self.output}: {self.differing} of {self.elements} elements differ, first at index {self.first}: "
+            f"output {self.output}: {self.extent}, first at index {self.first}: "
             f"board {self.board_value:g}, host {self.host_value:g}; largest difference {self.largest_difference:g}"
         )
 

@@ -165,7 +165,7 @@ def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:
         for mismatch in sample.mismatches:
             yield f"sample {sample.index}: {mismatch.sentence()}"
     if len(wrong) > _MISMATCHES_SHOWN:
-        yield f"… and {len(wrong) - _MISMATCHES_SHOWN} more samples"
+        yield f"… and {counted(len(wrong) - _MISMATCHES_SHOWN, 'more sample')}"
 
 
 def location_lines(report: CheckReport) -> list[str]:
@@ -179,7 +179,7 @@ def verdict(report: CheckReport) -> str:
     """One line: how many runs gave the host's outputs, and how many labels were met."""
     text = f"{report.equal_samples}/{len(report.samples)} outputs equal to the host"
     if not report.complete:
-        text += f", {report.wanted - len(report.samples)} of {report.wanted} runs not made"
+        text += f", {report.wanted - len(report.samples)} of {counted(report.wanted, 'run')} not made"
     if report.accuracy is not None:
         text += f", accuracy {report.accuracy:.1%}".replace("%", " %")
     return text

@@ -7,14 +7,14 @@ import math
 import sys
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from tigris_pio.errors import UsageError
 from tigris_pio.host.io import Array, IoDescriptor
-from tigris_pio.text import visible_name
+from tigris_pio.text import counted, visible_name
 
 RANDOM_SEED = 0
 #: Keys of an .npz that hold classes, not inputs.
@@ -148,10 +148,15 @@ def _from_files(names: list[str], inputs: Sequence[str]) -> dict[str, tuple[str,
 def from_archive(
     names: list[str], data: str | None, label_keys: Sequence[str] = LABEL_KEYS
 ) -> dict[str, tuple[str, Array]]:
-    """Arrays of an .npz by input name; the only other array is the only input, which is said. Labels come under ""."""
-    if data is None:
-        return {}
-    arrays = load_arrays(data)
+    """Arrays of an .npz by input name, as `by_input` has them; none without an .npz."""
+    return {} if data is None else by_input(names, load_arrays(data), data, label_keys)
+
+
+def by_input(
+    names: list[str], arrays: Mapping[str, Array], data: str, label_keys: Sequence[str] = LABEL_KEYS
+) -> dict[str, tuple[str, Array]]:
+    """The arrays of file `data` by input name; the only other array is the only input, which is said. Labels come
+    under ""."""
     found = {name: (f"{data}:{name}", arrays[name]) for name in names if name in arrays}
     label = next((key for key in label_keys if key in arrays and key not in names), None)
     rest = [key for key in arrays if key not in found and key != label]
@@ -200,6 +205,6 @@ def read_labels(path: str | None, found: tuple[str, Array] | None, count: int) -
         array = array.reshape(-1)  # a label for each step of each sequence
     if array.shape != (count,) or array.dtype.kind not in "iu":
         raise UsageError(
-            f"{source}: labels must be {count} integers, one a sample; got {array.dtype} {list(array.shape)}"
+            f"{source}: labels must be {counted(count, 'integer')}, one a sample; got {array.dtype} {list(array.shape)}"
         )
     return tuple(int(label) for label in array)

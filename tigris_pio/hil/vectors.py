@@ -28,6 +28,7 @@ from tigris_pio.hil.compare import Mismatch, compare
 from tigris_pio.hil.report import location_lines, mismatch_lines, verdict
 from tigris_pio.hil.samples import LABEL_KEYS, SampleSet, assemble, load_arrays, random_samples
 from tigris_pio.host.io import Array, IoDescriptor
+from tigris_pio.text import counted
 
 SUFFIXES = (".npz", ".npy")
 #: Samples of noise where there are no vectors.
@@ -58,8 +59,8 @@ class Unexpected:
         """All of it for people."""
         found = self.mismatch
         return (
-            f"sample {self.sample}: output {found.output} on the host: {found.differing} of {found.elements} elements "
-            f"differ, first at index {found.first}: expected {found.board_value:g}, computed {found.host_value:g}; "
+            f"sample {self.sample}: output {found.output} on the host: {found.extent}, first at index {found.first}: "
+            f"expected {found.board_value:g}, computed {found.host_value:g}; "
             f"largest difference {found.largest_difference:g}"
         )
 
@@ -84,7 +85,7 @@ class VectorResult:
         yield from location_lines(self.report)
         yield from (item.sentence() for item in self.unexpected[:_SHOWN])
         if len(self.unexpected) > _SHOWN:
-            yield f"… and {len(self.unexpected) - _SHOWN} more outputs that are not as expected"
+            yield f"… and {counted(len(self.unexpected) - _SHOWN, 'more output')} not as expected"
 
 
 def check_vectors(
@@ -180,9 +181,10 @@ def _expected(io: IoDescriptor, source: str, array: Array, count: int) -> list[A
     tail = io.shape[1:]
     fits = array.size == count * math.prod(io.shape) and array.shape[max(0, array.ndim - len(tail)) :] == tail
     if not fits or not np.can_cast(array.dtype, io.dtype, "same_kind"):
+        are = "is" if count == 1 else "are"
         raise UsageError(
             f"{source}: {io.name} has shape {list(array.shape)} of {array.dtype}; "
-            f"{count} samples of output {io.name} are {[count, *io.shape]} of {io.dtype}"
+            f"{counted(count, 'sample')} of output {io.name} {are} {[count, *io.shape]} of {io.dtype}"
         )
     return [np.ascontiguousarray(part).astype(io.dtype) for part in array.reshape(count, *io.shape)]
 

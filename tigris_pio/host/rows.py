@@ -115,8 +115,9 @@ def _arranged(io: IoDescriptor, array: Array, rows: int, shape: tuple[int, int, 
     sizes = [size for size in array.shape if size != 1]
     if sizes != [size for size in stored if size != 1]:
         known = {model if len(model) == len(io.shape) else stored, (rows, *shape[1:])}
+        asked = "1 row was asked for, which is" if rows == 1 else f"{rows} rows were asked for, which are"
         raise UsageError(
-            f"input {io.name!r}: {rows} rows were asked for, which are "
+            f"input {io.name!r}: {asked} "
             f"{' or '.join(str(list(item)) for item in sorted(known, key=len, reverse=True))}; given are "
             f"{list(array.shape)}"
         )

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -396,10 +396,7 @@ class Session:
         wanted, each row once, in order, and returns them as an array [rows, width, channels], of the model's type or as
         stored. Rows of a streamed output go to the function that `take` has for it as well, as they are made.
         """
-        names = [io.name for io in self.inputs]
-        alone = len(names) == 1 and not isinstance(inputs, Mapping)
-        named = cast(Mapping[str, object], {names[0]: inputs} if alone else inputs)
-        self._check_names(named)
+        named = self._by_name(inputs)
         stored: dict[str, Array | RowSource] = {}
         for io in self.inputs:
             given = named[io.name]
@@ -407,12 +404,12 @@ class Session:
         results = self._run(stored, None)
         return {io.name: io.to_model(results[io.name]) for io in self.outputs}
 
-    def run_raw(self, inputs: Mapping[str, object]) -> dict[str, Array]:
+    def run_raw(self, inputs: Mapping[str, object] | object) -> dict[str, Array]:
         """One inference on arrays as the plan stores them."""
         return self._run(self._check_raw(inputs), None)
 
     def run_raw_traced(
-        self, inputs: Mapping[str, object], fill: int = 0
+        self, inputs: Mapping[str, object] | object, fill: int = 0
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """`run_raw`, and every operator's whole output by operator name, [batch, height, width, channels].
 
@@ -424,26 +421,26 @@ class Session:
         outputs = self._run(self._check_raw(inputs), traces)
         return outputs, {op.name: trace for op, trace in zip(self._ops, traces, strict=True)}
 
-    def run_raw_calls(self, inputs: Mapping[str, object]) -> tuple[dict[str, Array], tuple[Call, ...]]:
+    def run_raw_calls(self, inputs: Mapping[str, object] | object) -> tuple[dict[str, Array], tuple[Call, ...]]:
         """`run_raw`, and every kernel call in order."""
         outputs, watch = self._watch(inputs, 0)
         return outputs, watch.calls()
 
-    def run_raw_call(self, inputs: Mapping[str, object], wanted: int) -> CallRows:
+    def run_raw_call(self, inputs: Mapping[str, object] | object, wanted: int) -> CallRows:
         """`run_raw`, for the rows that kernel call `wanted`, counted from 1, made and read."""
         return self._watch(inputs, wanted)[1].rows()
 
-    def _watch(self, inputs: Mapping[str, object], wanted: int) -> tuple[dict[str, Array], Watch]:
+    def _watch(self, inputs: Mapping[str, object] | object, wanted: int) -> tuple[dict[str, Array], Watch]:
         self._check_open()
         watch = Watch(self._records.most_calls(), wanted, self._records.largest_tensor())
         self._write_inputs(self._check_raw(inputs))
         record, usage = ctypes.byref(watch.record), ctypes.byref(self._usage)
         return self._finish(self._library.tigris_host_calls(self._host.address, record, usage)), watch
 
-    def _check_raw(self, inputs: Mapping[str, object]) -> dict[str, Array | RowSource]:
-        self._check_names(inputs)
+    def _check_raw(self, inputs: Mapping[str, object] | object) -> dict[str, Array | RowSource]:
+        named = self._by_name(inputs)
         return {
-            io.name: self._source(io, inputs[io.name]) or io.check_stored_array(inputs[io.name]) for io in self.inputs
+            io.name: self._source(io, named[io.name]) or io.check_stored_array(named[io.name]) for io in self.inputs
         }
 
     def _source(self, io: IoDescriptor, given: object) -> RowSource | None:
@@ -455,17 +452,21 @@ class Session:
                              f"model with {option('stream', io.name)}")  # fmt: skip
         return given
 
-    def _check_names(self, inputs: Mapping[str, object]) -> None:
+    def _by_name(self, inputs: Mapping[str, object] | object) -> Mapping[str, object]:
+        """The inputs of a run by name, all that there are; an only one may be given without."""
         self._check_open()
-        if not isinstance(inputs, Mapping):
-            raise UsageError(f"inputs are given as a dict of name to array, not as {type(inputs).__name__}")
         names = [io.name for io in self.inputs]
+        if not isinstance(inputs, Mapping):
+            if len(names) != 1:
+                raise UsageError(f"inputs are given as a dict of name to array, not as {type(inputs).__name__}")
+            return {names[0]: inputs}
         missing = [name for name in names if name not in inputs]
         unknown = [str(name) for name in inputs if name not in names]
         if missing or unknown:
             problems = (("missing", missing), ("unknown", unknown))
             parts = [f"{what} {', '.join(found)}" for what, found in problems if found]
             raise UsageError(f"wrong inputs: {'; '.join(parts)}; the model takes {', '.join(names) or 'none'}")
+        return inputs
 
     def _run(self, stored: Mapping[str, Array | RowSource], traces: list[Array] | None) -> dict[str, Array]:
         self._write_inputs(stored)

@@ -72,7 +72,8 @@ def find(
         if python:
             found, reason = _probe(os.path.expanduser(python))
             if found is None:
-                hint = "Give the path of a Python" if reason == _MISSING else _install_hint(python)
+                runs = reason.startswith("has ")
+                hint = _install_hint(python) if runs else "Give the path of a Python that has the compiler"
                 raise CompilerError(f"{name} = {python}: {reason}. {hint}")
             return found
     tried = []
@@ -115,9 +116,6 @@ def quoted(text: str, windows: bool = os.name == "nt") -> str:
     return f'"{text}"' if not any(sign in text for sign in special) else "'" + text.replace("'", "'\\''") + "'"
 
 
-_MISSING = "no such file"
-
-
 def _probe(python: str) -> tuple[Compiler | None, str]:
     try:
         result = subprocess.run(
@@ -125,7 +123,7 @@ def _probe(python: str) -> tuple[Compiler | None, str]:
         )
         answer = json.loads(result.stdout)
     except FileNotFoundError:
-        return None, _MISSING
+        return None, "no such file"
     except (OSError, subprocess.TimeoutExpired):
         return None, "cannot be run"
     except ValueError:

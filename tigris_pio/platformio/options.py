@@ -105,7 +105,8 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
     for name in options:
         close = difflib.get_close_matches(name, [PREFIX + known for known in NAMES], n=1, cutoff=0.85)
         if name.startswith("custom_") and not name.startswith(PREFIX) and close:
-            raise OptionError(close[0].removeprefix(PREFIX), "", f"is not set, but {name} is, which is no option")
+            found = f"is set, and so is {name}" if close[0] in options else f"is not set, but {name} is"
+            raise OptionError(close[0].removeprefix(PREFIX), "", f"{found}, which is no option")
     for name, value in own.items():
         if name not in NAMES:
             raise OptionError(name, value, _suggestion(name))

@@ -27,6 +27,8 @@ from .partitions import SECTOR, TABLE_BYTES, Partition, align_up, parse_binary
 
 TARGET = "uploadmodel"
 FLAGS = "$UPLOADERFLAGS"
+#: The variable that tells emulated boards of another call to come.
+GOES_ON = "TIGRIS_UPLOAD_GOES_ON"
 VERBS = {"write_flash": "read_flash", "write-flash": "read-flash"}
 
 
@@ -196,13 +198,13 @@ def _command(env: Any, images: Sequence[tuple[str, str]]) -> Command:
     return take_apart(str(env.get("UPLOADCMD", "")), flags, images, str(env.subst("$UPLOAD_PROTOCOL")))
 
 
-def _run(env: Any, command: Command, arguments: Sequence[str], what: str) -> int:
-    """Runs the upload program, and says `what` that does, or its command line with -v. As a list in a variable the
-    arguments keep their borders, whatever is in them."""
+def _run(env: Any, command: Command, arguments: Sequence[str], what: str, more: bool = False) -> int:
+    """Runs the upload program, and says `what` that does, or its command line with -v; `more`: another call follows.
+    As a list in a variable the arguments keep their borders, whatever is in them."""
     from SCons.Action import Action  # noqa: PLC0415  (importable inside SCons only)
     from SCons.Script import ARGUMENTS  # noqa: PLC0415
 
-    local = env.Clone(TIGRIS_UPLOAD=list(arguments))
+    local = env.Clone(TIGRIS_UPLOAD=list(arguments), ENV={**env["ENV"], GOES_ON: "1" if more else ""})
     # env.Execute would substitute the list into one string first.
     shown = {} if int(ARGUMENTS.get("PIOVERBOSE", 0)) else {"cmdstr": what}
     failure = Action(f"{command.program} $TIGRIS_UPLOAD", **shown)([], [], local)
@@ -216,12 +218,12 @@ def _write(env: Any, command: Command, contents: Sequence[tuple[int, Path]]) -> 
         if not pieces:
             continue
         pairs, total = [], sum(len(data) for _, data in pieces)
-        what = (f"Marking the old plans ({total:,} bytes)", f"Writing the new ones ({total:,} bytes)")[number]
+        what = f"{('Marking the old plans', 'Writing the new ones')[number]} ({total:,} bytes)"
         for at, data in pieces:
             file = folder / f"{('mark', 'plan')[number]}_0x{at:x}.bin"
             file.write_bytes(data)
             pairs.append((hex(at), _escaped(str(file))))
-        status = _run(env, command, command.write(pairs), what)
+        status = _run(env, command, command.write(pairs), what, more=number == 0)
         if status:
             return status
     return 0

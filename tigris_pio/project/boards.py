@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tigris_pio.compiler.backends.chips import ESPRESSIF as CHIPS
 from tigris_pio.errors import UsageError
 
 EMULATED_PLATFORM = Path(__file__).parent.parent / "platformio" / "emulated"
@@ -69,7 +70,7 @@ def find_board(name: str, flash_bytes: int | None = None, psram: bool | None = N
     elif name in COMMON:
         chip, megabytes, has_psram = COMMON[name]
         flash = megabytes * MEGABYTE
-    elif flash_bytes is not None and name.startswith(("esp32", "esp-")):
+    elif flash_bytes is not None and name.startswith(("esp32", "esp-")) and _plain(name) not in CHIPS:
         chip, flash, has_psram = "", flash_bytes, False
     else:
         raise UsageError(_unknown(name))
@@ -80,16 +81,22 @@ def find_board(name: str, flash_bytes: int | None = None, psram: bool | None = N
 
 
 def _unknown(name: str) -> str:
-    known = (*emulated_boards(), *COMMON)
+    known = (*emulated_boards(), *sorted(COMMON))
     plain = {_plain(board): board for board in known}
-    of_chip = sorted(board for board, (chip, *_) in COMMON.items() if chip == _plain(name))
-    close = of_chip or [plain[item] for item in difflib.get_close_matches(_plain(name), plain, n=3)]
-    what = f"is a chip; boards that have it: {', '.join(of_chip)}." if of_chip else "is not known here."
-    guess = f" Did you mean {' or '.join(close)}?" if close and not of_chip else ""
+    close = [plain[item] for item in difflib.get_close_matches(_plain(name), plain, n=3)]
+    of_chip = [board for board in sorted(COMMON) if COMMON[board][0] == _plain(name)]
+    if of_chip:
+        what = f"is a chip; boards that have it: {', '.join(of_chip)}."
+    elif _plain(name) in CHIPS:
+        what = "is a chip; give the name of its board."
+    elif close:
+        what = f"is not known here. Did you mean {' or '.join(close)}?"
+    else:
+        what = f"is not known here. Known are {', '.join(sorted(COMMON))}."
     return (
-        f"--board {name}: {what}{guess} Boards without hardware: {', '.join(emulated_boards())}. Others are known when "
-        "their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says how much flash an "
-        f"ESP32 has; without that: {', '.join(sorted(COMMON))}"
+        f"--board {name}: {what} Boards without hardware: {', '.join(emulated_boards())}. Others of the ESP32 family "
+        "are known when their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says how "
+        "much flash they have. For other chips see docs/boards.md"
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from tigris_pio.errors import ToolError, UsageError
 from tigris_pio.platformio.compiler import quoted
 from tigris_pio.quantize.samples import Input, Sample
+from tigris_pio.text import counted
 
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 _MODES = {1: "L", 3: "RGB"}
@@ -39,8 +40,8 @@ def read_images(inputs: Sequence[Input], folder: str,
     channels, height, width, last = _picture(item, folder)
     for name, values in (("--image-mean", how.mean), ("--image-std", how.std)):
         if len(values) not in (1, channels):
-            raise UsageError(f"{name}: {len(values)} values for {channels} channel{'s' * (channels > 1)}; give one for "
-                             "all or one for each")
+            raise UsageError(f"{name}: {counted(len(values), 'value')} for {counted(channels, 'channel')}; give one "
+                             "for all or one for each")
     root = Path(folder)
     if not root.is_dir():
         raise UsageError(f"--images {folder}: no such folder")

@@ -30,6 +30,7 @@ from tigris_pio.report.sections import (
 )
 from tigris_pio.report.svg import count_ticks
 from tigris_pio.sizes import format_size
+from tigris_pio.text import counted
 
 #: Samples that the table holds; those that differ come first.
 SAMPLES_SHOWN = 200
@@ -145,7 +146,7 @@ def _samples_section(report: CheckReport) -> Section:
     elapsed = [sample.run.elapsed for sample in report.samples]
     if unit and elapsed:
         parts.append(Prose(f"Least {min(elapsed):,} {unit}, most {max(elapsed):,}."))
-    parts.append(Grid(f"{len(rows)} run{'s' * (len(rows) != 1)}", tuple(columns), rows))
+    parts.append(Grid(counted(len(rows), "run"), tuple(columns), rows))
     return Section("runs", "Runs", tuple(parts))
 
 

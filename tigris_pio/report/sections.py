@@ -14,6 +14,7 @@ from tigris_pio.report.picture import Operator, Picture
 from tigris_pio.report.svg import count_ticks, size_text, size_ticks
 from tigris_pio.report.sweep import Sweep, SweepPoint
 from tigris_pio.sizes import format_size
+from tigris_pio.text import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +39,9 @@ def _peak(picture: Picture, arena: Arena) -> tuple[Part, ...]:
     live = sorted(arena.live(step), key=lambda block: (-block.bytes, block.offset))
     gaps = arena.top(step) - arena.taken(step)
     shared = sum(block.bytes for block in live) - arena.taken(step)
-    text = f"The peak is at {step_text(step, picture.operators)}: {len(live)} blocks are live and take "
-    text += f"{format_size(arena.taken(step))}; "
-    text += f"{format_size(gaps)} between them are free" if gaps else "nothing between them is free"
+    text = f"The peak is at {step_text(step, picture.operators)}: {counted(len(live), 'block')}, "
+    text += f"{format_size(arena.taken(step))} in all; "
+    text += f"{format_size(gaps)} below the top are free" if gaps else "nothing below the top is free"
     text += f". {format_size(shared)} belong to two of them: an output that grows over an input." if shared else "."
     columns = (Column("live at the peak", code=True), Column("bytes", True), Column("share", True), Column("kind"),
                Column("addresses", True), Column("steps", True))  # fmt: skip
@@ -56,7 +57,8 @@ def _peak(picture: Picture, arena: Arena) -> tuple[Part, ...]:
 def sweep_section(found: Sweep, chosen: int | None) -> Section:
     """`chosen`: the budget asked for."""
     if found.complete:
-        text = f"{found.alone:,} bytes are the least that need no slow memory"
+        text = f"Of the budgets tried, to 1 % and with operators in one order, {found.alone:,} bytes are the least "
+        text += "that need no slow memory"
         if found.least < found.alone:
             text += f", {found.least:,} the least with slow memory; below that operators work in slow memory itself"
     else:
@@ -122,12 +124,12 @@ def stages_section(picture: Picture, stages: Sequence[Mapping[str, Any]] | None)
         bands = str(stage.bands)
         if stages is not None:
             told = stages[place]
-            bands += f" × {told['band_rows']} rows" if stage.bands > 1 else ""
+            bands += f" × {counted(told['band_rows'], 'row')}" if stage.bands > 1 else ""
             again = 100 * told["recomputed_macs"] / max(1, told["macs"])
             extra = text_cells(format_size(told["slow_read"]), format_size(told["slow_written"]), f"{again:.1f} %")
         rows.append((*text_cells(stage.number, stage.strategy, span, bands, format_size(stage.fast_peak),
                                  format_size(stage.weights), where[stage.weight_mode]), *extra))  # fmt: skip
-    grid = Grid(f"{len(rows)} stage{'s' * (len(rows) > 1)}", tuple(columns), tuple(rows))
+    grid = Grid(counted(len(rows), "stage"), tuple(columns), tuple(rows))
     return Section("stages", "Stages", (grid,))
 
 
@@ -135,28 +137,28 @@ def operators_section(picture: Picture, backend: str, measures: Sequence[Measure
     """`backend`: the library that runs operators of its own kinds; `measures`: what was measured or compared."""
     ops = picture.operators
     known = any(op.weights is not None for op in ops)
-    counted = any(op.macs is not None for op in ops)
+    has_macs = any(op.macs is not None for op in ops)
     columns = [Column("", True), Column("operator", code=True), Column("kernel"), Column("by"), Column("stage"),
                Column("inputs", True), Column("output", True), Column("calls", True)]  # fmt: skip
-    columns += [Column("MACs", True)] if counted else []
+    columns += [Column("MACs", True)] if has_macs else []
     columns += [Column("weights", True), Column("instructions, estimated", True)] if known else []
     columns += [measure.column for measure in measures]
     total = max(1, sum(op.macs or 0 for op in ops))
-    rows = tuple((*_operator(op, backend, total, counted, known),
+    rows = tuple((*_operator(op, backend, total, has_macs, known),
                   *(measure.cells.get(op.index, Cell("")) for measure in measures)) for op in ops)  # fmt: skip
     note = "Shapes are height × width × channels as stored. "
     of = f"{backend} on {picture.processor}" if picture.processor else (
         "portable kernels: int8 on RV32IMC, float32 with an FPU")  # fmt: skip
     note += f"Instructions are an estimate for {of}." if known else ""
-    grid = Grid(f"{len(ops)} operator{'s' * (len(ops) > 1)} in the order of execution", tuple(columns), rows, head=1)
+    grid = Grid(f"{counted(len(ops), 'operator')} in the order of execution", tuple(columns), rows, head=1)
     return Section("operators", "Operators", (Prose(note.strip()), grid))
 
 
-def _operator(op: Operator, backend: str, total: int, counted: bool, known: bool) -> list[Cell]:
+def _operator(op: Operator, backend: str, total: int, has_macs: bool, known: bool) -> list[Cell]:
     who, stage = backend if op.by_library else "portable", f"{op.stage}\u00a0{op.strategy}"
     cells = list(text_cells(op.index, op.name, f"{op.kind} {op.dtype}", who, stage, ", ".join(op.inputs), op.output,
                             f"{op.calls:,}"))  # fmt: skip
-    if counted:
+    if has_macs:
         cells.append(Cell(f"{op.macs or 0:,}", share=(op.macs or 0) / total))
     if known:
         cells += text_cells(f"{op.weights:,}", f"{op.instructions or 0:,.0f}")

@@ -70,8 +70,8 @@ class _Trials:
         self._clock, self._end, self._last = clock, clock() + seconds, 0.0
         self.made: dict[int, ExecutionPlan | None] = {}  #: with slow memory
         self.alone: dict[int, ExecutionPlan | None] = {}  #: without
-        if plan is not None and options.budget.fast is not None and plan.slow_bytes == 0:
-            self.alone[options.budget.fast] = plan
+        if plan is not None and plan.slow_bytes == 0:
+            self.alone[_taken(plan)] = plan
 
     def ample(self) -> ExecutionPlan:
         plan = plan_of(self._program, dataclasses.replace(self._options, budget=Budget(None)), self._indices)
@@ -104,6 +104,11 @@ class _Trials:
             low, high = (low, middle) if plan is not None and works(plan) else (middle, high)
 
 
+def _taken(plan: ExecutionPlan) -> int:
+    """Bytes of fast memory that it needs, a library's scratch included."""
+    return plan.fast_bytes + (plan.backend.scratch_bytes if plan.backend else 0)
+
+
 def _alone(plan: ExecutionPlan) -> bool:
     """Whether it needs no slow memory."""
     return plan.slow_bytes == 0
@@ -125,7 +130,7 @@ def sweep(start: Front, options: CompileOptions, plan: ExecutionPlan | None = No
     """
     trials = _Trials(start, options, plan, clock, seconds)
     ample = trials.ample()
-    top = ample.fast_bytes + (ample.backend.scratch_bytes if ample.backend else 0)
+    top = _taken(ample)
     chosen = options.budget.fast
     complete = True
     try:

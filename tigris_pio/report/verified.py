@@ -10,6 +10,7 @@ from tigris_pio.report.compiled import compiled_page
 from tigris_pio.report.page import Cell, Column, Fact, Facts, Figure, Grid, Page, Part, Prose, Provenance, Section
 from tigris_pio.report.sections import Measure
 from tigris_pio.report.svg import count_ticks
+from tigris_pio.text import counted
 from tigris_pio.verify.compare import OWN_RELATIVE, OWN_STEPS, OWN_STEPS_INT16, Comparison, Layer
 
 #: Places of the operators' table, and of the outputs'.
@@ -31,7 +32,7 @@ def verified_page(result: Compiled, comparison: Comparison, against: str, origin
 
 
 def _verdict(comparison: Comparison, against: str) -> Prose:
-    samples = f"{comparison.samples} sample{'s' * (comparison.samples > 1)}"
+    samples = counted(comparison.samples, "sample")
     if comparison.passed:
         return Prose(f"Passed: every layer and output agrees with {against} on {samples}.", "good")
     names = [layer.name for layer in comparison.departures]

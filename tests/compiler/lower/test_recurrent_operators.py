@@ -193,7 +193,7 @@ def test_int8_weights_stay_int8(op: str, axis: int | None) -> None:
 
 
 @pytest.mark.parametrize(("names", "words"), [(["Sine"], "activation sine"),
-                                              (["Tanh", "Tanh"], "2 activations for 1 directions of 1")])
+                                              (["Tanh", "Tanh"], "activations of size 2 instead of 1")])
 def test_refusals_name_node_and_reason(names: list[str], words: str) -> None:
     with pytest.raises(UnsupportedError, match=rf"layer \(RNN\): {words}"):
         compile_model(network("RNN", activations=names))

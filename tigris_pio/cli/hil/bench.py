@@ -24,7 +24,7 @@ from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.report import print_board
 from tigris_pio.report.macs import operator_macs
 from tigris_pio.sizes import format_size
-from tigris_pio.text import visible_name
+from tigris_pio.text import counted, visible_name
 
 #: Operators whose time changed that a comparison names.
 _CHANGES_SHOWN = 5
@@ -137,7 +137,8 @@ def _show(
     if any(op.elapsed for op in report.ops):
         console.out.print(_operators(report))
     if not report.complete:
-        console.out.print(f"[bold red]{report.wanted - len(report.runs)} of {report.wanted} runs not made[/]")
+        missing = f"{report.wanted - len(report.runs)} of {counted(report.wanted, 'run')}"
+        console.out.print(f"[bold red]{missing} not made[/]")
     if comparison is not None:
         _show_comparison(report, comparison)
 

@@ -23,7 +23,7 @@ def refuses(shape: PlainShape) -> str | None:
         return "esp-nn keeps sizes in 16 bits"
     right, most = shape.pad_end[1], shape.pad[1] if any(shape.pad) else shape.stride[1]
     if right > most:
-        return f"esp-nn has no kernel for {right} columns of padding on the right with {shape.pad[1]} on the left"
+        return f"esp-nn has no kernel for padding of {right} on the right and {shape.pad[1]} on the left"
     return None
 
 

@@ -78,8 +78,8 @@ def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], label: 
         source, result = tensors[node.inputs[0]].shape, tensors[node.outputs[0]].shape
         if math.prod(source) != math.prod(result):
             raise ModelError(
-                f"{label}: node {node.name} (Reshape): {list(source)} has {math.prod(source)} elements and cannot "
-                f"become {list(result)}"
+                f"{label}: node {node.name} (Reshape): {list(source)} has not the size of "
+                f"{list(result)} and cannot become it"
             )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Quantisation
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.errors import ModelError
+from tigris_pio.text import counted
 
 _DOMAINS = ("", "com.microsoft")
 #: Element types narrower than a byte keep their values in int8.
@@ -54,7 +55,8 @@ def read_quantisation(editor: GraphEditor, node: Node) -> Quantisation | None:
     zero = np.zeros(real.shape, np.int64) if zero_point is None else np.asarray(zero_point).astype(np.int64)
     if zero.size != real.size:
         raise ModelError(
-            f"{editor.graph.name}: node {node.name} ({node.op}) has {real.size} scales and {zero.size} zero points"
+            f"{editor.graph.name}: node {node.name} ({node.op}) has {counted(real.size, 'scale')} and "
+            f"{counted(zero.size, 'zero point')}"
         )
     return _annotation(editor, node, real, zero, stored)
 

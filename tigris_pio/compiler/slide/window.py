@@ -15,7 +15,7 @@ from tigris_pio.compiler.slide.silence import silent_rows
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import CopyParams
-from tigris_pio.text import visible_name
+from tigris_pio.text import counted, visible_name
 
 #: Operators that one warning names.
 _MOST_NAMED = 4
@@ -114,8 +114,8 @@ def _the_input(program: Program, hop: int) -> tuple[ProgramIo, ProgramTensor]:
         raise UsageError(f"{_option(hop)}: input {visible_name(io.name)} has {what}; it must be one window of int8, "
                          "int16 or float32")
     if not 1 <= hop <= tensor.height:
-        raise UsageError(f"{_option(hop)}: input {visible_name(io.name)}, {list(io.shape)}, has {tensor.height} rows; "
-                         f"a hop has 1 to {tensor.height}")
+        raise UsageError(f"{_option(hop)}: input {visible_name(io.name)}, {list(io.shape)}, has "
+                         f"{counted(tensor.height, 'row')}; a hop has 1 to {tensor.height}")
     return io, tensor
 
 
@@ -163,7 +163,8 @@ def _warnings(halts: list[Halt], edges: list[Edges], guessed: list[str], exact: 
         named = ", ".join(f"{edge.op} {edge.rows} of {edge.height}" for edge in edges[:_MOST_NAMED])
         found.append(f"with a hop rows that padding reaches are made anew in every run: {named}{_more(edges)}")
     if guessed:
-        found.append(f"the first {exact - 1} runs are not exact: what {guessed[0]} is of silence is not known here, "
+        runs = "run is" if exact == 2 else f"{exact - 1} runs are"
+        found.append(f"the first {runs} not exact: what {guessed[0]} is of silence is not known here, "
                      "so its rows begin as zeros")
     return found
 

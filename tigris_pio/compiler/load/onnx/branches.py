@@ -82,7 +82,7 @@ def _branch(node: onnx.NodeProto, index: int, condition: bool, names: Names, lab
         raise ModelError(f"{where} has no graph as its {wanted}")
     if body.input or len(body.output) != len(node.output):
         raise ModelError(
-            f"{where} has {len(node.output)} outputs, its {wanted} {len(body.output)}, and {len(body.input)} inputs; "
+            f"{where}: outputs: {len(node.output)}, of its {wanted} {len(body.output)}, and inputs: {len(body.input)}; "
             "a branch has as many outputs as the If, and no inputs"
         )
     if body.sparse_initializer:

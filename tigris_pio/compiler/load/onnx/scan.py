@@ -64,13 +64,13 @@ class _Scan:
         self.body: onnx.GraphProto = body
         scanned = attributes.get("num_scan_inputs")
         if not isinstance(scanned, int) or not 1 <= scanned <= len(node.input):
-            raise ModelError(f"{where} has {len(node.input)} inputs and num_scan_inputs = {scanned}")
+            raise ModelError(f"{where}: num_scan_inputs = {scanned} is no number of its inputs, {len(node.input)}")
         self.scanned = scanned
         self.states = len(node.input) - self.scanned
         gathered = len(node.output) - self.states
         if gathered < 0 or (len(body.input), len(body.output)) != (len(node.input), len(node.output)):
             raise ModelError(
-                f"{where} has {len(node.input)} inputs and {len(node.output)} outputs, its body {len(body.input)} and "
+                f"{where}: inputs: {len(node.input)}, outputs: {len(node.output)}, its body's: {len(body.input)} and "
                 f"{len(body.output)}"
             )
         given = {item.name for item in (*body.input, *body.initializer)}
@@ -82,7 +82,7 @@ class _Scan:
         def numbers(name: str, count: int) -> list[int]:
             values = list(attributes.get(name, [0] * count))
             if len(values) != count or not all(isinstance(value, int) for value in values):
-                raise ModelError(f"{where}: {name} has {len(values)} numbers for {count} inputs or outputs")
+                raise ModelError(f"{where}: {name} has size {len(values)} instead of {count}, or no whole numbers")
             return values
 
         self.input_axes = numbers("scan_input_axes", self.scanned)

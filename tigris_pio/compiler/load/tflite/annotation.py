@@ -29,7 +29,7 @@ def annotation(tensor: FlatTensor, shape: tuple[int, ...], where: str) -> Quanti
     if not (np.all(np.isfinite(scale)) and np.all(scale > 0)):
         raise ModelError(f"{where}: a scale that is no positive number")
     if len(tensor.zero_point) not in (0, 1, count):
-        raise ModelError(f"{where}: {count} scales and {len(tensor.zero_point)} zero points")
+        raise ModelError(f"{where}: scales of size {count}, and zero points of size {len(tensor.zero_point)}")
     zero = np.zeros(count, np.int64) + (np.array(tensor.zero_point, np.int64) if len(tensor.zero_point) else 0)
     dtype = np.dtype(np.int16 if tensor.type == "int16" else np.int8)
     if tensor.type == "uint8":
@@ -40,7 +40,7 @@ def annotation(tensor: FlatTensor, shape: tuple[int, ...], where: str) -> Quanti
     if count == 1:
         return Quantisation(scale.reshape(()), zero.reshape(()), dtype)
     if not 0 <= tensor.axis < len(shape) or shape[tensor.axis] != count:
-        raise ModelError(f"{where}: {count} scales along axis {tensor.axis} of shape {list(shape)}")
+        raise ModelError(f"{where}: scales of size {count} along axis {tensor.axis} of shape {list(shape)}")
     return Quantisation(scale, zero, dtype, tensor.axis)
 
 

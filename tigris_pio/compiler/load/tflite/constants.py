@@ -51,6 +51,6 @@ def _nibbles(tensor: FlatTensor, count: int, where: str) -> np.ndarray:
     """Two elements of four bits a byte, the first in the lower half."""
     assert tensor.data is not None
     if len(tensor.data) != (count + 1) // 2:
-        raise ModelError(f"{where}: {count} elements of four bits in {len(tensor.data)} bytes; the file is damaged")
+        raise ModelError(f"{where}: size {count} of four bits each in {len(tensor.data)} bytes; the file is damaged")
     pairs = np.stack([tensor.data & 15, tensor.data >> 4], axis=1).reshape(-1)[:count].astype(np.int8)
     return np.where(pairs > 7, pairs - 16, pairs).astype(np.int8).reshape(tensor.shape)

@@ -179,14 +179,14 @@ class Layer:
         name = self.input(place)
         value = self.network.weights.get(name)
         if self.shape(place) != (count,):
-            raise self.fault(f"a bias of shape {list(self.shape(place))} for {count} outputs")
+            raise self.fault(f"a bias of shape {list(self.shape(place))} instead of [{count}]")
         first, second = (self.quantisation(item) for item in self._multiplied)
         if value is None or value.dtype.kind != "i" or first is None or second is None:
             return [name]
         scale = (first.scale.astype(np.float64) * second.scale.astype(np.float64)).astype(np.float32)
         scale = np.maximum(scale, np.finfo(np.float32).tiny)
         if scale.ndim and scale.shape != (count,):
-            raise self.fault(f"{scale.size} scales for {count} outputs")
+            raise self.fault(f"scales of shape {list(scale.shape)} instead of [{count}]")
         axis = 0 if scale.ndim else None
         if first.dtype == np.int16:  # whose sums have 64 bits
             said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int64), axis)

@@ -122,7 +122,7 @@ def _window(builder: Builder, node: Node) -> Window:
     if given != weight[2:] or len(weight) != len(source):
         raise Refusal(f"its weights have shape {list(weight)}, its kernel {list(given)}")
     if groups < 1 or weight[1] * groups != source[1] or weight[0] % groups:
-        raise Refusal(f"weights of shape {list(weight)} in {groups} groups do not fit {source[1]} input channels")
+        raise Refusal(f"weights of shape {list(weight)} with group = {groups} do not fit input {list(source)}")
     return read_window(node, source, result, given)
 
 

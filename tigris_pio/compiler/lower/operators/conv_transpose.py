@@ -89,11 +89,11 @@ def _geometry(builder: Builder, node: Node) -> Geometry:
     if kernel != weight[2:] or len(weight) != len(source):
         raise Refusal(f"its weights have shape {list(weight)}, its kernel {list(kernel)}")
     if groups < 1 or weight[0] != source[1] or source[1] % groups or weight[1] * groups != result[1]:
-        raise Refusal(f"weights of shape {list(weight)} in {groups} groups do not fit {source[1]} input channels")
+        raise Refusal(f"weights of shape {list(weight)} with group = {groups} do not fit input {list(source)}")
     strides = tuple(node.attributes.get("strides", (1,) * rank))
     dilations = tuple(node.attributes.get("dilations", (1,) * rank))
     if len(strides) != rank or len(dilations) != rank or min(*kernel, *strides, *dilations) < 1:
-        raise Refusal(f"strides {list(strides)} or dilations {list(dilations)} contradict its {rank} spatial axes")
+        raise Refusal(f"strides {list(strides)} or dilations {list(dilations)} contradict input {list(source)}")
     pad = _pad_begin(node, source[2:], result[2:], kernel, strides, dilations)
     if min(pad) < 0:
         raise Refusal(f"negative pads {list(pad)}")

@@ -49,7 +49,7 @@ def _indices(builder: Builder, node: Node) -> tuple[list[str], str]:
     left, arrow, result = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(node.inputs):
-        raise Refusal(f'its equation "{equation}" has {len(terms)} terms for {len(node.inputs)} operands')
+        raise Refusal(f'its equation "{equation}" has another number of terms than it has operands, {len(node.inputs)}')
     if not arrow:
         once = sorted(letter for letter in set(left) - set(",.") if left.count(letter) == 1)
         result = ("..." if "..." in left else "") + "".join(once)
@@ -71,7 +71,7 @@ def _sizes(builder: Builder, node: Node, terms: Sequence[str]) -> dict[str, int]
     for name, term in zip(node.inputs, terms, strict=True):
         shape = builder.shape(name)
         if len(shape) != len(term):
-            raise Refusal(f"operand {name} has {len(shape)} axes, its equation {len(term)}")
+            raise Refusal(f"operand {name} has shape {list(shape)}, its equation the axes {term}")
         for letter, size in zip(term, shape, strict=True):
             if sizes.setdefault(letter, size) != size:
                 raise Refusal(f"index {letter} is both {sizes[letter]} and {size} long")

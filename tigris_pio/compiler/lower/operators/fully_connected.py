@@ -92,7 +92,7 @@ def _check_gemm(builder: Builder, node: Node) -> None:
     shapes = [builder.shape(name) for name in node.inputs[:2]]
     for letter, shape in zip("AB", shapes, strict=True):
         if len(shape) != 2:
-            raise Refusal(f"its input {letter} has {len(shape)} axes instead of two; reshape it, or use MatMul")
+            raise Refusal(f"its input {letter} has shape {list(shape)} instead of two axes; reshape it, or use MatMul")
     turned = [bool(node.attributes.get(name, 0)) for name in ("transA", "transB")]
     first, second = (shape[::-1] if turn else shape for shape, turn in zip(shapes, turned, strict=True))
     (rows, inner), (depth, columns) = first, second

@@ -131,7 +131,7 @@ def _slice_places(shape: tuple[int, ...], indices: np.ndarray, batch: int) -> tu
     """Row-major places, counted in slices, of the slices that GatherND and ScatterND mean; and a slice's elements."""
     depth = batch + indices.shape[-1]
     if depth > len(shape):
-        raise Refusal(f"indices of {indices.shape[-1]} axes for shape {list(shape)}")
+        raise Refusal(f"indices of shape {list(indices.shape)} for shape {list(shape)}")
     places = np.zeros(indices.shape[:-1], np.int64)
     for axis in range(batch):
         places = places * shape[axis] + np.indices(places.shape)[axis]
@@ -290,7 +290,7 @@ def lower_reverse_sequence(builder: Builder, node: Node) -> None:
     time = int(node.attributes.get("time_axis", 0))
     sequences = int(node.attributes.get("batch_axis", 1))
     if {time, sequences} != {0, 1} or lengths.shape != (shape[sequences],):
-        raise Refusal(f"time axis {time} and batch axis {sequences} with {lengths.size} lengths")
+        raise Refusal(f"time axis {time} and batch axis {sequences} with lengths of shape {list(lengths.shape)}")
     steps = np.arange(shape[time])[:, np.newaxis]
     turned = np.where(steps < lengths, lengths - 1 - steps, steps)  # [time, sequence]
     places = row_major_indices(shape[:2]).transpose(time, sequences)

@@ -172,7 +172,7 @@ def lower_group_normalization(builder: Builder, node: Node) -> None:
     else:
         groups = int(node.attributes["num_groups"])
         if groups < 1 or shape[1] % groups:
-            raise Refusal(f"{shape[1]} channels do not divide into num_groups = {groups}")
+            raise Refusal(f"num_groups = {groups} does not divide its channels, {shape[1]}")
         grouped = (shape[0], groups, math.prod(shape[1:]) // groups)
         result = composer.part("Reshape", [source], grouped)
         result = composer.part("TigrisStandardise", [result], grouped, {"axes": (2,), **epsilon})

@@ -24,7 +24,7 @@ def lower_pad(builder: Builder, node: Node) -> None:
     axes = integers(builder, node, 3, "axes")
     numbers = range(len(shape)) if axes is None else [int(axis) % len(shape) for axis in axes.reshape(-1)]
     if given is None or len(np.asarray(given).reshape(-1)) != 2 * len(numbers):
-        raise Refusal(f"its pads do not give a begin and an end for each of {len(numbers)} axes")
+        raise Refusal("its pads do not give a begin and an end for each of its axes")
     selections = {
         axis: padded_indices(shape[axis], begin, end, mode)
         for axis, (begin, end) in zip(numbers, pairs(np.asarray(given).reshape(-1).tolist()), strict=True)

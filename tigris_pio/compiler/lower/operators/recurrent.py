@@ -100,7 +100,7 @@ def _layer(composer: Composer) -> _Layer:
     steps, batch, inputs = builder.shape(source)
     units = builder.shape(recurrent)[-1]
     if int(node.attributes.get("hidden_size", units)) != units or max(units, inputs) > _LARGEST:
-        raise Refusal(f"hidden_size {node.attributes.get('hidden_size')} with recurrent weights of {units} units")
+        raise Refusal(f"hidden_size {node.attributes.get('hidden_size')} with recurrent weights for {units}")
     if lengths and not (builder.is_constant(lengths) and np.all(builder.graph.weights[lengths] == steps)):
         raise Refusal(f"its sequence_lens {lengths} are not all {steps}, the length of its input; leave them out")
     layer = _Layer(_CELLS[node.op], source, weights, recurrent, bias, hidden, cells, peepholes, _DIRECTIONS[direction],
@@ -241,7 +241,7 @@ def _activations(node: Node, layer: _Layer, place: int) -> tuple[tuple[int, ...]
     defaults = _DEFAULTS[layer.cell]
     names = [str(name).lower() for name in node.attributes.get("activations", defaults * len(layer.reverse))]
     if len(names) != len(defaults) * len(layer.reverse):
-        raise Refusal(f"{len(names)} activations for {len(layer.reverse)} directions of {len(defaults)}")
+        raise Refusal(f"activations of size {len(names)} instead of {len(defaults) * len(layer.reverse)}")
     given: dict[str, Any] = {key: list(node.attributes.get(f"activation_{key}", ())) for key in ("alpha", "beta")}
     found = []
     for name in names:

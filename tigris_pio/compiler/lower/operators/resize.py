@@ -84,7 +84,7 @@ def _regions(builder: Builder, node: Node) -> dict[int, tuple[float, float]]:
     rank = len(builder.shape(node.inputs[0]))
     axes = [int(axis) % rank for axis in node.attributes.get("axes", range(rank))]
     if len(region) != 2 * len(axes):
-        raise Refusal(f"its region of interest has {len(region)} numbers for {len(axes)} axes")
+        raise Refusal(f"its region of interest has size {len(region)} instead of {2 * len(axes)}")
     return {axis: (float(region[i]), float(region[i + len(axes)])) for i, axis in enumerate(axes)}
 
 

@@ -24,7 +24,7 @@ def lower_slice(builder: Builder, node: Node) -> None:
     steps = _ranges(builder, node, 4, "steps")
     counts = [1] * len(starts) if steps is None else steps
     if len(axes) != len(starts) or len(counts) != len(starts) or 0 in counts:
-        raise Refusal(f"axes {list(axes)} and steps {list(counts)} contradict {len(starts)} starts")
+        raise Refusal(f"axes {list(axes)} and steps {list(counts)} contradict starts {list(starts)}")
     selections = {
         axis: np.arange(shape[axis])[start:end:step]
         for axis, start, end, step in zip(axes, starts, ends, counts, strict=True)

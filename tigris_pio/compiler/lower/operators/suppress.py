@@ -23,7 +23,7 @@ def lower_suppress(builder: Builder, node: Node) -> None:
     (boxes, _), (_, classes) = (builder.shape(name) for name in node.inputs)
     count = builder.shape(output)[0]
     if max(boxes, classes, count) > _LARGEST:
-        raise Refusal(f"{boxes} boxes of {classes} classes, {count} of them at most; {_LARGEST} of each are supported")
+        raise Refusal(f"boxes: {boxes}, classes: {classes}, found: {count}; at most {_LARGEST} of each are supported")
     sources = [(builder.arranged(name, plain(builder.shape(name)), FLOAT).storage, None) for name in node.inputs]
     params = SuppressParams(boxes, classes, count, min(int(node.attributes["per_class"]), boxes),
                             int(node.attributes["inclusive"]), int(node.attributes["by_score"]),

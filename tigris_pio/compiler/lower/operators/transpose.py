@@ -17,7 +17,7 @@ def lower_depth_to_space(builder: Builder, node: Node) -> None:
     batch, channels, height, width = image_shape(builder, node)
     block = block_size(node)
     if channels % (block * block):
-        raise Refusal(f"{channels} channels do not divide into blocks of {block} x {block}")
+        raise Refusal(f"input {[batch, channels, height, width]} has no channels for blocks of {block} x {block}")
     depth = channels // (block * block)
     if node.attributes.get("mode", "DCR") == "DCR":
         shape, order = (batch, block, block, depth, height, width), (0, 3, 4, 1, 5, 2)
@@ -42,7 +42,7 @@ def image_shape(builder: Builder, node: Node) -> tuple[int, int, int, int]:
     """The shape of the first input, which must have four axes."""
     shape = builder.shape(node.inputs[0])
     if len(shape) != 4:
-        raise Refusal(f"its input has {len(shape)} axes instead of four")
+        raise Refusal(f"its input has shape {list(shape)} instead of four axes")
     return shape[0], shape[1], shape[2], shape[3]
 
 

@@ -111,7 +111,7 @@ def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Num
         loss = np.abs(rounded * column - real)
         builder.warnings.append(
             f"node {node.name}: weights {name} are asymmetric or scaled along an inner axis; "
-            f"{int((~exact).sum())} of {exact.size} output channels are quantised again symmetrically, which "
+            f"output channels quantised again symmetrically: {int((~exact).sum())} of {exact.size}, which "
             + _loss(builder, node, quantisation, np.moveaxis(loss, axis, 0).reshape(exact.size, -1), result)
         )
     return Int8Weights(rounded, scales.astype(np.float64))
@@ -195,7 +195,7 @@ def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, fa
         if np.all(np.abs(ratio - 1) < _SAME_SCALE):
             ratio = np.ones(1)
     if integers.size not in (1, count):
-        raise Refusal(f"its bias has {integers.size} elements for {count} outputs")
+        raise Refusal(f"its bias has size {integers.size} instead of {count}")
     return np.broadcast_to(np.clip(np.rint(integers * ratio), -_MOST, _MOST), (count,)).astype(np.int64)
 
 
@@ -207,5 +207,5 @@ def float_bias(builder: Builder, name: str, count: int, factor: float = 1.0) -> 
         raise Refusal("its bias is computed at run time")
     real = builder.real(name).reshape(-1) * np.float32(factor)
     if real.size not in (1, count):
-        raise Refusal(f"its bias has {real.size} elements for {count} outputs")
+        raise Refusal(f"its bias has size {real.size} instead of {count}")
     return np.ascontiguousarray(np.broadcast_to(real, (count,)), np.float32)

@@ -73,7 +73,7 @@ def read_window(node: Node, source: Sequence[int], result: Sequence[int], kernel
     dilations = tuple(node.attributes.get("dilations", (1,) * rank))
     if any(len(item) != rank for item in (kernel, strides, dilations)) or min(*kernel, *strides, *dilations) < 1:
         raise Refusal(f"kernel {list(kernel)}, strides {list(strides)} or dilations {list(dilations)} contradict "
-                      f"its {rank} spatial dimensions")
+                      f"input {list(source)}")
     begin, end = read_pads(node, source[2:], kernel, strides, dilations)
     if max(*kernel, *strides, *dilations, *begin, *end) > MOST:
         raise Refusal(f"kernel {list(kernel)}, strides {list(strides)}, dilations {list(dilations)} or pads "

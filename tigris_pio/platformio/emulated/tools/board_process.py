@@ -386,7 +386,8 @@ def upload(state: Path, spec: Spec, url: str, fixed_port: bool, images: Sequence
     for line in write_flash(state, spec.flash_bytes, images):
         print(line)
     port = start(state, spec, port, fixed_port=fixed_port)
-    print(f"The board is on; its UART is socket://127.0.0.1:{port}", flush=True)
+    if not os.environ.get("TIGRIS_UPLOAD_GOES_ON"):
+        print(f"The board is on; its UART is socket://127.0.0.1:{port}", flush=True)
 
 
 def _pairs(items: Sequence[str]) -> list[tuple[int, Path]]:

@@ -26,7 +26,7 @@ def read_conv(layer: Layer) -> None:
     batch, *size, channels = _image_shape(layer, 0)
     count, *kernel, inputs = _image_shape(layer, 1)
     if not inputs or not count or channels % inputs or count % (channels // inputs or 1):
-        raise layer.fault(f"weights {list(layer.shape(1))} on {channels} channels")
+        raise layer.fault(f"weights {list(layer.shape(1))} on an input {list(layer.shape(0))}")
     found = window(layer, kernel, options, dilated=True)
     result = output_size(layer, size, found)
     weights = layer.network.transposed(layer.weights(1), (0, 3, 1, 2), f"{layer.name}/weights")
@@ -42,7 +42,7 @@ def read_depthwise(layer: Layer) -> None:
     batch, *size, channels = _image_shape(layer, 0)
     one, *kernel, count = _image_shape(layer, 1)
     if one != 1 or not channels or not count or count % channels:
-        raise layer.fault(f"weights {list(layer.shape(1))} on {channels} channels")
+        raise layer.fault(f"weights {list(layer.shape(1))} on an input {list(layer.shape(0))}")
     found = window(layer, kernel, options, dilated=True)
     result = output_size(layer, size, found)
     weights = layer.network.transposed(layer.weights(1), (3, 0, 1, 2), f"{layer.name}/weights")
@@ -112,5 +112,5 @@ def _transposed(layer: Layer, image: int, bias: int, wanted: Sequence[int], foun
 def _image_shape(layer: Layer, place: int) -> tuple[int, ...]:
     shape = layer.shape(place)
     if len(shape) != 4:
-        raise layer.fault(f"input {place} has {len(shape)} axes instead of four")
+        raise layer.fault(f"input {place} has shape {list(shape)} instead of four axes")
     return shape

@@ -15,7 +15,7 @@ def read_pool(layer: Layer) -> None:
     options = layer.options("Pool2DOptions")
     shape = layer.shape(0)
     if len(shape) != 4:
-        raise layer.fault(f"its input has {len(shape)} axes instead of four")
+        raise layer.fault(f"its input has shape {list(shape)} instead of four axes")
     batch, *size, channels = shape
     found = window(layer, (int(options["FilterHeight"]), int(options["FilterWidth"])), options)
     result = output_size(layer, size, found)
@@ -31,7 +31,7 @@ def read_l2_pool(layer: Layer) -> None:
     """The root of the mean of the squares."""
     options, shape = layer.options("Pool2DOptions"), layer.shape(0)
     if len(shape) != 4:
-        raise layer.fault(f"its input has {len(shape)} axes instead of four")
+        raise layer.fault(f"its input has shape {list(shape)} instead of four axes")
     batch, *size, channels = shape
     found = window(layer, (int(options["FilterHeight"]), int(options["FilterWidth"])), options)
     result = output_size(layer, size, found)

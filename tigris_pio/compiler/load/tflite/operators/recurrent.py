@@ -31,7 +31,7 @@ def read_lstm(layer: Layer) -> None:
     _check(layer, options["FusedActivationFunction"])
     shape = layer.shape(0)
     if len(shape) != 3:
-        raise layer.fault(f"its input has {len(shape)} axes instead of three")
+        raise layer.fault(f"its input has shape {list(shape)} instead of three axes")
     first = bool(options["TimeMajor"])
     steps, batch = (shape[0], shape[1]) if first else (shape[1], shape[0])
     if layer.declared(0).type == "int8":
@@ -43,7 +43,7 @@ def read_lstm(layer: Layer) -> None:
         raise layer.fault(f"weights {list(weights.shape)} and {list(recurrent.shape)} for {list(shape)}")
     bias = _gates(layer, _BIASES) if layer.has(_BIASES[1]) else np.zeros(4 * units, np.float32)
     if bias.shape != (4 * units,):
-        raise layer.fault(f"biases of {list(bias.shape)} for {units} units")
+        raise layer.fault(f"biases of {list(bias.shape)} instead of [{4 * units}]")
     source = _time_first(layer, first)
     constants = [layer.network.add_constant(f"{layer.name}/{name}", value[np.newaxis]) for name, value in (
         ("weights", weights), ("recurrent", recurrent), ("bias", np.concatenate([bias, np.zeros_like(bias)])))]

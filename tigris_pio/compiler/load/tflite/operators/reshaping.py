@@ -29,7 +29,7 @@ def _settled(layer: Layer, shape: tuple[int, ...], wanted: list[int]) -> tuple[i
     if wanted.count(-1) == 1 and known and not count % known:
         wanted = [count // known if size == -1 else size for size in wanted]
     if min(wanted, default=0) < 0 or math.prod(wanted) != count:
-        raise layer.fault(f"{list(shape)} has {count} elements and cannot become {wanted}")
+        raise layer.fault(f"{list(shape)} has not the size of {wanted} and cannot become it")
     return tuple(wanted)
 
 
@@ -59,7 +59,7 @@ def read_transpose(layer: Layer) -> None:
     """Transpose."""
     shape, order = layer.shape(0), layer.integers(1, "permutation")
     if sorted(axis % (len(shape) or 1) for axis in order) != list(range(len(shape))):
-        raise layer.fault(f"permutation {order} of {len(shape)} axes")
+        raise layer.fault(f"permutation {order} of the axes of {list(shape)}")
     order = [axis % len(shape) for axis in order]
     layer.write("Transpose", [layer.input(0)], tuple(shape[axis] for axis in order), {"perm": tuple(order)})
 

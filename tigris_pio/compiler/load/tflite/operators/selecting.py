@@ -48,7 +48,7 @@ def read_strided_slice(layer: Layer) -> None:
             result.append(1)
             continue
         if len(ranges) >= len(shape):
-            raise layer.fault(f"{len(begin)} ranges for {list(shape)}")
+            raise layer.fault(f"ranges from {list(begin)} for {list(shape)}")
         size = shape[len(ranges)]
         if masks[4] >> place & 1:
             if not -size <= low < size:
@@ -104,7 +104,7 @@ def read_split(layer: Layer) -> None:
     axis = layer.axis(0, len(layer.shape(1)))
     size = layer.shape(1)[axis]
     if size % count:
-        raise layer.fault(f"an axis of {size} in {count} parts")
+        raise layer.fault(f"an axis of {size} in equal parts, num_splits = {count}")
     _split(layer, 1, axis, [size // count] * count)
 
 
@@ -139,7 +139,7 @@ def read_unpack(layer: Layer) -> None:
     options, shape, outputs = layer.options("UnpackOptions"), layer.shape(0), len(layer.operator.outputs)
     axis = int(options["Axis"])
     if not -len(shape) <= axis < len(shape) or shape[axis] != outputs:
-        raise layer.fault(f"axis {axis} of {list(shape)} in {outputs} parts")
+        raise layer.fault(f"axis {axis} of {list(shape)} in parts, outputs: {outputs}")
     axis %= len(shape)
     kept, result = (*shape[:axis], 1, *shape[axis + 1 :]), shape[:axis] + shape[axis + 1 :]
     for output in range(outputs):

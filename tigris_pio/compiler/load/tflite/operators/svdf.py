@@ -31,7 +31,7 @@ def read_svdf(layer: Layer) -> None:
         raise layer.fault(f"weights {list(features.shape)} and {list(time.shape)} for {list(shape)}")
     filters, rows = time.shape
     if rank < 1 or filters % rank or not rows:
-        raise layer.fault(f"{filters} filters of rank {rank}, {rows} rows")
+        raise layer.fault(f"time weights {list(time.shape)} of rank {rank}")
     if shape[0] != 1:
         raise Unsupported(f"{shape[0]} sequences")
     memory = _memory(layer, filters, rows)
@@ -71,7 +71,7 @@ def _memory(layer: Layer, filters: int, rows: int) -> Tensor:
     if memory.dtype not in (np.float32, np.int8, np.int16) or (memory.dtype == np.int16) != (time == "int16"):
         raise Unsupported(f"a memory of {layer.declared(_MEMORY).type} and time weights of {time}")
     if memory.shape != (1, filters * rows):
-        raise layer.fault(f"a memory of {list(memory.shape)} for {filters} filters of {rows} rows")
+        raise layer.fault(f"a memory of {list(memory.shape)} instead of {[1, filters * rows]}")
     return dataclasses.replace(memory, shape=(1, filters, rows, 1))
 
 

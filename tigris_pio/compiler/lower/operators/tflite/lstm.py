@@ -40,7 +40,7 @@ def lower_lstm(builder: Builder, node: Node) -> None:
     steps, batch, inputs = builder.shape(source)
     units = builder.shape(hidden)[1]
     if max(units, inputs) > _LARGEST:
-        raise Refusal(f"{units} units with {inputs} inputs; at most {_LARGEST} of either are supported")
+        raise Refusal(f"units: {units}, inputs: {inputs}; at most {_LARGEST} of either are supported")
     constants = [builder.graph.weights[name] for name in (weights, recurrent, bias)]
     entered, shown = builder.numeric(source), builder.numeric(hidden)
     params = _params(node, (batch, inputs, units), entered, shown)
