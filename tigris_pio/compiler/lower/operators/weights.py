@@ -11,6 +11,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
+from tigris_pio.text import counted
 
 #: Exporters round input scale * weight scale to float32 when they store a bias scale.
 _SAME_SCALE = 1e-5
@@ -111,7 +112,7 @@ def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Num
         loss = np.abs(rounded * column - real)
         builder.warnings.append(
             f"node {node.name}: weights {name} are asymmetric or scaled along an inner axis; "
-            f"output channels quantised again symmetrically: {int((~exact).sum())} of {exact.size}, which "
+            f"{int((~exact).sum())} of {counted(exact.size, 'output channel')} quantised again symmetrically, which "
             + _loss(builder, node, quantisation, np.moveaxis(loss, axis, 0).reshape(exact.size, -1), result)
         )
     return Int8Weights(rounded, scales.astype(np.float64))

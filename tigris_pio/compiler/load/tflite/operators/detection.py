@@ -27,7 +27,7 @@ def read_detection(layer: Layer) -> None:
     if len(encodings) != 3 or len(scores) != 3 or encodings[:2] != scores[:2] or encodings[0] != 1 or encodings[2] < 4:
         raise layer.fault(f"boxes of {list(encodings)} with scores of {list(scores)}")
     if classes < 1 or not 0 <= scores[2] - classes <= 1 or len(layer.operator.outputs) != _OUTPUTS:
-        raise layer.fault(f"num_classes = {classes} of {list(scores)}, outputs: {len(layer.operator.outputs)}")
+        raise layer.fault(f"{classes} classes of {list(scores)}, outputs: {len(layer.operator.outputs)}")
     if int(number(layer, "max_classes_per_detection")) != 1 and not regular and classes > 1:
         raise Unsupported("several classes of a detection")
     count = int(number(layer, "max_detections"))
