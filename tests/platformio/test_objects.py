@@ -78,6 +78,18 @@ def test_a_library_brings_its_adapter_and_what_that_falls_back_to():
     }  # fmt: skip
 
 
+def test_libraries_of_the_project_may_name_kernels(tmp_path):
+    """Those that it depends on; the runtime itself names all."""
+    folders = {name: tmp_path / name / "src" for name in ("used", "unused")}
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+        (folder / "own.cpp").write_text("&tigris_portable_backend")
+    builders = [SimpleNamespace(path=str(path), is_dependent=path.name != "unused")
+                for path in (ROOT, tmp_path / "used", tmp_path / "unused")]  # fmt: skip
+    found = objects.libraries(SimpleNamespace(GetLibBuilders=lambda: builders))
+    assert found == [tmp_path / "used"] and list(objects.texts_in(found)) == ["&tigris_portable_backend"]
+
+
 @pytest.mark.parametrize(("chip", "backend", "skipped"), [
     ("", "portable", set()), ("esp32s3", "pie", {"host", "rvv", "mve"}),
     ("esp32s3", "esp-nn", {"host", "rvv", "mve", "pie"}), ("cortex-m55", "portable", {"host", "rvv", "pie"}),

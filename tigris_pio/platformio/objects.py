@@ -15,6 +15,7 @@ LEVELS = {"speed": "-O2", "size": "-Os"}
 _FAST = ("-O2", "-O3", "-Ofast")
 _DEFINED = re.compile(r"^const tigris_(?:kernel_entry|backend) (tigris_\w+) =", re.MULTILINE)
 _NAME = re.compile(r"\btigris_\w+")
+_HERE = Path("runtime", "include", "tigris.h")
 _TEXTS = (".c", ".cc", ".cpp", ".h", ".hpp", ".ino")
 #: Kernels in an instruction set that these chips do not have, by folder.
 _MVE = ("cortex-m52", "cortex-m55", "cortex-m85")
@@ -71,6 +72,12 @@ def _level(env: Any, optimize: str) -> list[str]:
     levels = [flag for flag in given if flag.startswith("-O")]
     is_fast = optimize == "speed" and levels and levels[-1] in _FAST
     return [] if is_fast or "debug" in env.get("BUILD_TYPE", "") else [LEVELS[optimize]]
+
+
+def libraries(env: Any) -> list[Path]:
+    """The folders of the libraries that the project depends on, without the runtime's."""
+    found = (Path(library.path) for library in env.GetLibBuilders() if library.is_dependent)
+    return [folder for folder in found if not (folder / _HERE).is_file()]
 
 
 def texts_in(folders: Iterable[Path]) -> Iterator[str]:

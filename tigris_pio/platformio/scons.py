@@ -316,8 +316,8 @@ def _compile_objects(
     def needed() -> list[str] | None:
         if _editor_asks(env):
             return None
-        own = [Path(env.subst(name)) for name in ("$PROJECT_SRC_DIR", "$PROJECT_INCLUDE_DIR", "$PROJECT_DIR/lib",
-                                                  "$PROJECT_TEST_DIR")]  # fmt: skip
+        own = [Path(env.subst(name)) for name in ("$PROJECT_SRC_DIR", "$PROJECT_INCLUDE_DIR", "$PROJECT_TEST_DIR")]
+        own += [Path(env.subst("$PROJECT_DIR"), "components"), *objects.libraries(env)]
         texts = [*objects.texts_in(own), str(env.get("CPPDEFINES", "")), str(env.GetProjectOption("build_flags", ""))]
         for model in settings.models if settings.mode == "plan" else ():
             compiler, said = _compiler(env, settings, hook_path), _compiling(env, model, settings)
