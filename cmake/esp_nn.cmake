@@ -1,4 +1,6 @@
-# The releases that give the portable kernels' outputs; idf_component.yml and runtime/backends/esp_nn.c name them, too.
+# The releases that were held to the portable kernels' outputs, as in ../idf_component.yml and
+# ../tigris_pio/platformio/backend.py.
+set(TIGRIS_ESP_NN_RELEASES 1.2.1 1.2.2 1.2.3)
 set(TIGRIS_ADD_ESP_NN "idf.py add-dependency \"espressif/esp-nn>=1.2.1,<1.2.4\"")
 
 # tigris_fastest_backend(VARIABLE CHIP)
@@ -35,14 +37,38 @@ function(tigris_use_esp_nn)
     foreach(name IN ITEMS espressif__esp-nn esp-nn)
         if(name IN_LIST components)
             idf_component_get_property(library ${name} COMPONENT_LIB)
+            idf_component_get_property(folder ${name} COMPONENT_DIR)
         endif()
     endforeach()
     if(NOT library)
         message(FATAL_ERROR "tigris_add_model: BACKEND = esp-nn: the component is not part of the project; "
             "add it:  ${TIGRIS_ADD_ESP_NN}")
     endif()
+    tigris_check_esp_nn("${folder}")
     get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
     target_compile_definitions(${runtime} PRIVATE TIGRIS_ESP_NN)
     target_link_libraries(${runtime} PRIVATE ${library})
     set_property(GLOBAL PROPERTY TIGRIS_USES_ESP_NN TRUE)
+endfunction()
+
+# tigris_check_esp_nn(FOLDER)
+#
+# Stops where ESP-NN in FOLDER is of another release: 1.1.2 and 1.2.0 give wrong numbers on the ESP32-S3 without a word.
+function(tigris_check_esp_nn folder)
+    set(version "")
+    if(EXISTS "${folder}/idf_component.yml")
+        file(STRINGS "${folder}/idf_component.yml" line REGEX "^version:")
+        string(REGEX MATCH "[0-9][0-9.]*" version "${line}")
+    endif()
+    if(NOT version IN_LIST TIGRIS_ESP_NN_RELEASES)
+        list(JOIN TIGRIS_ESP_NN_RELEASES ", " releases)
+        if(NOT version)
+            set(version "of no known release (its idf_component.yml names none)")
+        else()
+            string(APPEND version ", whose outputs may be wrong")
+        endif()
+        message(FATAL_ERROR "tigris_add_model: BACKEND = esp-nn: ESP-NN in ${folder} is ${version}; the releases held to "
+            "the portable kernels' outputs are ${releases}; write  espressif/esp-nn: \">=1.2.1,<1.2.4\"  where the project "
+            "asks for it")
+    endif()
 endfunction()

@@ -406,6 +406,25 @@ def test_a_project_without_a_plan(project):
         assert "tigris_models.h" not in (project.build_folder / "build.ninja").read_text("utf-8")
 
 
+def add_esp_nn(project, component, manifest):
+    """The component's folder with a manifest."""
+    (folder := project.folder / "managed_components" / component).mkdir(parents=True, exist_ok=True)
+    (folder / "idf_component.yml").write_text(f"{manifest}\ndependencies:\n  idf:\n    version: \">=4.2\"\n", "utf-8")
+
+
+def test_other_releases_of_esp_nn_are_refused(project):
+    project.variables |= {"FAKE_CHIP": "esp32s3", "FAKE_COMPONENTS": "esp-nn"}
+    call(project, with_arguments("BACKEND esp-nn"))
+    for manifest, said in (("version: 1.2.2~1", ""), ('version: "1.2.0"', "1.2.0, whose outputs may be wrong;"),
+                           ("url: none", "of no known release (its idf_component.yml names none);")):  # fmt: skip
+        add_esp_nn(project, "esp-nn", manifest)
+        done = project.try_configure()
+        assert (done.returncode == 0) is (said == "")
+        refusal = (f"/managed_components/esp-nn is {said} the releases held to the portable kernels' outputs are "
+                   '1.2.1, 1.2.2, 1.2.3; write espressif/esp-nn: ">=1.2.1,<1.2.4"')  # fmt: skip
+        assert not said or refusal in words(done.stdout)
+
+
 @pytest.mark.parametrize(("chip", "component", "arguments", "backend", "definition"), [
     ("esp32p4", "espressif__esp-nn", "", "esp-nn", "TIGRIS_ESP_NN"), ("esp32p4", "", "", "", ""),
     ("esp32s3", "esp-nn", "BACKEND esp-nn", "esp-nn", "TIGRIS_ESP_NN"), ("esp32c3", "esp-nn", "", "", ""),
@@ -414,6 +433,7 @@ def test_a_project_without_a_plan(project):
 def test_the_kernels(project, chip, component, arguments, backend, definition):
     """With `auto` the fastest that the project has; a line says what is lost without ESP-NN."""
     project.variables |= {"FAKE_CHIP": chip, "FAKE_COMPONENTS": component}
+    add_esp_nn(project, component, 'version: "1.2.3"')
     call(project, with_arguments(arguments))
     configured = words(project.configure())
     assert [line for line in recorded(project) if line.startswith("define runtime PRIVATE")] == (

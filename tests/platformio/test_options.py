@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -189,6 +190,12 @@ def test_kernels_of_the_runtime_itself_are_defined_on_their_chip(folder):
     assert {name: known.chips for name, known in BACKENDS.items() if known.chips} == options.CHIPS_OF
 
 
+def write_release(folder, release):
+    """The manifest of a release of ESP-NN, as its checkout has it."""
+    text = f'version: "{release}"\n' if release else "description: none\n"
+    (folder / "idf_component.yml").write_text(text + 'dependencies:\n  idf:\n    version: ">=4.2"\n', "utf-8")
+
+
 def test_a_librarys_sources_are_compiled_for_the_chip(folder):
     with pytest.raises(OptionError, match=r"esp-nn: needs the library's sources; clone github.com/espressif/esp-nn"):
         backend.add(Environment(), parse(folder, backend="esp-nn"))
@@ -196,12 +203,43 @@ def test_a_librarys_sources_are_compiled_for_the_chip(folder):
         backend.add(Environment(), parse(folder, backend="esp-nn", backend_path="."))
     (folder / "include").mkdir()
     (folder / "include" / "esp_nn.h").touch()
+    for release, said in ((None, "is of no known release .*idf_component.yml names none"), ("1.2.0", "is 1.2.0, whose"),
+                          ("1.2.30", "is 1.2.30, whose"),
+                          ("1.3.0", r"outputs are 1.2.1, 1.2.2, 1.2.3; for 1.2.3: git -C ")):  # fmt: skip
+        write_release(folder, release)
+        with pytest.raises(OptionError, match=rf"custom_tigris_backend_path = .*: ESP-NN in .* {said}"):
+            backend.add(Environment(), parse(folder, backend="esp-nn", backend_path="."))
+    write_release(folder, "1.2.3")
     environment = Environment()
     backend.add(environment, parse(folder, backend="esp-nn", backend_path="."))
     assert {"TIGRIS_ESP_NN", "TIGRIS_MODELS_BACKEND"} <= set(environment.defines)
     ((target, sources, filters),) = environment.built
     assert (target, sources) == ("$BUILD_DIR/tigris_backend", str(folder))
     assert {"+<src/**/*_ansi.c>", "+<src/**/*_esp32s3.S>"} <= set(filters)
+
+
+@pytest.mark.parametrize("made", ["managed_components/espressif__esp-nn", "components/esp-nn"])
+def test_a_component_of_another_release_is_refused(folder, made):
+    backend.check_component(folder)
+    (folder / made).mkdir(parents=True)
+    for release in (*backend.RELEASES, "1.1.2", None):
+        write_release(folder / made, release)
+        if release in backend.RELEASES:
+            backend.check_component(folder)
+            continue
+        with pytest.raises(OptionError, match=r'backend = esp-nn: ESP-NN in .*; write espressif/esp-nn: ">=1'):
+            backend.check_component(folder)
+
+
+@pytest.mark.parametrize("place", ["idf_component.yml", "cmake/tigris-pio/idf_component.yml", "cmake/esp_nn.cmake",
+                                   "docs/backends.md", "docs/esp-idf.md", "tigris_pio/platformio/backend.py"])
+def test_every_place_names_the_same_releases(place):
+    text = (ROOT / place).read_text("utf-8")
+    first, last = (tuple(map(int, backend.RELEASES[end].split("."))) for end in (0, -1))
+    numbers = re.findall(r">=([0-9.]+),<([0-9.]+)", text)
+    assert numbers and {tuple(map(int, low.split("."))) for low, _ in numbers} == {first}
+    assert {tuple(map(int, high.split("."))) for _, high in numbers} == {(*last[:2], last[2] + 1)}
+    assert place != "cmake/esp_nn.cmake" or f"RELEASES {' '.join(backend.RELEASES)})" in text
 
 
 @pytest.mark.parametrize(("chip", "made", "expected"), [

@@ -51,6 +51,10 @@ LIBRARIES = {
 }
 
 
+#: Releases of ESP-NN that were held to the portable kernels' outputs, the newest last; 1.1.2 and 1.2.0 give others.
+RELEASES = ("1.2.1", "1.2.2", "1.2.3")
+#: What takes them.
+_CHECKOUT, _DEPENDENCY = "5f0a807", 'espressif/esp-nn: ">=1.2.1,<1.2.4"'
 #: What `auto` is where it is not portable, and what is lost without: as compiler/backends/chips.py has it, which a test
 #: holds this to. PlatformIO's Python has no numpy, so the compiler is not imported here.
 FASTEST = {
@@ -112,9 +116,30 @@ def add(env: Any, settings: Settings) -> None:
             str(folder),
             f"has no {library.header}; give the folder of a checkout of {library.repository}",
         )
+    if settings.backend == "esp-nn":
+        _check_release("backend_path", str(folder), folder, f"for {RELEASES[-1]}: git -C {folder} checkout {_CHECKOUT}")
     filters = (*library.sources, *library.chips.get(chip(env), ()))
     env.Append(CPPPATH=[str(folder / include) for include in library.includes])
     env.BuildSources(str(Path("$BUILD_DIR", "tigris_backend")), str(folder), ["-<*>", *filters])
+
+
+def check_component(project: Path) -> None:
+    """Refuses ESP-NN as a component of a release that gives other outputs. ESP-IDF's build has fetched it by then."""
+    for name in _COMPONENTS:
+        folder = project / name.format("esp-nn")
+        if folder.is_dir():
+            _check_release("backend", "esp-nn", folder, f"write {_DEPENDENCY} where the project asks for it")
+            return
+
+
+def _check_release(option: str, value: str, folder: Path, remedy: str) -> None:
+    manifest = folder / "idf_component.yml"
+    text = manifest.read_text("utf-8", "replace") if manifest.is_file() else ""
+    found = re.search(r"^version:\s*[\"']?([0-9.]+)", text, re.MULTILINE)
+    if found is None or found[1] not in RELEASES:
+        shown = f"{found[1]}, whose outputs may be wrong" if found else f"of no known release ({manifest} names none)"
+        raise OptionError(option, value, f"ESP-NN in {folder} is {shown}; the releases held to the portable kernels' "
+                          f"outputs are {', '.join(RELEASES)}; {remedy}")  # fmt: skip
 
 
 def _use_own(env: Any, settings: Settings) -> None:

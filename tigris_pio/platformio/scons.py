@@ -75,11 +75,13 @@ def finish(env: Any) -> None:
         return
     state["finished"] = True
     table_file = upload.table_image(env)
-    if table_file:
-        try:
+    try:
+        if table_file:
             frameworks.check_table_offset(state["table_at"], int(table_file[0], 0))
-        except partitions.PartitionError as error:
-            _fail(env, error)
+        if state.get("has_component"):
+            backend.check_component(Path(env.subst("$PROJECT_DIR")))
+    except ERRORS as error:
+        _fail(env, error)
     program = env.get("PIOMAINPROG")
     if program:
         env.Requires(program, state["nodes"])
@@ -146,7 +148,8 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     images = [(hex(content.partition.offset), str(content.image)) for content in contents]
     env.Append(CPPPATH=[str(output)], FLASH_EXTRA_IMAGES=images)
     env.AddPostAction("checkprogsize", env.Action(_summary_action(contents, settings), cmdstr=None))
-    return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images]}
+    return {"nodes": nodes, "contents": [(at, _file(env, Path(image))) for at, image in images],
+            "has_component": settings.backend == "esp-nn" and settings.backend_path is None}  # fmt: skip
 
 
 def _c_beside_weights(
