@@ -30,7 +30,7 @@ static cmsis_nn_conv words_of(const tigris_plain_conv *conv)
     const tigris_conv_int8_params *params = conv->params;
     const int32_t inputs = (int32_t)conv->input->channels;
     const int32_t outputs = (int32_t)conv->output->channels;
-    const int32_t depth = conv->depthwise ? outputs : inputs / (params->groups != 0U ? params->groups : 1);
+    const int32_t depth = conv->depthwise ? outputs : inputs;
     const cmsis_nn_conv words = {
         {1, conv->input_rows, (int32_t)conv->input->width, inputs},
         {conv->depthwise ? 1 : outputs, params->kernel_height, params->kernel_width, depth},
@@ -59,25 +59,16 @@ static cmsis_nn_dw_conv_params depthwise_params_of(const tigris_conv_int8_params
     return result;
 }
 
-/* CMSIS-NN's own answer for bands of `rows` rows of input. */
-static int32_t bytes_of_band(tigris_plain_conv conv, int32_t rows)
-{
-    conv.input_rows = rows;
-    const cmsis_nn_conv words = words_of(&conv);
-    if (conv.depthwise) {
-        const cmsis_nn_dw_conv_params params = depthwise_params_of(conv.params, &words);
-        return arm_depthwise_conv_wrapper_s8_get_buffer_size(&params, &words.input, &words.filter, &words.output);
-    }
-    const cmsis_nn_conv_params params = conv_params_of(conv.params, &words);
-    return arm_convolve_wrapper_s8_get_buffer_size(&params, &words.input, &words.filter, &words.output);
-}
-
-/* Bands of one row may take another kernel than taller ones. */
+/* CMSIS-NN's own answer; bands of fewer rows take no more. */
 static int32_t conv_bytes(const tigris_plain_conv *conv)
 {
-    const int32_t one = bytes_of_band(*conv, 1);
-    const int32_t all = bytes_of_band(*conv, conv->input_rows);
-    return one > all ? one : all;
+    const cmsis_nn_conv words = words_of(conv);
+    if (conv->depthwise) {
+        const cmsis_nn_dw_conv_params params = depthwise_params_of(conv->params, &words);
+        return arm_depthwise_conv_wrapper_s8_get_buffer_size(&params, &words.input, &words.filter, &words.output);
+    }
+    const cmsis_nn_conv_params params = conv_params_of(conv->params, &words);
+    return arm_convolve_wrapper_s8_get_buffer_size(&params, &words.input, &words.filter, &words.output);
 }
 
 static cmsis_nn_dims weights_of(const tigris_fully_connected_int8_params *params)
@@ -121,7 +112,7 @@ static int is_run(const tigris_kernel_call *call, int32_t depthwise)
     const tigris_conv_int8_params *params = call->params;
     const tigris_plain_conv conv = tigris_plain_conv_of(call, depthwise);
     const cmsis_nn_conv words = words_of(&conv);
-    const int32_t bytes = bytes_of_band(conv, conv.input_rows);
+    const int32_t bytes = conv_bytes(&conv);
     const cmsis_nn_context context = {call->backend_scratch, bytes};
     const cmsis_nn_per_channel_quant_params scales = {unchanged(tigris_int32_data(call, params->multiplier)),
                                                       unchanged(tigris_int32_data(call, params->shift))};

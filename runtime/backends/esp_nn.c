@@ -1,4 +1,4 @@
-/* Kernels of ESP-NN (github.com/espressif/esp-nn, 1.1 and later; component espressif/esp-nn) for plain operators.
+/* Kernels of ESP-NN (github.com/espressif/esp-nn, 1.2.1 to 1.2.3; component espressif/esp-nn) for plain operators.
  *
  * ESP-NN gives TensorFlow Lite's bytes unless it is built with CONFIG_NN_SKIP_NUDGE, which it then must not be. Its
  * scratch buffers are globals of the library: two sessions may interleave between kernels, but not run in two tasks at
@@ -45,9 +45,8 @@ static esp_nn_conv words_of(const tigris_plain_conv *conv)
 {
     const tigris_conv_int8_params *params = conv->params;
     const int32_t inputs = (int32_t)conv->input->channels;
-    const int32_t depth = conv->depthwise ? inputs : inputs / (params->groups != 0U ? params->groups : 1);
     const esp_nn_conv words = {{(int32_t)conv->input->width, conv->input_rows, inputs, 1},
-                               {params->kernel_width, params->kernel_height, depth, 0},
+                               {params->kernel_width, params->kernel_height, inputs, 0},
                                {(int32_t)conv->output->width, conv->output_rows, (int32_t)conv->output->channels, 1},
                                {params->stride_width, params->stride_height},
                                {params->pad_left, conv->pad_top},
@@ -190,7 +189,7 @@ static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
 }
 
 /* Bands without padding above may take another kernel than those with. */
-static int32_t scratch_bytes(const tigris_plain_conv *conv)
+static int32_t conv_bytes(const tigris_plain_conv *conv)
 {
     const int32_t bytes = bytes_of_band(*conv, conv->pad_top);
     return conv->banded != 0 ? at_least(bytes_of_band(*conv, 0), bytes) : bytes;
@@ -198,7 +197,7 @@ static int32_t scratch_bytes(const tigris_plain_conv *conv)
 
 uint32_t tigris_esp_nn_scratch(const tigris_plan *plan, const tigris_backend *backend)
 {
-    static const tigris_plain_scratch bytes_of = {scratch_bytes, NULL};
+    static const tigris_plain_scratch bytes_of = {conv_bytes, NULL};
     return tigris_largest_plain_scratch(plan, backend, &bytes_of);
 }
 
@@ -346,11 +345,12 @@ static void run_fully_connected(const tigris_kernel_call *call)
     }
 }
 
-/* ESP-NN ignores dilation. */
+/* ESP-NN ignores dilation, and most of its kernels groups. */
 static int is_supported(const tigris_check_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
-    return params->dilation_height == 1U && params->dilation_width == 1U && tigris_is_small_conv(call);
+    return params->groups == 1U && params->dilation_height == 1U && params->dilation_width == 1U &&
+           tigris_is_small_conv(call);
 }
 
 static tigris_status check_conv(const tigris_check_call *call)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tigris_pio.compiler.backends.shape import PlainShape
+import math
+
+from tigris_pio.compiler.backends.shape import PlainShape, refused_by_libraries
 from tigris_pio.sizes import round_up
 
+_DSP_CHIPS = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p")
 _MVE_CHIPS = ("cortex-m52", "cortex-m55", "cortex-m85")
 #: Channels that the MVE depthwise kernel takes at a time (arm_nnsupportfunctions.h, CH_IN_BLOCK_MVE).
 _MVE_CHANNELS = 124
@@ -12,39 +15,62 @@ _MVE_CHANNELS = 124
 
 def refuses(shape: PlainShape) -> str | None:
     """Groups are left to the portable kernel: older versions of the library lack them."""
-    if shape.groups != 1 and not shape.depthwise:
-        return f"cmsis-nn is not asked for convolutions of {shape.groups} groups"
-    if not shape.is_usual():
-        return "cmsis-nn is not asked for padding beyond the kernel's reach"
-    if not shape.is_small():
-        return "cmsis-nn keeps sizes in 16 bits"
+    if (reason := refused_by_libraries(shape, "cmsis-nn")) is not None:
+        return reason
     if shape.depthwise and shape.kernel[1] == 3 and shape.dilation[1] == 1 and shape.pad_end[1] > 1:
         return f"cmsis-nn's kernel of 3 columns has no more than one of padding on the right, not {shape.pad_end[1]}"
     return None
 
 
 def scratch_bytes(shape: PlainShape, chip: str) -> int:
-    """At least what arm_convolve_wrapper_s8_get_buffer_size and its like answer (version 2.3.0 of
-    arm_convolve_get_buffer_sizes_s8.c and its like)."""
-    dsp, mve = _dsp(shape), _mve(shape)
+    """What runtime/backends/cmsis_nn.c asks the library for (arm_convolve_wrapper_s8_get_buffer_size and its like, July
+    2026), compiled by GCC or Clang. Bands of fewer rows take no more."""
     if not chip:
-        return max(dsp, mve)
-    return mve if chip in _MVE_CHIPS else dsp
+        return max(_mve(shape), _dsp(shape))
+    return _mve(shape) if chip in _MVE_CHIPS else _dsp(shape) if chip in _DSP_CHIPS else _plain(shape)
 
 
 def _dsp(shape: PlainShape) -> int:
-    if shape.dense:
+    if not shape.depthwise:
+        return _plain(shape)
+    is_own = shape.kernel == (3, 3) and max(shape.pad) <= 1
+    return 0 if is_own or not _is_by_channel(shape) else 2 * shape.inputs * shape.window
+
+
+def _plain(shape: PlainShape) -> int:
+    if shape.dense or shape.depthwise or _is_pointwise(shape):
         return 0
-    if shape.depthwise:
-        return 2 * shape.inputs * shape.window
     return 4 * round_up(shape.window, 4)
 
 
 def _mve(shape: PlainShape) -> int:
     if shape.dense:
         return 4 * shape.outputs
-    columns = 4 * round_up(shape.kernel[0] * shape.kernel[1] * shape.inputs, 16)
-    one_row = (shape.kernel[1] + max(1, shape.pad[1]) * shape.kernel[1]) * shape.inputs
-    if shape.depthwise:
-        return max(4 * _MVE_CHANNELS * shape.window, max(columns, one_row) + shape.outputs * shape.window)
-    return max(columns, one_row)
+    if not shape.depthwise:
+        return _conv_mve(shape)
+    if shape.inputs == 1 < shape.outputs:  # runs as a convolution, whose weights are copied
+        return _conv_mve(shape) + shape.outputs * shape.window
+    return 4 * _MVE_CHANNELS * shape.window if _is_by_channel(shape) else 0
+
+
+def _conv_mve(shape: PlainShape) -> int:
+    """Four windows, or of one row what the windows at its ends take."""
+    if _is_pointwise(shape):
+        return 0
+    (height, width), stride, pad = shape.kernel, shape.stride[1], shape.pad[1]
+    is_row = shape.rows == height == shape.dilation[1] == 1 and stride * shape.inputs % 4 == 0
+    odd = math.fmod((shape.output_width - 1) * stride + width - shape.width, 2)
+    right = max(1, int((pad + odd + stride - 1) / stride)) if pad + odd else 0
+    left = max(1, (pad + stride - 1) // stride) if pad else 0
+    if not is_row or left + right > shape.output_width:
+        return 4 * round_up(height * width * shape.inputs, 16)
+    return shape.inputs * max(width + pad, width - 1 + (right if odd else pad))
+
+
+def _is_pointwise(shape: PlainShape) -> bool:
+    return shape.kernel == shape.dilation == (1, 1) and shape.pad == (0, 0)
+
+
+def _is_by_channel(shape: PlainShape) -> bool:
+    """Whether a depthwise convolution has one output a channel, and no dilation."""
+    return shape.inputs == shape.outputs and shape.dilation == (1, 1)

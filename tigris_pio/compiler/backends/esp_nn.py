@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tigris_pio.compiler.backends.shape import PlainShape
+from tigris_pio.compiler.backends.shape import PlainShape, refused_by_libraries
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.sizes import round_up
 
@@ -12,15 +12,16 @@ _VECTOR = 16
 
 
 def refuses(shape: PlainShape) -> str | None:
-    """ESP-NN 1.2's kernels ignore dilation, keep sizes in 16 bits, and pad as much behind the input as before it."""
-    if not shape.is_usual():
-        return "esp-nn is not asked for padding beyond the kernel's reach"
+    """ESP-NN 1.2's kernels ignore dilation, keep sizes in 16 bits, and pad as much behind the input as before it.
+
+    Only those of 1.2.3 know groups, in plain C, and on the ESP32-P4 not all of them.
+    """
+    if (reason := refused_by_libraries(shape, "esp-nn")) is not None:
+        return reason
     if shape.dilation != (1, 1):
         return f"esp-nn has no kernel for dilations {list(shape.dilation)}"
     if _is_half_wide(shape) and max(*shape.pad, *shape.pad_end) > 1:
         return "esp-nn's depthwise 3x3 kernels of 16 bits know one row and column of padding"
-    if not shape.is_small():
-        return "esp-nn keeps sizes in 16 bits"
     right, most = shape.pad_end[1], shape.pad[1] if any(shape.pad) else shape.stride[1]
     if right > most:
         return f"esp-nn has no kernel for padding of {right} on the right and {shape.pad[1]} on the left"

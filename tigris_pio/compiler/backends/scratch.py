@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tigris_pio.compiler.backends.backend import Backend
-from tigris_pio.compiler.backends.shape import SHAPED_KINDS, shape_of
+from tigris_pio.compiler.backends.shape import SHAPED_KINDS, PlainShape, shape_of
 from tigris_pio.compiler.instructions.call import rows_read
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program, ProgramOp
@@ -20,7 +20,7 @@ def scratch_of(program: Program, op: ProgramOp, backend: Backend, chip: str, hei
     if height is None or height >= result.height:
         return backend.scratch(shape_of(program, op), chip)
     rows = min(source.height, rows_read(op.operands[0].rows, height))
-    return backend.scratch(shape_of(program, op, rows, height), chip)
+    return backend.scratch(shape_of(program, op, rows, height, banded=True), chip)
 
 
 def plan_scratch(plan: ExecutionPlan, backend: Backend, chip: str) -> Mapping[str, int]:
@@ -35,10 +35,15 @@ def scratch_bytes(plan: ExecutionPlan, backend: Backend, chip: str) -> int:
     return round_up(max(plan_scratch(plan, backend, chip).values(), default=0), plan.alignment)
 
 
-def _of_stage(plan: ExecutionPlan, stage: Stage, backend: Backend, chip: str) -> Mapping[str, int]:
+def shape_in_stage(plan: ExecutionPlan, stage: Stage, op: ProgramOp) -> PlainShape:
+    """The shape of the tallest bands that the views of the stage can hold."""
     rows = {view.tensor: view.capacity_rows for view in stage.views}
+    return shape_of(plan.program, op, rows[op.operands[0].tensor], rows[op.output], banded=stage.bands > 1)
+
+
+def _of_stage(plan: ExecutionPlan, stage: Stage, backend: Backend, chip: str) -> Mapping[str, int]:
     return {
-        op.name: backend.scratch(shape_of(plan.program, op, rows[op.operands[0].tensor], rows[op.output]), chip)
+        op.name: backend.scratch(shape_in_stage(plan, stage, op), chip)
         for op in plan.program.ops[stage.first_op : stage.end_op]
         if op.backend and op.kind in SHAPED_KINDS
     }

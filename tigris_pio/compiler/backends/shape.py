@@ -38,7 +38,7 @@ class PlainShape:
     dilation: tuple[int, int] = (1, 1)
     pad: tuple[int, int] = (0, 0)  #: above and on the left
     pad_end: tuple[int, int] = (0, 0)  #: below and on the right: what the last windows read
-    banded: bool = False  #: `rows` are not all: other bands have no padding above
+    banded: bool = False  #: of several bands, of which others have no padding above
     groups: int = 1
     depthwise: bool = False
     dense: bool = False
@@ -78,7 +78,18 @@ class PlainShape:
         return True
 
 
-def shape_of(program: Program, op: ProgramOp, rows: int | None = None, output_rows: int | None = None) -> PlainShape:
+def refused_by_libraries(shape: PlainShape, library: str) -> str | None:
+    """Why a shape is given to neither library."""
+    if shape.groups != 1 and not shape.depthwise:
+        return f"{library} is not asked for convolutions of {shape.groups} groups"
+    if not shape.is_usual():
+        return f"{library} is not asked for padding beyond the kernel's reach"
+    return None if shape.is_small() else f"{library} keeps sizes in 16 bits"
+
+
+def shape_of(
+    program: Program, op: ProgramOp, rows: int | None = None, output_rows: int | None = None, banded: bool = False
+) -> PlainShape:
     """The shape of an int8 operator of SHAPED_KINDS; rows None: the whole tensor's."""
     source, result, params = program.tensors[op.operands[0].tensor], program.tensors[op.output], op.params
     if isinstance(params, FullyConnectedInt8Params):
@@ -95,9 +106,9 @@ def shape_of(program: Program, op: ProgramOp, rows: int | None = None, output_ro
     )  # fmt: skip
     return PlainShape(
         source.channels, result.channels, source.width, result.width,
-        source.height if rows is None else rows, result.height if output_rows is None else output_rows,
+        source.height if rows is None else min(rows, source.height),
+        result.height if output_rows is None else min(output_rows, result.height),
         (params.kernel_height, params.kernel_width), (params.stride_height, params.stride_width),
         (params.dilation_height, params.dilation_width), (above, params.pad_left), (below, right),
-        output_rows is not None and output_rows < result.height, params.groups,
-        op.kind in (OpKind.DEPTHWISE_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D),
+        banded, params.groups, op.kind in (OpKind.DEPTHWISE_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D),
     )  # fmt: skip
