@@ -167,8 +167,21 @@ struct tigris_session;
 /* A kernel, as tigris_kernel.h describes it. */
 typedef void (*tigris_kernel)(const struct tigris_kernel_call *call);
 
-/* Called between operators and bands. Return 0 to go on, anything else to stop the run with
- * TIGRIS_ERR_CANCELLED. Feed the watchdog here. */
+/* Products between two calls of the yield hook. */
+#ifndef TIGRIS_YIELD_STEPS
+#define TIGRIS_YIELD_STEPS (1U << 22)
+#endif
+
+/* Called between operators and bands, and within operators that take long. Return 0 to go on, anything else to stop the
+ * run with TIGRIS_ERR_CANCELLED. Feed the watchdog here. Between two calls a run makes at most
+ * - TIGRIS_YIELD_STEPS products, or those of two rows of the output, of a convolution, pooling, fully connected layer, LRN
+ *   or product of two activations;
+ * - one step of a recurrent layer, one look at all boxes (SUPPRESS) or at one vector (TOP_K);
+ * - for any other operator, a few looks at each element of the rows that one band has of its operands and output, and at
+ *   each of its weights;
+ * - one copy of a stage's weights.
+ * If the backend has scratch of its own (ESP-NN, CMSIS-NN), or an operator takes all images of a batch at once, a call makes
+ * all rows of the band. */
 typedef int (*tigris_yield_hook)(void *context);
 
 /* A free-running counter in any unit (cycles, ns); differences are taken modulo 2^32. */
@@ -270,7 +283,9 @@ typedef struct tigris_session {
  * may be NULL when header->slow_bytes is 0. Checks every operator's parameters against its tensors and
  * weights, and proves that each band finds its rows, so that a run cannot read or write outside the
  * plan and the arenas. Uses the first header->state_bytes of `fast` for the proof. `placement` is for arenas smaller
- * than the plan wants; NULL refuses them. Plan, arenas, backend and placement must outlive the session. What the plan and
+ * than the plan wants; NULL refuses them. Plan, arenas, backend and placement must outlive the session. If placement is
+ * NULL, other sessions may have the same arenas: between two runs nothing is kept in them but states, which
+ * tigris_session_reset begins anew. What the plan and
  * its tensors lack is told by session->fault; a refused session runs nothing and has no inputs. */
 TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast,
                                                     size_t fast_bytes, void *slow, size_t slow_bytes,

@@ -24,7 +24,12 @@ typedef struct tigris_kernel_call {
     uint8_t *scratch;         /* op record's scratch_bytes, aligned like a tensor; NULL when 0 */
     uint8_t *backend_scratch; /* of what the backend's prepare asked for, aligned alike; NULL when 0 */
     uint32_t backend_scratch_bytes;
+    tigris_session *session; /* that runs the call */
 } tigris_kernel_call;
+
+/* Calls the yield hook; a kernel that takes long does so between pieces of its work. If it returns other than 0, the run is
+ * stopped and the kernel returns at once. Kernels that run on two cores (tigris_split) must not call it. */
+int tigris_pauses(const tigris_kernel_call *call);
 
 /* All a checker may look at: the operator with its whole tensors, and the size of its weight block. */
 typedef struct tigris_check_call {

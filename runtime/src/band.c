@@ -1,6 +1,7 @@
 #include "band.h"
 
 #include "extents.h"
+#include "tigris_kernel.h"
 
 static int32_t clip(int32_t row, int32_t height)
 {
@@ -45,4 +46,63 @@ void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, i
     /* A band that lies wholly in the padding counts all of it as rows above. */
     input->pad_top = input->rows == 0 ? outside : input->first - asked_first;
     input->pad_bottom = outside - input->pad_top;
+}
+
+/* The number of terms of an output element is a product of these. */
+enum { WINDOW = 1U, CHANNELS = 2U, VECTOR = 4U };
+
+/* Of operators whose rows may be made in several calls; 0: of others. */
+static const uint8_t terms[] = {
+    [TIGRIS_OP_KIND_CONV_2D] = WINDOW | CHANNELS,
+    [TIGRIS_OP_KIND_DEPTHWISE_CONV_2D] = WINDOW,
+    [TIGRIS_OP_KIND_FULLY_CONNECTED] = VECTOR,
+    [TIGRIS_OP_KIND_AVERAGE_POOL] = WINDOW,
+    [TIGRIS_OP_KIND_MAX_POOL] = WINDOW,
+    [TIGRIS_OP_KIND_TRANSPOSE_CONV] = WINDOW | CHANNELS,
+    [TIGRIS_OP_KIND_LRN] = CHANNELS,
+    [TIGRIS_OP_KIND_PLAIN_CONV_2D] = WINDOW | CHANNELS,
+    [TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D] = WINDOW,
+    [TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED] = VECTOR,
+    [TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D] = WINDOW | CHANNELS,
+    [TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D] = WINDOW,
+    [TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED] = VECTOR,
+};
+
+int32_t tigris_rows_at_once(const tigris_stage_run *run, const tigris_op_record *op, const tigris_tensor_record *output,
+                            int32_t rows)
+{
+    const tigris_session *session = run->session;
+    if (run->proving || session->yield == NULL || session->backend_scratch != NULL || op->kind >= sizeof terms ||
+        terms[op->kind] == 0U || tigris_takes_batch_whole(op, output)) {
+        return rows;
+    }
+    /* Parameters of windows begin with the kernel's height and width, those of layers with vectors and their length. */
+    const uint8_t *params = run->plan->params + op->params;
+    uint32_t row = tigris_row_elements(output);
+    if ((terms[op->kind] & WINDOW) != 0U) {
+        const uint16_t *kernel = (const uint16_t *)(const void *)params;
+        row = tigris_multiply(row, (uint32_t)kernel[0] * kernel[1]);
+    }
+    if ((terms[op->kind] & CHANNELS) != 0U) {
+        const uint32_t view = run->stage->first_view + run->plan->operands[op->first_operand].view;
+        row = tigris_multiply(row, tigris_view_tensor(run->plan, &run->plan->views[view])->channels);
+    }
+    if ((terms[op->kind] & VECTOR) != 0U) {
+        row = tigris_multiply(row, ((const uint32_t *)(const void *)params)[1]);
+    }
+    const uint32_t most = row - 1U < TIGRIS_YIELD_STEPS ? TIGRIS_YIELD_STEPS / row : 1U;
+    return (uint32_t)rows > most ? (int32_t)most : rows;
+}
+
+tigris_status tigris_yields(tigris_session *session)
+{
+    if (session->yield != NULL && session->yield(session->yield_context) != 0) {
+        session->fault.status = TIGRIS_ERR_CANCELLED;
+    }
+    return session->fault.status;
+}
+
+int tigris_pauses(const tigris_kernel_call *call)
+{
+    return tigris_yields(call->session) != TIGRIS_OK;
 }

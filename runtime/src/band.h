@@ -54,4 +54,12 @@ int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_
 void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, int32_t first, int32_t end,
                          tigris_band *input);
 
+/* Calls the yield hook; what the run's status is then, which a kernel may have changed before. */
+tigris_status tigris_yields(tigris_session *session);
+
+/* Of `rows` output rows, how many an operator makes in one call: all, if nobody waits for the yield hook. A library's
+ * scratch is for the calls that the plan has. */
+int32_t tigris_rows_at_once(const tigris_stage_run *run, const tigris_op_record *op, const tigris_tensor_record *output,
+                            int32_t rows);
+
 #endif

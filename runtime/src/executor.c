@@ -227,6 +227,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     }
     call.backend_scratch = session->backend_scratch;
     call.backend_scratch_bytes = session->backend_scratch_bytes;
+    call.session = session;
     const tigris_kernel kernel = tigris_kernel_of(run, op)->run;
     const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;
     if (session->split != NULL) {
@@ -256,6 +257,27 @@ static void enter(const tigris_stage_run *run, uint32_t op_index)
     }
 }
 
+/* Makes rows [first, end) of an operator's output in one call. */
+static tigris_status make_rows(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op,
+                               const tigris_view *output, int32_t first, int32_t end)
+{
+    tigris_band *band = run->session->bands;
+    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const tigris_status status = fill_input_band(run, op, operand++, first, end, band++);
+        if (status != TIGRIS_OK) {
+            return status;
+        }
+    }
+    band->first = first; /* of an output nobody asks for padding */
+    band->rows = end - first;
+    const tigris_status status = fill_band(run, op, output, band);
+    if (status == TIGRIS_OK && !run->proving) {
+        call_kernel(run, op_index, op, band);
+    }
+    return status;
+}
+
 static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op)
 {
     tigris_session *session = run->session;
@@ -271,29 +293,26 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, cons
         return TIGRIS_OK;
     }
     output.state->held_end = end; /* of what it makes it may read what it made before */
-    tigris_band *band = session->bands;
-    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        const tigris_status status = fill_input_band(run, op, operand++, first, end, band++);
+    const int32_t most = tigris_rows_at_once(run, op, output.tensor, end - first);
+    for (int32_t made = first; made < end;) {
+        const int32_t stop = end - made > most ? made + most : end;
+        const tigris_status status = make_rows(run, op_index, op, &output, made, stop);
+        made = stop;
         if (status != TIGRIS_OK) {
             return status;
         }
+        if (stop != end && tigris_yields(session)) {
+            return session->fault.status;
+        }
     }
-    band->first = first; /* of an output nobody asks for padding */
-    band->rows = end - first;
-    const tigris_status status = fill_band(run, op, &output, band);
-    if (status != TIGRIS_OK || run->proving) {
-        return status;
+    if (run->proving) {
+        return TIGRIS_OK;
     }
-    call_kernel(run, op_index, op, band);
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
         copy_rows(run, &output, first, output.record->offset, TIGRIS_AT_HOME);
     }
     /* All states or none: between them, and behind them, a run is not stopped. */
-    if (session->yield != NULL && op->kind != TIGRIS_OP_KIND_COMMIT && session->yield(session->yield_context) != 0) {
-        session->fault.status = TIGRIS_ERR_CANCELLED;
-    }
-    return session->fault.status; /* FETCH and TAKE may have stopped the run too */
+    return op->kind == TIGRIS_OP_KIND_COMMIT ? session->fault.status : tigris_yields(session);
 }
 
 /* Makes a stage's weight block readable, and has the kernels check what they could not before. */

@@ -226,8 +226,9 @@ static int is_apart(const tigris_plan *plan, const tigris_stage_record *stage, c
                     const tigris_view_record *view)
 {
     const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
-    const uint32_t bytes = tigris_rows_bytes(tensor, view->capacity_rows) * tigris_window_images(stage, tensor);
     const int is_window = tigris_is_window(view);
+    const uint32_t window = tigris_rows_bytes(tensor, view->capacity_rows) * tigris_window_images(stage, tensor);
+    const uint32_t bytes = is_window ? window : tigris_tensor_bytes(tensor); /* of all images */
     const uint32_t first = is_window ? view->offset : tensor->home_offset;
     return op->scratch_bytes == 0U || (!is_window && tensor->home != TIGRIS_HOME_FAST) ||
            (op->scratch - first >= bytes && first - op->scratch >= op->scratch_bytes);

@@ -203,8 +203,8 @@ def bounded(memory: int = MEMORY) -> None:
 
 def search(seconds: float, first: int) -> tuple[Counter[str], list[str]]:
     """Tries models from number `first` on; counts of outcomes, and what went wrong."""
-    counts, wrong, end, seed = Counter[str](), list[str](), time.monotonic() + seconds, first
-    while time.monotonic() < end and len(wrong) < 20:
+    counts, wrong, end, seed = Counter[str](), list[str](), time.process_time() + seconds, first
+    while time.process_time() < end and len(wrong) < 20:
         model = hostile_tflite.hostile(seed) if seed % 2 else hostile(seed)
         if model is not None:
             begin = time.process_time()

@@ -160,17 +160,20 @@ def core_objects(*flags: str) -> list[Path]:
     return list(_objects(flags, tuple(core_sources())).values())
 
 
-def compile_program(output: Path, sources: list[Path], *flags: str, variant: str = "") -> Path:
+def compile_program(output: Path, sources: list[Path], *flags: str, variant: str = "", paces: bool = False) -> Path:
     """Links `sources` with the runtime's core into `output`; the compiler's words on failure.
 
     Flags for headers and definitions are for `sources` alone: programs share a core compiled with the same others.
-    variant: a key of VARIANTS.
+    variant: a key of VARIANTS. paces: operators yield after 64 steps instead of millions.
     """
     core_flags = tuple(flag for flag in flags if not flag.startswith(("-I", "-isystem", "-D", "-pthread")))
     core = _objects(core_flags, tuple(core_sources()))
+    chosen_by, header = VARIANTS.get(variant, ((), ""))
     if variant:
-        chosen_by, header = VARIANTS[variant]
         core = core | _objects((*core_flags, *chosen_by), _dependents(header))
+    if paces:
+        paced = (RUNTIME / "src/band.c", *sorted((RUNTIME / "src/kernels").glob("mat_mul_*.c")))
+        core = core | _objects((*core_flags, *chosen_by, "-DTIGRIS_YIELD_STEPS=64U"), paced)
     _compile([*_compiler(flags), *map(str, (*sources, *core.values())), "-lm", "-o", str(output)])
     return output
 
@@ -181,4 +184,4 @@ def replay(variant: str = "", sources: tuple[Path, ...] = (), *flags: str) -> Pa
     fuzz = HERE / "fuzz"
     program = own_folder("tigris-replay-") / "replay"
     own = [fuzz / "replay.c", fuzz / "run_plan.c", *sources]
-    return compile_program(program, own, f"-I{fuzz}", *SANITIZERS, *flags, variant=variant)
+    return compile_program(program, own, f"-I{fuzz}", *SANITIZERS, *flags, variant=variant, paces=True)

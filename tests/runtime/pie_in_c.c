@@ -37,6 +37,11 @@ static int32_t i2(const int8_t *from, uint32_t part, uint32_t lane)
     return value;
 }
 
+static int32_t i4(int32_t high, int32_t low)
+{
+    return (int32_t)((uint32_t)high * 65536U + (uint32_t)low);
+}
+
 /* What lies behind the offsets; answers its bytes. */
 static uint32_t read_words(const int8_t *from, tigris_pie_ending ending, words *w)
 {
@@ -44,12 +49,11 @@ static uint32_t read_words(const int8_t *from, tigris_pie_ending ending, words *
     for (uint32_t i = 0; i < EIGHT; i++) {
         if (ending >= TIGRIS_PIE_WHOLE) {
             w->fraction[i] = (i2(from, 0U, i) & 0xFFFF) >> 1;
-            w->multiplier[i] = i2(from, 2U, i) * 65536 + (i2(from, 1U, i) & 0xFFFF);
+            w->multiplier[i] = i4(i2(from, 2U, i), i2(from, 1U, i) & 0xFFFF);
             w->border[i] = i2(from, 4U, i);
             w->step[i] = i2(from, 6U, i);
-            need(w->multiplier[i] == i2(from, 5U, i) * 65536 + i2(from, 3U, i));
         } else {
-            w->multiplier[i] = i2(from, 0U, i) * 65536 + i2(from, 2U, i);
+            w->multiplier[i] = i4(i2(from, 0U, i), i2(from, 2U, i));
             w->fraction[i] = i2(from, 1U, i) & 0xFFFF;
             w->border[i] = above ? INT16_MIN : i2(from, 3U, i);
             w->step[i] = above ? 0 : i2(from, 4U, i);
@@ -65,8 +69,9 @@ static int64_t saturated(int64_t value)
 
 static int8_t output_of(const work *own, const words *w, uint32_t i, int64_t sum, uint32_t doublings)
 {
-    const int64_t shifted = saturated(sum * (INT64_C(1) << (own->layer->left + doublings)));
-    const int64_t wide = saturated(shifted + w->offset[i]);
+    for (uint32_t left = own->layer->left + doublings; left != 0U; left--)
+        sum = saturated(sum * 2);
+    const int64_t wide = saturated(saturated(sum) + w->offset[i]);
     const int64_t high = wide >> 16, low = wide & 0xFFFF;
     const int64_t most = (w->multiplier[i] + (INT64_C(1) << 15)) >> 16;
     const int64_t least = w->multiplier[i] - most * 65536;
@@ -107,7 +112,7 @@ static void dense(const int8_t *input, int8_t *output, work own, uint32_t pixels
                 *output++ = output_of(&own, &w, i, sum, doublings);
             }
         }
-        need(stream[15] == 0); /* is read, and not used */
+        (void)*(const volatile int8_t *)&stream[15]; /* is read, and not used */
     }
 }
 
@@ -137,7 +142,7 @@ static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uin
                 }
             }
         }
-        need(stream[15] == 0);
+        (void)*(const volatile int8_t *)&stream[15];
     }
 }
 
@@ -177,6 +182,6 @@ void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vector
     need(tigris_pie_is_aligned(patch, TIGRIS_PIE_LANES));
     for (uint32_t i = 0; i < count; i++, patch += vectors * TIGRIS_PIE_LANES) {
         need(tigris_pie_is_aligned(rows[i], TIGRIS_PIE_LANES));
-        memcpy(patch, rows[i], vectors * TIGRIS_PIE_LANES);
+        memmove(patch, rows[i], vectors * TIGRIS_PIE_LANES);
     }
 }

@@ -1,11 +1,11 @@
-/* What an application may do with sessions: sessions PLAN PLAN [PERCENT | threads].
+/* What an application may do with sessions: sessions PLAN PLAN [PERCENT | threads], or sessions yields PLAN...
  *
  * Runs both plans alone, again, one inside the other's yield hook, cancelled at many operators, and profiled by a counter
  * of its own; memory is of exactly the sizes asked for, between guard zones. With PERCENT that is so much of the planned
  * fast memory, and plenty of slow memory. Prints the outputs of both (hexadecimal, one line each), how many runs of the
  * first were cancelled and, for each of its operators, how often it was called and the counter's sum. With `threads` the
  * first plan runs on two threads instead; prints the calls that both shared, and those of another run with kernels of a
- * backend that asks for scratch. Ends with 1 and a sentence on stderr when something is not as it should be.
+ * backend that asks for scratch. With `yields` it prints how often a run of each plan yields. Ends with 1 and a sentence on stderr when something is not as it should be.
  *
  * The arenas are not initialised: a checker of memory sees whether a result depends on what was there. */
 #include <pthread.h>
@@ -269,6 +269,33 @@ static void run_without_looking_up(model *m)
     m->session.backend = backend;
 }
 
+/* Another session may have had both arrays of memory meanwhile. */
+static void run_in_overwritten_memory(model *m)
+{
+    memset(m->fast.data, 0x5A, m->fast.bytes);
+    memset(m->slow.data, 0x5A, m->slow.bytes);
+    run(m, "in memory that another session has written");
+}
+
+static int count_yield(void *context)
+{
+    ++*(unsigned *)context;
+    return 0;
+}
+
+static void print_yields(const char *path)
+{
+    static model m;
+    unsigned yields = 0U;
+    memset(&m, 0, sizeof m);
+    start(&m, path, 0U);
+    m.session.yield = count_yield;
+    m.session.yield_context = &yields;
+    expect(tigris_run(&m.session), TIGRIS_OK, path);
+    printf("%u\n", yields);
+    end(&m);
+}
+
 static void print_outputs(const model *m)
 {
     for (uint32_t i = 0; i < STEPS * m->output_bytes; i++)
@@ -324,6 +351,11 @@ int main(int count, char **arguments)
 {
     static model first;
     static model second;
+    if (count > 2 && strcmp(arguments[1], "yields") == 0) {
+        for (int i = 2; i < count; i++)
+            print_yields(arguments[i]);
+        return 0;
+    }
     if (count != 3 && count != 4)
         fail("two plans are needed", "arguments");
     const uint32_t percent = count == 4 ? (uint32_t)strtoul(arguments[3], NULL, 10) : 0U;
@@ -337,6 +369,8 @@ int main(int count, char **arguments)
     const uint32_t yields = interleave(&first, &second, 7U);
     (void)interleave(&second, &first, 6U);
     run_without_looking_up(&second);
+    if (percent == 0U)
+        run_in_overwritten_memory(&first);
     print_outputs(&first);
     print_outputs(&second);
     printf("%u\n", (unsigned)cancel(&first, yields > 200U ? yields / 24U : 1U));

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 
 from tests.runtime.build import C99, INCLUDE, PLAIN, SANITIZERS, compile_program, compiler, objects, own_folder, program
+from tests.runtime.kernel_harness import Way, plan_for
+from tests.runtime.operators import operators
 from tigris_pio import Session, compile_model
 
 #: Arguments of the program: arenas as planned, and three quarters of the fast memory, where everything is placed anew.
@@ -101,6 +104,20 @@ def test_sessions(arenas: tuple[int, ...], plans: list[Path], expected: Answer) 
     """Interleaved, run again, cancelled at several operators, profiled: the counter's steps count the calls."""
     assert len(expected.profile) > 8 and max(expected.profile)[0] > 4, "the first plan has bands"
     assert answer(sanitised(), *plans, *arenas) == expected
+
+
+def test_operators_that_take_long_yield_within(tmp_path: Path) -> None:
+    """After each row here, whose products are 64 or more, and before each step or look at all that is chosen from."""
+    long = re.compile("CONV|POOL|FULLY_CONNECTED|LRN|MAT_MUL|TOP_K|SUPPRESS|RECURRENT")
+    paths = {}
+    for number, op in enumerate(operators()):
+        if long.search(op.kind.name):
+            paths[number] = tmp_path / f"{op.kind.name}-{op.dtype.name}-{number}"
+            paths[number].write_bytes(plan_for(op, Way(op.output_shape[1])))
+    own = compile_program(tmp_path / "sessions", [SOURCE], *SANITIZERS, "-pthread", paces=True)
+    result = subprocess.run([own, "yields", *paths.values()], capture_output=True, text=True, check=True)
+    yields = dict(zip((path.name for path in paths.values()), map(int, result.stdout.split()), strict=True))
+    assert len(yields) > 30 and min(yields.values()) > 1, yields
 
 
 @pytest.mark.thorough

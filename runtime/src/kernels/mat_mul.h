@@ -63,6 +63,17 @@ static inline uint32_t tigris_product_b(const tigris_products *p, uint32_t vecto
     return tigris_matrix_of(tigris_product_index(p, vector), p->batch, p->batch_step_b);
 }
 
+/* Output elements `from` to `at` are made since the last pause. Pauses if their products are many, and sets `from`; whether
+ * the run is to stop. */
+static inline int tigris_products_pause(const tigris_kernel_call *call, uint32_t pace, uint32_t at, uint32_t *from)
+{
+    if (at - *from < pace) {
+        return 0;
+    }
+    *from = at;
+    return tigris_pauses(call);
+}
+
 /* Every term lies inside its input for every band; the products are the whole output. */
 int tigris_check_products(const tigris_check_call *call, const tigris_products *products);
 

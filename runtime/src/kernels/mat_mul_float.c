@@ -29,7 +29,12 @@ static void run(const tigris_kernel_call *call)
     const float *a = (const float *)(const void *)call->inputs[0].data;
     const float *b = (const float *)(const void *)call->inputs[1].data;
     float *output = tigris_float_output(call);
+    const uint32_t pace = TIGRIS_YIELD_STEPS / products.depth;
+    uint32_t paused = span.first;
     for (uint32_t at = span.first; at < span.end;) {
+        if (tigris_products_pause(call, pace, at, &paused)) {
+            return;
+        }
         const uint32_t vector = at / products.columns;
         const float *row = a + (tigris_product_a(&products, vector) - held);
         const float *matrix = b + tigris_product_b(&products, vector);

@@ -22,7 +22,12 @@ static void run(const tigris_kernel_call *call)
     const uint32_t held = tigris_band_span(&call->inputs[0]).first;
     const tigris_sum_stage stage = {64U, params->activation_min, params->activation_max};
     int16_t *to = tigris_int16_output(call);
+    const uint32_t pace = TIGRIS_YIELD_STEPS / p.depth;
+    uint32_t paused = span.first;
     for (uint32_t at = span.first; at < span.end; at++) {
+        if (tigris_products_pause(call, pace, at, &paused)) {
+            return;
+        }
         const uint32_t vector = at / p.columns;
         const int16_t *left = a + (tigris_product_a(&p, vector) - held);
         const int16_t *right = b + tigris_product_b(&p, vector) + at % p.columns * p.column_step_b;

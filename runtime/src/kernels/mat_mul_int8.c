@@ -216,7 +216,12 @@ static void run(const tigris_kernel_call *call)
     int8_t *output = tigris_int8_output(call);
     const uint32_t between = products_between(&products);
     uint32_t pairs = 0U; /* of rows still to be made */
+    const uint32_t pace = TIGRIS_YIELD_STEPS / products.depth;
+    uint32_t paused = span.first;
     for (uint32_t at = span.first; at < span.end;) {
+        if (tigris_products_pause(call, pace, at, &paused)) {
+            return;
+        }
         const uint32_t vector = at / products.columns;
         const uint32_t column = at % products.columns; /* a band may begin and end amid a row */
         const int8_t *row = a + (tigris_product_a(&products, vector) - held);

@@ -150,6 +150,9 @@ static void run(const tigris_kernel_call *call)
         const int8_t *x = tigris_int8_row(&call->inputs[0], out->first + r);
         uint8_t *to = call->output_data + (uint32_t)r * row;
         for (uint32_t step = 0; step < params->steps; step++) {
+            if (tigris_pauses(call)) {
+                return;
+            }
             take_steps(call, x, from, to);
             from = to;
             to += step_bytes;

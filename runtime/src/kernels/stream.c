@@ -4,17 +4,11 @@
 #include "check.h"
 #include "tigris_kernels.h"
 
-/* The session that runs the call: the executor's bands lie in it. No other kernel needs it. */
-static tigris_session *session_of(const tigris_kernel_call *call)
-{
-    return (tigris_session *)((uintptr_t)call->inputs - offsetof(tigris_session, bands));
-}
-
 static void run_fetch(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->output;
-    tigris_session *session = session_of(call);
+    tigris_session *session = call->session;
     if (session->fetch_rows(session->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
                             call->output_data) != 0) {
         session->fault.status = TIGRIS_ERR_ROWS;
@@ -25,7 +19,7 @@ static void run_take(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->inputs;
-    tigris_session *session = session_of(call);
+    tigris_session *session = call->session;
     if (session->take_rows(session->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
                            rows->data) != 0) {
         session->fault.status = TIGRIS_ERR_ROWS;

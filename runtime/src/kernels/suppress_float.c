@@ -91,6 +91,9 @@ static void run(const tigris_kernel_call *call)
         c.scores = scores + class;
         begin(&c);
         for (uint32_t i = 0; i < params->per_class; i++) {
+            if (tigris_pauses(call)) {
+                return;
+            }
             const uint32_t best = take(&c);
             if (best == params->boxes) {
                 break;
@@ -112,7 +115,8 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(
         tigris_check_types(call, 2U, TIGRIS_DTYPE_FLOAT32, TIGRIS_DTYPE_FLOAT32) && call->op->images == 1U &&
         call->output->height == 1U && call->output->batch == 1U && params->boxes - 1U < UINT16_MAX &&
-        params->classes - 1U < UINT16_MAX && params->count - 1U < UINT16_MAX && params->per_class <= params->boxes && tigris_check_all_rows(call, 0U) &&
+        params->classes - 1U < UINT16_MAX && params->count - 1U < UINT16_MAX && params->per_class <= params->boxes &&
+        tigris_check_all_rows(call, 0U) &&
         tigris_check_all_rows(call, 1U) && tigris_call_elements(call, call->inputs[0]) == params->boxes * BOX &&
         tigris_call_elements(call, call->inputs[1]) == tigris_multiply(params->boxes, params->classes) &&
         tigris_call_elements(call, call->output) == params->count * FOUND &&

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Fuzzes the runtime with damaged plans: run.sh SECONDS [CORPUS], then for half of that with the kernels for Arm's DSP
-# instructions, C in their place, and for a quarter each with the adapters of kernel libraries: stand-ins for ESP-NN and
-# CMSIS-NN, or the real ones where TIGRIS_ESP_NN and TIGRIS_CMSIS_NN name checkouts; for a fifth, the records of a model's
-# two slots and what comes to them; for a tenth each, the decompressor alone and the board's side of the serial line.
+# Fuzzes the runtime with damaged plans: run.sh SECONDS [CORPUS], seconds of processor time; then for half of that each with
+# the kernels for Arm's DSP instructions and for the ESP32-S3's vectors, C in their place, and for a quarter each with the
+# adapters of kernel libraries: stand-ins for ESP-NN and CMSIS-NN, or the real ones where TIGRIS_ESP_NN and
+# TIGRIS_CMSIS_NN name checkouts; for a fifth, the records of a model's two slots and what comes to them; for a tenth
+# each, the decompressor alone and the board's side of the serial line.
 # Needs clang and the project's Python.
 # Findings are left in .tigris/fuzz/crashes; the exit status is libFuzzer's. To keep what a long run found:
 # python -m tests.runtime.fuzz.keep .tigris/fuzz/fuzz_plan .tigris/fuzz/corpus .tigris/fuzz/crashes
@@ -33,8 +34,13 @@ build() {
 # fuzz PROGRAM SECONDS MOST_BYTES CORPUS
 fuzz() {
     mkdir -p "$4"
-    "$work/$1" -max_total_time="$2" -max_len="$3" -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 \
-        -artifact_prefix="$work/crashes/" "$4"
+    # -timeout is for what waits: run_plan.c measures work.
+    "$work/$1" -max_len="$3" -timeout=600 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$work/crashes/" "$4" &
+    program=$!
+    # The signal ends it with its statistics, and 0.
+    { while [ "$(ps -o cputimes= -p $program)" -lt "$2" ]; do sleep 1; done && kill -USR1 $program; } 2>/dev/null &
+    wait $program
 }
 
 # build_backend PROGRAM NAME: the flags and files of a library come from the tests, one a line.
@@ -46,11 +52,13 @@ build_backend() {
 }
 
 # Small arenas: thousands of runs a second.
-plan_sources="-DRUN_PLAN_LARGEST_ARENA=262144U $fuzz/fuzz_plan.c $fuzz/run_plan.c $(find runtime/src -name '*.c' ! -name 'serve*')"
+plan_sources="-DTIGRIS_YIELD_STEPS=64U -DRUN_PLAN_LARGEST_ARENA=262144U $fuzz/fuzz_plan.c $fuzz/run_plan.c $(find runtime/src -name '*.c' ! -name 'serve*')"
 # shellcheck disable=SC2086
 build fuzz_plan $plan_sources
 # shellcheck disable=SC2086
 build fuzz_plan_dsp -include tests/runtime/dsp_in_c.h $plan_sources
+# shellcheck disable=SC2086
+build fuzz_plan_pie -DTIGRIS_PIE -DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend tests/runtime/pie_in_c.c $plan_sources
 build_backend fuzz_plan_esp_nn esp-nn
 build_backend fuzz_plan_cmsis_nn cmsis-nn
 build fuzz_lz4 "$fuzz/fuzz_lz4.c" runtime/src/lz4.c runtime/src/move.c
@@ -62,6 +70,7 @@ loader="runtime/src/plan.c runtime/src/extents.c runtime/src/records.c runtime/s
 build fuzz_records tests/update/fuzz_records.c "$work/fuzz_plan.c" -I"$work" -Iruntime/port $port $loader
 fuzz fuzz_plan "$seconds" 16384 "$corpus"
 fuzz fuzz_plan_dsp $((seconds / 2 + 1)) 16384 "$corpus"
+fuzz fuzz_plan_pie $((seconds / 2 + 1)) 16384 "$corpus"
 fuzz fuzz_plan_esp_nn $((seconds / 4 + 1)) 16384 "$corpus"
 fuzz fuzz_plan_cmsis_nn $((seconds / 4 + 1)) 16384 "$corpus"
 fuzz fuzz_lz4 $((seconds / 10 + 1)) 600 "$work/lz4"

@@ -1,16 +1,21 @@
-#define _POSIX_C_SOURCE 200112L
+#define _XOPEN_SOURCE 700
 
 #include "run_plan.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "crc32.h"
 #include "extents.h"
 #include "tigris_kernel.h"
 
 #define PLAN_ALIGNMENT 16U
-#define MOST_KERNEL_CALLS 2000U
+#define ANY_KERNEL_CALLS 0U
+#define TICK_MICROSECONDS 10000 /* of processor time */
+#define RUN_TICKS 100           /* after which a run is stopped at its next yield */
+#define LONGEST_TICKS 6000      /* from yield to yield, with sanitizers: longer is a crash */
 #define AMPLE_SLOW_BYTES (UINT32_C(1) << 18)
 
 typedef struct arenas {
@@ -44,10 +49,37 @@ static void free_arenas(const arenas *given)
     free(given->slow);
 }
 
-static int count_down(void *context)
+static volatile sig_atomic_t run_ticks, ticks_since_yield;
+
+static void count_tick(int signal)
+{
+    (void)signal;
+    run_ticks++;
+    if (++ticks_since_yield == LONGEST_TICKS)
+        abort();
+}
+
+/* A clock of processor time, which goes on from run to run. */
+static void start_clock(void)
+{
+    static int is_started;
+    struct sigaction action;
+    const struct itimerval interval = {{0, TICK_MICROSECONDS}, {0, TICK_MICROSECONDS}};
+    if (is_started)
+        return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = count_tick;
+    action.sa_flags = SA_RESTART;
+    if (sigaction(SIGPROF, &action, NULL) != 0 || setitimer(ITIMER_PROF, &interval, NULL) != 0)
+        abort();
+    is_started = 1;
+}
+
+static int stops(void *context)
 {
     uint32_t *left = context;
-    return --*left == 0U;
+    ticks_since_yield = 0;
+    return run_ticks >= RUN_TICKS || (*left != ANY_KERNEL_CALLS && --*left == 0U);
 }
 
 /* Of every byte of every output, behind that of the streamed ones. */
@@ -113,11 +145,11 @@ static int take_rows(void *context, uint32_t output, uint32_t first, uint32_t ro
     return 0;
 }
 
-/* Two runs of `calls` kernel calls at most. */
+/* Two runs of `calls` kernel calls at most, or any, and of as much processor time as a run may take. */
 static tigris_status run_twice(tigris_session *session, uint32_t calls, uint32_t *outputs)
 {
     uint32_t left = calls;
-    session->yield = count_down;
+    session->yield = stops;
     session->yield_context = &left;
     uint32_t written = 0U;
     session->trace = read_band;
@@ -130,6 +162,7 @@ static tigris_status run_twice(tigris_session *session, uint32_t calls, uint32_t
     for (; given.times < 2U && status == TIGRIS_OK; given.times++) {
         given.digest = 0U;
         write_inputs(session, given.times);
+        run_ticks = 0;
         status = tigris_run(session);
         *outputs = digest_outputs(session, given.digest);
     }
@@ -173,7 +206,7 @@ static int is_unharmed_by_cancelling(tigris_session *session, uint32_t outputs)
     uint32_t again = 0U;
     const tigris_status cancelled = run_twice(session, 1U, &again);
     return (cancelled == TIGRIS_OK || cancelled == TIGRIS_ERR_CANCELLED) &&
-           run_twice(session, MOST_KERNEL_CALLS, &again) == TIGRIS_OK && again == outputs &&
+           run_twice(session, ANY_KERNEL_CALLS, &again) == TIGRIS_OK && again == outputs &&
            input == tigris_input(session, 0U);
 }
 
@@ -186,7 +219,7 @@ static void run_small(const tigris_plan *plan, uint32_t choice, const uint32_t s
     outcome->missing = session.bytes_short;
     if (outcome->ran && outcome->small == TIGRIS_OK && (session.placement != NULL || small != NULL)) {
         uint32_t outputs = 0U;
-        const tigris_status status = run_twice(&session, MOST_KERNEL_CALLS, &outputs);
+        const tigris_status status = run_twice(&session, ANY_KERNEL_CALLS, &outputs);
         outcome->ran_small = 1;
         outcome->differs |= outcome->status == TIGRIS_OK && status == TIGRIS_OK && outputs != outcome->outputs;
         if (outcome->status == TIGRIS_OK && small != NULL)
@@ -205,7 +238,7 @@ static uint32_t run_in(const tigris_plan *plan, uint32_t more, run_plan_outcome 
         tigris_session_init(&session, plan, given.fast, given.fast_bytes, given.slow, given.slow_bytes, NULL);
     if (outcome->status == TIGRIS_OK) {
         outcome->ran = 1;
-        outcome->status = run_twice(&session, MOST_KERNEL_CALLS, &outcome->outputs);
+        outcome->status = run_twice(&session, ANY_KERNEL_CALLS, &outcome->outputs);
     }
     free_arenas(&given);
     return session.bytes_short;
@@ -233,6 +266,8 @@ run_plan_outcome run_plan(const uint8_t *data, size_t bytes, const uint32_t smal
     run_plan_outcome outcome = {TIGRIS_OK, 0, 0, 0, 0U, TIGRIS_OK, 0U, 0U};
     tigris_plan plan;
     int may_run = 0;
+    start_clock();
+    ticks_since_yield = 0;
     outcome.status = tigris_plan_open(&plan, copy, bytes);
     if (outcome.status == TIGRIS_OK) {
         (void)(tigris_plan_check_crc(&plan) == TIGRIS_OK);

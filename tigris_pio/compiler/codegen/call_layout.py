@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-#: Types of the runtime that are defined here instead.
-OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call"})
+#: Types of the runtime, and a function, that are defined here instead.
+OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call", "tigris_pauses"})
 _CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
 
 
@@ -88,7 +88,12 @@ static inline const tigris_operation *tigris_operation_of(const tigris_kernel_ca
 {
     return (const tigris_operation *)(const void *)call->of;
 }
+
+/* Whether a run is to stop within a kernel that takes long: here none is stopped. */
+#define tigris_pauses(call) ((void)(call), 0)
 """
+
+
 def as_bands(text: str) -> str:
     """`text` of the runtime's kernels with calls as bands. Where weights lie is marked, for laid_out."""
     text = re.sub(r"\bcall->inputs\[(\d+)U?\]", lambda match: f"call[{int(match[1]) + 1}]", text)

@@ -72,7 +72,8 @@ def kernel_files() -> frozenset[str]:
 def functions() -> Mapping[str, Path]:
     """The file of each function that other files may call."""
     paths = sorted((runtime() / "src").rglob("*.c"))
-    return {match[1]: path for path in paths for match in _FUNCTION.finditer(text_of(path))}
+    found = {match[1]: path for path in paths for match in _FUNCTION.finditer(text_of(path))}
+    return {name: path for name, path in found.items() if name not in OWN_TYPES}
 
 
 def _header(path: Path, target: str) -> Path:
