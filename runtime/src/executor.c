@@ -207,19 +207,64 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
                           in_place ? stage->block : stage->block_fast_offset);
 }
 
-/* Calls the kernel; `output` is the band that was filled in last. */
-static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op,
-                        const tigris_band *output)
+/* Where the rows lie that output rows [first, end) are made of, and they themselves: in session->bands, the output's last. */
+static tigris_status fill_bands(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *output,
+                                int32_t first, int32_t end)
+{
+    tigris_band *band = run->session->bands;
+    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const tigris_status status = fill_input_band(run, op, operand++, first, end, band++);
+        if (status != TIGRIS_OK) {
+            return status;
+        }
+    }
+    band->first = first; /* of an output nobody asks for padding */
+    band->rows = end - first;
+    return fill_band(run, op, output, band);
+}
+
+/* Has the kernel make output rows [first, end), whose bands are filled, in pieces between which the yield hook is called. */
+static void make_rows(const tigris_stage_run *run, const tigris_op_record *op, tigris_kernel_call *call,
+                      const tigris_view *output, int32_t first, int32_t end)
 {
     tigris_session *session = run->session;
+    const tigris_kernel kernel = tigris_kernel_of(run, op)->run;
+    const int32_t most = tigris_rows_at_once(run, op, output->tensor, end - first);
+    const int is_whole = most >= end - first;
+    for (int32_t made = first, stop; made < end; made = stop) {
+        stop = end - made > most ? made + most : end;
+        if (!is_whole) {
+            if (made != first && tigris_yields(session)) {
+                return;
+            }
+            (void)fill_bands(run, op, output, made, stop);
+        }
+        call->output_data = session->rows;
+        if (session->split != NULL) {
+            session->split(session, op, call, kernel);
+        } else {
+            kernel(call);
+        }
+    }
+    if (!is_whole) {
+        (void)fill_bands(run, op, output, first, end);
+    }
+}
+
+/* Makes output rows [first, end), whose bands are filled. */
+static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op,
+                        const tigris_view *output, int32_t first, int32_t end)
+{
+    tigris_session *session = run->session;
+    const tigris_band *made = &session->bands[op->operand_count];
     tigris_kernel_call call;
     call.params = run->plan->params + op->params;
     call.weights_in_ram = run->stage->weight_mode != TIGRIS_WEIGHT_MODE_IN_PLACE;
     call.weights = block_address(session, run->stage);
     call.inputs = session->bands;
     call.input_count = op->operand_count;
-    call.output = output;
-    call.output_data = session->rows;
+    call.output = made;
     call.scratch = NULL;
     if (op->scratch_bytes != 0U) {
         call.scratch = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_SCRATCH, op, op->scratch);
@@ -228,19 +273,14 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     call.backend_scratch = session->backend_scratch;
     call.backend_scratch_bytes = session->backend_scratch_bytes;
     call.session = session;
-    const tigris_kernel kernel = tigris_kernel_of(run, op)->run;
     const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;
-    if (session->split != NULL) {
-        session->split(session, op, &call, kernel);
-    } else {
-        kernel(&call);
-    }
+    make_rows(run, op, &call, output, first, end);
     if (session->trace != NULL) {
-        session->trace(session->trace_context, op_index, session->image, output);
+        session->trace(session->trace_context, op_index, session->image, made);
     }
-    for (const tigris_band *band = session->bands; band <= output; band++) {
+    for (const tigris_band *band = session->bands; band <= made; band++) {
         tigris_count(session, band->data, tigris_rows_bytes(band->tensor, (uint32_t)band->rows),
-                     band != output ? TIGRIS_READ : TIGRIS_WRITE);
+                     band != made ? TIGRIS_READ : TIGRIS_WRITE);
     }
     if (session->counter != NULL && session->profile != NULL) {
         const uint32_t elapsed = session->counter(session->profile_context) - start;
@@ -255,27 +295,6 @@ static void enter(const tigris_stage_run *run, uint32_t op_index)
     if (!run->proving && placement != NULL) {
         placement->enter(run->session, run->stage, op_index);
     }
-}
-
-/* Makes rows [first, end) of an operator's output in one call. */
-static tigris_status make_rows(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op,
-                               const tigris_view *output, int32_t first, int32_t end)
-{
-    tigris_band *band = run->session->bands;
-    const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        const tigris_status status = fill_input_band(run, op, operand++, first, end, band++);
-        if (status != TIGRIS_OK) {
-            return status;
-        }
-    }
-    band->first = first; /* of an output nobody asks for padding */
-    band->rows = end - first;
-    const tigris_status status = fill_band(run, op, output, band);
-    if (status == TIGRIS_OK && !run->proving) {
-        call_kernel(run, op_index, op, band);
-    }
-    return status;
 }
 
 static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op)
@@ -293,20 +312,13 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, cons
         return TIGRIS_OK;
     }
     output.state->held_end = end; /* of what it makes it may read what it made before */
-    const int32_t most = tigris_rows_at_once(run, op, output.tensor, end - first);
-    for (int32_t made = first; made < end;) {
-        const int32_t stop = end - made > most ? made + most : end;
-        const tigris_status status = make_rows(run, op_index, op, &output, made, stop);
-        made = stop;
-        if (status != TIGRIS_OK) {
-            return status;
-        }
-        if (stop != end && tigris_yields(session)) {
-            return session->fault.status;
-        }
+    const tigris_status status = fill_bands(run, op, &output, first, end);
+    if (status != TIGRIS_OK || run->proving) {
+        return status;
     }
-    if (run->proving) {
-        return TIGRIS_OK;
+    call_kernel(run, op_index, op, &output, first, end);
+    if (session->fault.status != TIGRIS_OK) { /* the yield hook, FETCH and TAKE may stop a run */
+        return session->fault.status;
     }
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
         copy_rows(run, &output, first, output.record->offset, TIGRIS_AT_HOME);

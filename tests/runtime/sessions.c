@@ -5,7 +5,8 @@
  * fast memory, and plenty of slow memory. Prints the outputs of both (hexadecimal, one line each), how many runs of the
  * first were cancelled and, for each of its operators, how often it was called and the counter's sum. With `threads` the
  * first plan runs on two threads instead; prints the calls that both shared, and those of another run with kernels of a
- * backend that asks for scratch. With `yields` it prints how often a run of each plan yields. Ends with 1 and a sentence on stderr when something is not as it should be.
+ * backend that asks for scratch. With `yields` it prints how often a run of each plan yields, which must not show in the
+ * trace. Ends with 1 and a sentence on stderr when something is not as it should be.
  *
  * The arenas are not initialised: a checker of memory sees whether a result depends on what was there. */
 #include <pthread.h>
@@ -283,15 +284,26 @@ static int count_yield(void *context)
     return 0;
 }
 
+static void count_call(void *context, uint32_t op, uint32_t image, const tigris_band *output)
+{
+    (void)op, (void)image, (void)output;
+    ++*(unsigned *)context;
+}
+
+/* Of a plan whose operators run whole. */
 static void print_yields(const char *path)
 {
     static model m;
-    unsigned yields = 0U;
+    unsigned yields = 0U, traced = 0U;
     memset(&m, 0, sizeof m);
     start(&m, path, 0U);
     m.session.yield = count_yield;
     m.session.yield_context = &yields;
+    m.session.trace = count_call;
+    m.session.trace_context = &traced;
     expect(tigris_run(&m.session), TIGRIS_OK, path);
+    if (traced != m.plan.header->op_count)
+        fail("the trace shows pieces of calls", path);
     printf("%u\n", yields);
     end(&m);
 }
