@@ -190,7 +190,7 @@ session.close()
 compile_model("kws.onnx", fats="64K")  # wrong
 compile_model("kws.onnx", xip="yes")  # wrong
 compile_model("kws.onnx", dims=[3])  # wrong
-Session(plan).run([1.0])  # wrong
+Session(plan).run()  # wrong
 """
 
 

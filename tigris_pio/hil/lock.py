@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ from tigris_pio.hil.errors import BusyError
 _LOCKED_BYTE = 1 << 30
 #: URLs that lead nowhere: a test of the line itself.
 _OWN = ("loop://", "spy://")
+#: Seconds to wait for a lock that nobody's name is in, one after the other.
+_MOMENTS = (0.01, 0.05, 0.2)
 
 
 def lock_path(url: str) -> Path:
@@ -52,6 +55,22 @@ def claim(file: Any, windows: bool = os.name == "nt") -> None:
     msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 
 
+def _claimed_by(file: Any) -> str | None:
+    """Claims an open file, or returns who holds it. Nobody holds one without a name for more than a moment: it is about to
+    be let go, or a program that was just started has it until it runs."""
+    for patience in (*_MOMENTS, 0.0):
+        try:
+            claim(file)
+            return None
+        except OSError:
+            file.seek(0)
+            holder = str(file.read().strip())
+            if holder:
+                break
+            time.sleep(patience)
+    return holder or "another program"
+
+
 class Lock:
     """A lock file that at most one program holds; the system lets go of it when that program ends."""
 
@@ -65,13 +84,10 @@ class Lock:
             file: Any = self._path.open("a+", encoding="utf-8")
         except OSError:
             return None  # another user's: better without a lock than not at all
-        try:
-            claim(file)
-        except OSError:
-            file.seek(0)
-            holder = file.read().strip() or "another program"
+        holder = _claimed_by(file)
+        if holder is not None:
             file.close()
-            return str(holder)
+            return holder
         self._file = file
         self._file.truncate(0)
         self._file.write(f"process {os.getpid()} ({Path(sys.argv[0]).name or 'python'})")
