@@ -71,23 +71,36 @@ static dw_conv_params_t depthwise_params_of(const tigris_conv_int8_params *param
     return result;
 }
 
-/* ESP-NN 1.2's depthwise kernels for the ESP32-S3 copy input and output of 3x3 kernels, 16 channels at a time, unless
- * padding is 1 on all sides or, by then copying the input alone, nowhere. Where they do, they keep 12 bytes of stack a
- * channel. No other chip's kernels take scratch. */
+/* ESP-NN 1.2's depthwise kernels of 3x3 for the ESP32-S3, 16 channels at a time. No other chip's take scratch. */
+static int is_blocks(const esp_nn_conv *words, int32_t multiplier)
+{
+    return multiplier == 1 && words->filter.width == 3 && words->filter.height == 3 && words->input.channels % 16 == 0;
+}
+
+static int has_pads(const esp_nn_conv *words)
+{
+    return words->padding.width != 0 || words->padding.height != 0;
+}
+
+/* They copy input and output unless padding is 1 on all sides or nowhere, and then keep 12 bytes of stack a channel. */
 static int copies_whole(const esp_nn_conv *words, int32_t multiplier)
 {
-    const int32_t channels = words->input.channels;
-    return multiplier == 1 && words->filter.width == 3 && words->filter.height == 3 && channels % 16 == 0 &&
-           (words->padding.width != 1 || words->padding.height != 1) &&
-           (words->padding.width != 0 || words->padding.height != 0);
+    return is_blocks(words, multiplier) && has_pads(words) && (words->padding.width != 1 || words->padding.height != 1);
+}
+
+/* Without padding they copy an input that windows reach behind. */
+static int copies_input(const esp_nn_conv *words, int32_t multiplier)
+{
+    return is_blocks(words, multiplier) && !has_pads(words) &&
+           (words->output.width * words->stride.width + 2 != words->input.width ||
+            words->output.height * words->stride.height + 2 != words->input.height);
 }
 
 static int takes_stack(const esp_nn_conv *words, int32_t multiplier)
 {
     const int32_t channels = words->input.channels;
-    const int pads = words->padding.width != 0 || words->padding.height != 0;
     return multiplier == 1 && words->filter.width == 3 && words->filter.height == 3 && channels % 8 == 0 &&
-           channels >= 12 && (channels % 16 != 0 || (pads && copies_whole(words, multiplier)));
+           channels >= 12 && (channels % 16 != 0 || copies_whole(words, multiplier));
 }
 
 static int32_t at_least(int32_t a, int32_t b)
@@ -105,12 +118,25 @@ static int32_t bytes_of_copies(const esp_nn_conv *words)
     return (9 + rows * columns + words->output.width * words->output.height) * words->input.channels + 64;
 }
 
+/* What the copy of an input without padding takes; of one above 40 KB ESP-NN 1.2 answers less. */
+static int32_t bytes_of_input(const esp_nn_conv *words)
+{
+    const int32_t columns = words->output.width * words->stride.width + 2;
+    return (9 + (words->output.height * words->stride.height + 2) * columns) * words->input.channels + 16;
+}
+
 static int32_t depthwise_bytes(const esp_nn_conv *words, const tigris_conv_int8_params *params)
 {
     const dw_conv_params_t own = depthwise_params_of(params, words);
     const int32_t bytes =
         esp_nn_get_depthwise_conv_scratch_size(&words->input, &words->filter, &words->output, &own);
-    return bytes > 0 && copies_whole(words, own.ch_mult) ? at_least(bytes, bytes_of_copies(words)) : bytes;
+    if (bytes <= 0) {
+        return bytes;
+    }
+    if (copies_input(words, own.ch_mult)) {
+        return at_least(bytes, bytes_of_input(words));
+    }
+    return copies_whole(words, own.ch_mult) ? at_least(bytes, bytes_of_copies(words)) : bytes;
 }
 
 /* Vector loads and stores of the ESP32-S3 take addresses rounded down to 8 or 16 bytes. The library's kernels hand whole

@@ -173,7 +173,8 @@ def _blocks_s3(shape: PlainShape, above: int) -> int:
     else:
         rows, more = _behind(shape)
         columns, whole = shape.width + more, (shape.rows + rows) * (shape.width + more) if rows or more else 0
-    copied = whole if whole * channels <= 40 * 1024 else columns * 3
+    # Without padding it copies the whole input, however large, of which it answers less.
+    copied = whole if not any(pads) or whole * channels <= 40 * 1024 else columns * 3
     bytes_ = (9 + copied) * channels + 16
     if pads in ((0, 0), (1, 1)):
         return bytes_
