@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from tigris_pio.compiler.backends.backend import find_backend
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, Front, back
@@ -33,6 +34,9 @@ def grant(start: Front, board: NewBoard, options: CompileOptions) -> Grant:
     nothing works, in the planner's words.
     """
     most = LARGEST_BLOCK.get(board.chip, SIZES[-1])
+    kernels = find_backend(options.backend, board.chip)
+    if kernels is not None and kernels.own_scratch:  # the runtime's own for the chip, which the build takes
+        options = dataclasses.replace(options, chip=board.chip)
     budgets = [(most, 0), *((most, slow) for slow in (PSRAM if board.has_psram else ()))]
     refusal: BudgetError | None = None
     for fast, slow in budgets:

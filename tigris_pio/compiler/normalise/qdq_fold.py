@@ -61,13 +61,17 @@ def run(graph: Graph) -> PassResult:
 
 def _centre(editor: GraphEditor) -> None:
     """int16 activations that nodes compute lose their zero points: kernels have none, and a scale for both signs is
-    hardly coarser. A Clip keeps the range, which may stand for a Relu. Inputs keep theirs, and outputs of integers."""
+    hardly coarser. A Clip keeps the range, which may stand for a Relu. Inputs keep theirs, and outputs of integers or
+    that are an input's numbers elsewhere."""
     for node in editor.nodes():
         if is_quantize(node) or is_dequantize(node) or node.op == RECODE:
             continue
         for name in filter(None, node.outputs):
             said, dtype = editor.quantisation(name), editor.graph.io_dtypes.get(name)
             if said is None or said.dtype != np.int16 or not said.zero_point.any() or dtype not in (None, np.float32):
+                continue
+            source = editor.quantisation(node.inputs[0]) if node.op in _MOVES else None
+            if dtype is not None and source is not None and source.zero_point.any():
                 continue
             scale = symmetric_scale(said.scale, int(said.zero_point))
             editor.annotate(name, dataclasses.replace(said, scale=scale, zero_point=np.zeros((), np.int64)))

@@ -20,7 +20,8 @@ mcu = board.get("build.mcu")
 pioarduino = env.GetProjectOption("custom_like", "espressif32") == "pioarduino"
 TOOLS = os.path.join(platform.get_dir(), "tools")
 CHIP = os.path.join(platform.get_dir(), "chip")
-STUBS = os.path.realpath(os.path.join(platform.get_dir(), "..", "..", "esp_idf", "stubs"))
+TESTS = os.path.realpath(os.path.join(platform.get_dir(), "..", ".."))
+STUBS = os.path.join(TESTS, "esp_idf", "stubs")
 ESPTOOL = os.path.join(platform.get_package_dir("tool-esptoolpy"), "esptool.py")
 # What a PlatformIO environment of pioarduino lacks.
 FOREIGN = ("tigris_pio", "__editable__", "numpy", "onnx", "lz4", "rich", "pip")
@@ -58,6 +59,7 @@ def update_maximum_size(target, source, env):
 env.Replace(
     LIKE_PIOARDUINO=pioarduino,
     AR="ar", CC="gcc", CXX="g++", RANLIB="ranlib", SIZETOOL="size", OBJCOPY=ESPTOOL,
+    ASPPCOM="$CC -x c -c -o $TARGET /dev/null",  # this machine has pie_in_c.c for the chip's assembly
     ARFLAGS=["rc"],
     SIZEPROGREGEXP=r"^(?:\.text|\.rodata|\.data)\s+([0-9]+).*",
     SIZEDATAREGEXP=r"^(?:\.data|\.bss)\s+([0-9]+).*",
@@ -91,8 +93,11 @@ if "nobuild" in COMMAND_LINE_TARGETS:
     target_elf = os.path.join("$BUILD_DIR", "${PROGNAME}.elf")
     target_firm = os.path.join("$BUILD_DIR", "${PROGNAME}.bin")
 else:
-    for folder, part in ((CHIP, "chip"), (CHIP, "sensors"), (CHIP, "esp_idf"), (STUBS, "flash")):
-        env.Append(PIOBUILDFILES=env.Object(os.path.join("$BUILD_DIR", f"{part}.o"), os.path.join(folder, f"{part}.c")))
+    include = [os.path.join(TESTS, "..", "runtime", "include")]
+    parts = [(CHIP, "chip"), (CHIP, "sensors"), (CHIP, "esp_idf"), (STUBS, "flash")]
+    for folder, part in [*parts, *([(os.path.join(TESTS, "runtime"), "pie_in_c")] if mcu == "esp32s3" else ())]:
+        made, source = os.path.join("$BUILD_DIR", f"{part}.o"), os.path.join(folder, f"{part}.c")
+        env.Append(PIOBUILDFILES=env.Object(made, source, CPPPATH=[STUBS, CHIP, *include]))
     target_elf = env.BuildProgram()
     target_firm = env.ElfToBin(os.path.join("$BUILD_DIR", "${PROGNAME}"), target_elf)
     env.Depends(target_firm, "checkprogsize")
