@@ -42,7 +42,8 @@ def test_little_memory_is_enough(kind: Callable[[str], onnx.ModelProto], name: s
 
 @pytest.mark.thorough
 def test_a_refusal_is_exact() -> None:
-    """The outputs at what it names are those of any run; in an alignment less no order works."""
+    """The outputs at what it names are those of any run; in an alignment less no order works, or where the search took
+    too long to end in a fiftieth less."""
     model = int8_model("mlp_mixer")
     start, inputs = front(model, CompileOptions()), sample_inputs(model, 100)
     with pytest.raises(BudgetError) as refused:
@@ -51,6 +52,6 @@ def test_a_refusal_is_exact() -> None:
     assert found
     least = int(found[1])
     same(run(start, CompileOptions(), inputs), run(start, CompileOptions(Budget(least)), inputs))
-    less = CompileOptions(Budget(least - 16))
+    less = CompileOptions(Budget(least - (least // 50 if "of the sizes tried" in str(refused.value) else 16)))
     for program in orders(start.program):
         assert find_arrangement(ProgramIndex.of(program), less.budget, less.alignment, less.weights()) is None
