@@ -56,8 +56,8 @@ def claim(file: Any, windows: bool = os.name == "nt") -> None:
 
 
 def _claimed_by(file: Any) -> str | None:
-    """Claims an open file, or returns who holds it. Nobody holds one without a name for more than a moment: it is about to
-    be let go, or a program that was just started has it until it runs."""
+    """Claims an open file, or returns who holds it. Nobody holds one without a name for more than a moment: it is about
+    to be let go, or a program that was just started has it until it runs."""
     for patience in (*_MOMENTS, 0.0):
         try:
             claim(file)
