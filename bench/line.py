@@ -53,11 +53,13 @@ class Measurement:
     repeats: int
 
 
-def measure(baudrate: int, latency: float, size: int, frame: int = FRAMES[0], sleep: float = 0.0) -> Measurement:
-    """Writes an input of `size` bytes, runs, reads as large an output. `sleep`: of the firmware, between polls."""
+def measure(baudrate: int, latency: float, size: int, frame: int = FRAMES[0], sleep: float = 0.0,
+            told: int = 0) -> Measurement:  # fmt: skip
+    """Writes an input of `size` bytes, runs, reads as large an output. `sleep`: of the firmware, between polls. `told`:
+    the rate that the harness is told, 0: the line's."""
     with SimulatedLine(baudrate, latency, sleep=sleep, input_bytes=size,
                        options=(f"-DTIGRIS_SERVE_STREAM={frame}",)) as line:  # fmt: skip
-        board = Board("line", baudrate, line=line)
+        board = Board("line", told or baudrate, line=line)
         data = random.Random(size).randbytes(size)
         times = [line.now()]
         board.write_input(0, 0, data)

@@ -15,7 +15,7 @@ LEVELS = {"speed": "-O2", "size": "-Os"}
 _FAST = ("-O2", "-O3", "-Ofast")
 _DEFINED = re.compile(r"^const tigris_(?:kernel_entry|backend) (tigris_\w+) =", re.MULTILINE)
 _NAME = re.compile(r"\btigris_\w+")
-_HERE = Path("runtime", "include", "tigris.h")
+_HEADER = Path("include", "tigris.h")  #: in the runtime's folder
 _TEXTS = (".c", ".cc", ".cpp", ".h", ".hpp", ".ino")
 #: Kernels in an instruction set that these chips do not have, by folder.
 _MVE = ("cortex-m52", "cortex-m55", "cortex-m85")
@@ -34,7 +34,7 @@ def add(env: Any, optimize: str, folders: Iterable[Path], kept: Path, needed: Ca
 
     def compiled(of: Any, node: Any) -> Any:
         path = Path(node.srcnode().get_abspath()).resolve()
-        runtime = next((folder for folder in path.parents if (folder / "include" / "tigris.h").is_file()), None)
+        runtime = next((folder for folder in path.parents if (folder / _HEADER).is_file()), None)
         if runtime is None and any(folder in path.parents for folder in others):
             return of.Object(node, CCFLAGS=_later(of, optimize))
         if runtime is None:
@@ -77,7 +77,7 @@ def _level(env: Any, optimize: str) -> list[str]:
 def libraries(env: Any) -> list[Path]:
     """The folders of the libraries that the project depends on, without the runtime's."""
     found = (Path(library.path) for library in env.GetLibBuilders() if library.is_dependent)
-    return [folder for folder in found if not (folder / _HERE).is_file()]
+    return [folder for folder in found if not (folder / "runtime" / _HEADER).is_file()]
 
 
 def texts_in(folders: Iterable[Path]) -> Iterator[str]:

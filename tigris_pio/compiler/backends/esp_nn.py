@@ -95,8 +95,9 @@ def _is_half_wide(shape: PlainShape) -> bool:
 
 
 def scratch_bytes(shape: PlainShape, chip: str) -> int:
-    """What runtime/backends/esp_nn.c asks the library for (esp_nn_get_conv_scratch_size and its like, 1.2.3; at most
-    32 bytes less in 1.2.1 and 1.2.2, but on the ESP32-P4): the most of bands with the padding above and without it.
+    """What runtime/backends/esp_nn.c reserves, the most of bands with the padding above and without it: the library's
+    answer (esp_nn_get_conv_scratch_size and its like, 1.2.3; at most 32 bytes less in 1.2.1 and 1.2.2, but on the
+    ESP32-P4), or what its kernels write where that is more.
 
     Only the kernels of the ESP32-S3 and -P4 take scratch.
     """
@@ -168,13 +169,12 @@ def _depthwise_s3(shape: PlainShape, above: int) -> int:
 def _blocks_s3(shape: PlainShape, above: int) -> int:
     """Of 3x3 kernels whose channels are whole vectors."""
     channels, pads = shape.inputs, (above, shape.pad[1])
-    if any(pads):
-        columns, whole = shape.width + 2 * pads[1], _around(shape, above)
-    else:
+    if any(pads):  # three rows at a time of a large input
+        whole = _around(shape, above)
+        copied = whole if whole * channels <= 40 * 1024 else 3 * (shape.width + 2 * pads[1])
+    else:  # all of it, though the answer is for three rows
         rows, more = _behind(shape)
-        columns, whole = shape.width + more, (shape.rows + rows) * (shape.width + more) if rows or more else 0
-    # Without padding it copies the whole input, however large, of which it answers less.
-    copied = whole if not any(pads) or whole * channels <= 40 * 1024 else columns * 3
+        copied = (shape.rows + rows) * (shape.width + more) if rows or more else 0
     bytes_ = (9 + copied) * channels + 16
     if pads in ((0, 0), (1, 1)):
         return bytes_

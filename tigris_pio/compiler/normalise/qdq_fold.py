@@ -84,9 +84,9 @@ def _clip(editor: GraphEditor, name: str, range_of: Quantisation) -> None:
     node = editor.producer(name)
     assert node is not None
     limits = np.iinfo(range_of.dtype)
-    ends = {"low": limits.min, "high": limits.max}
-    real = {word: (end - int(range_of.zero_point)) * float(range_of.scale) for word, end in ends.items()}
-    constants = [editor.add_constant(f"{name}/{word}", np.array(end, np.float32)) for word, end in real.items()]
+    ends = [(end - int(range_of.zero_point)) * float(range_of.scale) for end in (limits.min, limits.max)]
+    constants = [editor.add_constant(f"{name}/{word}", np.array(end, np.float32))
+                 for word, end in zip(("low", "high"), ends, strict=True)]
     raw = editor.add_tensor(f"{name}/unclipped", editor.tensors[name])
     clip = Node(editor.fresh(f"{node.name}/clip"), "Clip", (raw, *constants), (name,))
     outputs = tuple(raw if item == name else item for item in node.outputs)
