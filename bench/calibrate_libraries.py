@@ -127,7 +127,7 @@ def interpreted(checkout: Path, folder: Path) -> Iterator[Row]:
 
 
 def own_kernels(folder: Path) -> Iterator[Row]:
-    """The same of the runtime's own on the ESP32-S3; of large networks at one budget."""
+    """The same for the runtime's own kernels on the ESP32-S3. Large networks are counted at one budget."""
     assembly, machine = xtensa.build(folder), MACHINES["rv32imc"]
     flags = ("-DNDEBUG", "-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
     around = build(machine, folder, extra=(*flags, str(FIRMWARE / "pie_nothing.c")))

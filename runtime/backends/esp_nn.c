@@ -82,7 +82,7 @@ static int has_pads(const esp_nn_conv *words)
     return words->padding.width != 0 || words->padding.height != 0;
 }
 
-/* They copy input and output unless padding is 1 on all sides or nowhere, and then keep 12 bytes of stack a channel. */
+/* They copy input and output where there is padding but not 1 on all sides, and keep 12 bytes of stack a channel then. */
 static int copies_whole(const esp_nn_conv *words, int32_t multiplier)
 {
     return is_blocks(words, multiplier) && has_pads(words) && (words->padding.width != 1 || words->padding.height != 1);
@@ -118,7 +118,7 @@ static int32_t bytes_of_copies(const esp_nn_conv *words)
     return (9 + rows * columns + words->output.width * words->output.height) * words->input.channels + 64;
 }
 
-/* What the copy of an input without padding takes; of one above 40 KB ESP-NN 1.2 answers less. */
+/* Bytes that the copy of such an input takes. ESP-NN 1.2 answers less for one of more than 40 KB. */
 static int32_t bytes_of_input(const esp_nn_conv *words)
 {
     const int32_t columns = words->output.width * words->stride.width + 2;

@@ -71,7 +71,7 @@ typedef enum tigris_header_flag {
     TIGRIS_HEADER_FLAG_HALF_AWAY = 8
 } tigris_header_flag;
 
-/* What becomes of halves when float32 is rounded to integers. */
+/* Which neighbour a half is rounded to when float32 becomes an integer. */
 typedef enum tigris_rounding {
     /* the even neighbour: ONNX's QuantizeLinear */
     TIGRIS_ROUNDING_HALF_EVEN = 0,

@@ -15,9 +15,9 @@ static int is_erased(const void *data, size_t bytes)
     return 1;
 }
 
-/* Of what firmware relies on: types, shapes, scales and zero points of inputs and outputs, in their order.
- * `any_scale` 1: without scales and zero points, and another number than with them even where all of them are 0. The
- * compiler computes the same (emit/model_header.py). */
+/* The CRC-32 of the types, shapes, scales and zero points of inputs and outputs, in their order: firmware relies on them.
+ * With `any_scale` 1 it leaves out scales and zero points, and begins with 1, so that the two never agree. The compiler
+ * computes the same (emit/model_header.py). */
 static uint32_t interface_crc32(const tigris_plan *plan, uint32_t any_scale)
 {
     const uint32_t count = (uint32_t)plan->header->input_count + plan->header->output_count;

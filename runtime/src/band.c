@@ -51,7 +51,7 @@ void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, i
 /* The number of terms of an output element is a product of these. */
 enum { WINDOW = 1U, CHANNELS = 2U, VECTOR = 4U };
 
-/* Of operators whose rows may be made in several calls; 0: of others. */
+/* By kind of operator; 0: its rows are made in one call. */
 static const uint8_t terms[] = {
     [TIGRIS_OP_KIND_CONV_2D] = WINDOW | CHANNELS,
     [TIGRIS_OP_KIND_DEPTHWISE_CONV_2D] = WINDOW,

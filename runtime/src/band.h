@@ -57,8 +57,8 @@ void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, i
 /* Calls the yield hook; what the run's status is then, which a kernel may have changed before. */
 tigris_status tigris_yields(tigris_session *session);
 
-/* Of `rows` output rows, how many an operator makes in one call: all, if nobody waits for the yield hook. A library's
- * scratch is for the calls that the plan has. */
+/* How many of `rows` output rows an operator makes in one call: all of them without a yield hook, and with a library's
+ * scratch, which is sized for the calls that the plan has. */
 int32_t tigris_rows_at_once(const tigris_stage_run *run, const tigris_op_record *op, const tigris_tensor_record *output,
                             int32_t rows);
 

@@ -45,7 +45,7 @@ static tigris_status bind_arenas(tigris_session *session, const tigris_header_re
     if ((((uintptr_t)session->fast | (uintptr_t)session->slow) & mask) != 0U) {
         return TIGRIS_ERR_ARENA_ALIGNMENT;
     }
-    /* What is placed anew makes do with little, and the scratch comes first. */
+    /* A placement makes do with what the scratch leaves. */
     const uint32_t kept = placement == NULL ? (header->fast_bytes + mask) & ~mask : 0U;
     session->bytes_short = carve_scratch(session, kept, mask);
     if (placement != NULL) {

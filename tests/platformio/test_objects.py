@@ -18,7 +18,7 @@ RUNTIME = ROOT / "runtime"
 
 
 class Environment(dict):
-    """What of SCons's decides how a source is compiled."""
+    """The part of SCons's environment that decides how a source is compiled."""
 
     def AddBuildMiddleware(self, middleware):
         self.middleware = middleware

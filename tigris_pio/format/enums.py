@@ -67,7 +67,7 @@ class HeaderFlag(enum.IntFlag):
 
 
 class Rounding(enum.IntEnum):
-    """What becomes of halves when float32 is rounded to integers."""
+    """Which neighbour a half is rounded to when float32 becomes an integer."""
 
     HALF_EVEN = 0  #: the even neighbour: ONNX's QuantizeLinear
     HALF_AWAY = 1  #: the neighbour that is farther from zero: TensorFlow Lite's QUANTIZE

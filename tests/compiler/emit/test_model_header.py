@@ -57,7 +57,7 @@ def test_the_interface_is_types_shapes_scales_and_zero_points(first):
         assert interface_crc32(other) != interface_crc32(plan), at
         same = interface_crc32(other, any_scale=True) == interface_crc32(plan, any_scale=True)
         assert same == (at == fields.tensors + 28), at
-    # Of what has no scale a plan may yet get one: firmware that took that for 0 refuses it.
+    # Firmware that was built for no scale refuses a plan that has one.
     without = plan[: fields.tensors + 28] + bytes(8) + plan[fields.tensors + 36 :]
     assert interface_crc32(without) not in (interface_crc32(plan), interface_crc32(plan, any_scale=True))
     fewer = dataclasses.replace(fields, output_count=0).pack() + plan[Header.size() :]

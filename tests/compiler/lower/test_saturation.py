@@ -93,7 +93,7 @@ def layer(kind: str, bias: int, zero: int = 0, out: float = 0.05,
 @pytest.mark.parametrize("bias", [2**31 - 1, -(2**31), 2**31 - 60000, 1 << 20])
 @pytest.mark.parametrize("zero", [0, -128, 117])
 def test_sums_do_not_wrap(kind: str, bias: int, zero: int) -> None:
-    """Of biases that quantisers bound by 32 bits, and those that leave them with the zero point folded in."""
+    """With biases that a quantiser cut off at 32 bits, or that leave them once the zero point is folded in."""
     model, wanted = layer(kind, bias, zero)
     ones = np.ones((1, 8) if kind == "Gemm" else (1, 8, 1, 1), np.float32)
     found = outputs(compile_model(model), {"x": ones})["y"].ravel()
