@@ -69,6 +69,7 @@ def class_of_silence() -> int:
         return int(np.argmax(session.run_raw({given.name: silence})[taken.name]))
 
 
+@pytest.mark.thorough
 def test_every_command_of_the_first_project_works_in_its_order(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

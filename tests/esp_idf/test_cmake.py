@@ -224,6 +224,7 @@ def test_flash_targets(project, variables, expected):
     assert recorded(project) == [*KERNELS, *(line.replace("IMAGE", image) for line in expected)]
 
 
+@pytest.mark.thorough
 def test_a_plan_that_the_firmware_would_refuse_is_not_flashed_alone(project):
     """Firmware is flashed whole, or in the application's folder alone; of two partitions one is of the same scales."""
     model, folder = project.folder / "models" / "digits.onnx", project.build_folder / "tigris"

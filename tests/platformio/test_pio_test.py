@@ -84,6 +84,7 @@ def test_every_vector_file_is_a_test_case(project: Project, vectors: Path, tmp_p
     assert [len(root.findall(f".//{kind}")) for kind in ("testcase", "failure", "error")] == [3, 1, 1]
 
 
+@pytest.mark.thorough
 def test_folders_of_the_test_folder_are_suites_of_one_firmware(project: Project, vectors: Path) -> None:
     """And the port is the one that is named, by option before platformio.ini: each a port where there is nothing."""
     write(project, vectors / "test_one" / "a.npz")

@@ -49,8 +49,8 @@ def test_faults_are_found_by_an_accelerometer(by_the_chip: Callable[[Path, bytes
     """Of faults and order by turns: two rows above the threshold, two below, two above are no alarm. Then of any int16,
     and of the ends of the range, which no sum may leave behind; and of a fault that stays."""
     pump = part(VIBRATION, "machine").Pump(1_000_000)
-    rough = np.random.default_rng(0).integers(-32768, 32768, (1024, 3)).astype(np.int16)
-    rough[512:] = np.where(np.arange(512)[:, None] % 32 < 16, -32768, 32767)
+    rough = np.random.default_rng(0).integers(-32768, 32768, (512, 3)).astype(np.int16)
+    rough[256:] = np.where(np.arange(256)[:, None] % 32 < 16, -32768, 32767)
     samples = np.concatenate([*(pump.run(1.28, fault) for fault in ("bearing", None, "bearing")), rough,
                               pump.run(2.6, "bearing")])  # fmt: skip
     expected = sensors.vibration(samples, sensors.compiled(VIBRATION, "4K"))

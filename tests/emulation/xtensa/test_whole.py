@@ -9,7 +9,7 @@ import pytest
 
 from bench import s3
 from bench.xtensa import whole
-from tests.harness.tiers import examples
+from tests.harness.tiers import examples, sampled
 from tests.networks.folders import OWN, Network, networks
 from tests.runtime.build import PLAIN, RUNTIME, compile_program
 from tests.runtime.kernel_harness import plan_for
@@ -19,8 +19,8 @@ from tigris_pio.format.enums import OpKind
 
 #: Of those that a variable names, too; the project's own ResNet-8 and visual wake words take the interpreter half a
 #: minute, and `python -m bench.s3` runs them.
-NETWORKS = [network for network in networks() if network.name in ("kws", "resnet", "vww") and
-            (network.folder != OWN or network.name == "kws")]  # fmt: skip
+NETWORKS = sampled((network for network in networks() if network.name in ("kws", "resnet", "vww") and
+                    (network.folder != OWN or network.name == "kws")), ["kws"])  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_every_geometry_gives_the_portable_bytes(program: Path, request: pytest.
 
 def test_damaged_plans(program: Path) -> None:
     """One to four words of plain operators, the same in every run."""
-    choose, count = random.Random(21), examples(20, 60)
+    choose, count = random.Random(21), examples(6, 60)
     plain = [plan for name, plan in seeds() if "plain" in name] + list(geometries(60, dilated=False))
     plans = [damage for plan in plain for damage in overwritten(choose, plan, count, 4)]
     results = outcomes(program, plans)

@@ -110,9 +110,10 @@ int64_t esp_timer_get_time(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* A tick is 1 ms: what is measured here is not paced by time. */
 void vTaskDelay(TickType_t ticks)
 {
-    usleep(ticks * 10000U);
+    usleep(ticks * 1000U);
 }
 
 /* ---- UART ---- */
