@@ -57,7 +57,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("chip", "framework", "like", "table", "offset"),
-                         [*CASES[:2], *(pytest.param(*case, marks=pytest.mark.thorough) for case in CASES[2:])])
+                         sampled(CASES, ["esp32s3"]))
 def test_one_call_flashes_everything_and_then_the_plan_alone(
     make, esptool_calls, fake_compiler, chip, framework, like, table, offset
 ):
