@@ -102,6 +102,19 @@ def test_outputs_that_are_made_early_stay_until_the_run_has_ended() -> None:
     assert sum(map(is_same, results)) >= len(cases) // 2
 
 
+def test_of_operators_that_share_bands_any_may_want_scratch() -> None:
+    """Here the second, a recurrent layer."""
+    weights = {name: np.full((1, 24, *rest), 0.1, np.float32) for name, *rest in (("w", 8), ("r", 8))}
+    nodes = [node("Tanh", "x", "t"), node("GRU", "t w r", "y", hidden_size=8), node("Relu", "y", "z")]
+    compiled = compile_model(make(nodes, {"x": (64, 1, 8)}, ["z"], weights), fast="2K", slow="64K")
+    (stage,) = compiled.plan.stages
+    assert stage.bands > 1 and [op.scratch_bytes > 0 for op in compiled.plan.program.ops] == [False, True, False]
+    sizes = range(compiled.plan.fast_bytes // 2, compiled.plan.fast_bytes + 1000, 100)
+    results = found([(compiled.data, fast, AMPLE) for fast in sizes])
+    assert all(is_same(outcome) for outcome in results if not outcome.small)
+    assert sum(map(is_same, results)) >= 8
+
+
 @settings(max_examples=examples(30, 100), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(chains(), st.sampled_from(list(WeightMode)), st.data())
 def test_any_chain_in_arenas_of_any_size(chain: Chain, mode: WeightMode, data: st.DataObject) -> None:
