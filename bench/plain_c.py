@@ -92,7 +92,7 @@ def sizes(machine: Machine, compiled: Compiled, folder: Path) -> dict[str, int]:
     lines = run_tool([f"{machine.toolchain}-size", str(target)]).splitlines()
     text, data, bss = (int(value) for value in lines[1].split()[:3])
     symbols = run_tool([f"{machine.toolchain}-nm", "-S", str(target)])
-    weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) . model_weights_\d+$", symbols, re.MULTILINE))
+    weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) . model_weights$", symbols, re.MULTILINE))
     beside = beside_kernels(target.with_suffix(".ci"), "model_run", model.kernels.functions.values())
     return {"text": text + data + bss - weights, "beside": beside}
 

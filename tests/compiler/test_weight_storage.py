@@ -6,10 +6,12 @@ import dataclasses
 
 import lz4.block
 import numpy as np
+import onnx
 import pytest
 
-from tests.compiler.models import make, node
-from tigris_pio import compile_model
+from bench.quantised_net import QuantisedNet
+from tests.compiler.models import make, node, ort
+from tigris_pio import Session, compile_model
 from tigris_pio.cli.options import compile_options
 from tigris_pio.compiler.plan import weight_blocks
 from tigris_pio.compiler.plan.memory.allocate import allocate
@@ -86,3 +88,72 @@ def test_xip_and_what_copies_weights_are_refused_together(options):
     text = "--xip with --(compress lz4|copy-weights): .* leave one out"
     with pytest.raises(UsageError, match=text), spoken_by(Caller.COMMAND):
         compile_options("64K", None, (), xip=True, **options)
+
+
+READS, WIDE = 4, 64
+#: Layers, and the shapes of what they take and of what is stored of them.
+LAYERS = {
+    "MatMul": ((1, WIDE), (WIDE, WIDE)), "Gemm": ((1, WIDE), (WIDE, WIDE)), "Conv": ((1, WIDE, 4), (WIDE, WIDE, 1)),
+    "Add": ((1, WIDE, WIDE), (WIDE, WIDE)),
+}  # fmt: skip
+
+
+def layers_alike(kind: str, copies: int) -> onnx.ModelProto:
+    """READS layers of equal weights, which have so many names. A third is zero."""
+    shape, stored = LAYERS[kind]
+    values = np.random.default_rng(2).normal(size=stored).astype(np.float32) / 8
+    values[: WIDE // 3] = 0
+    nodes = []
+    for place in range(READS):
+        nodes += [node(kind, f"y{place} w{place % copies}", f"m{place}"), node("Tanh", f"m{place}", f"y{place + 1}")]
+    return make(nodes, {"y0": shape}, [f"y{READS}"], {f"w{place}": values.copy() for place in range(copies)})
+
+
+STORED = [
+    ({"fast": "60K"}, "in_place"), ({"copy_weights": True, "fast": "60K"}, "copy"),
+    ({"compress": "lz4", "fast": "60K"}, "lz4"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "mode"), STORED)
+@pytest.mark.parametrize("kind", LAYERS)
+def test_equal_weights_are_stored_once(kind, options, mode):
+    once = 4 * WIDE * WIDE
+    found = {copies: compile_model(layers_alike(kind, copies), **options) for copies in (1, READS)}
+    modes = {stage["weights"] for stage in found[1].report["stages"] if stage["weights_bytes"]}
+    assert modes == (set() if kind == "Add" else {mode})
+    for compiled in found.values():
+        flash = compiled.report["flash"]
+        assert flash["weights"] <= 1.05 * once and flash["plan"] <= 1.05 * once + flash["records"]
+        assert flash["stored"] + flash["records"] == flash["plan"] == len(compiled.data)
+    x = np.random.default_rng(3).normal(size=LAYERS[kind][0]).astype(np.float32)
+    expected = ort(layers_alike(kind, 1), {"y0": x})[f"y{READS}"]
+    with Session(found[READS]) as session:
+        np.testing.assert_allclose(session.run({"y0": x})[f"y{READS}"], expected, rtol=1e-4, atol=1e-5)
+
+
+def two_towers() -> tuple[onnx.ModelProto, onnx.ModelProto]:
+    """An int8 network, and one that has it twice, under other names."""
+    net = QuantisedNet("towers", 16, (8, 8))
+    one = net.model(net.classified(net.depthwise(net.conv(net.image, 32)), 16))
+    two = onnx.compose.add_prefix(one, "left/")
+    two.MergeFrom(onnx.ModelProto(graph=onnx.compose.add_prefix(one, "right/").graph))
+    return one, two
+
+
+CHIPS = [{"backend": "pie", "chip": "esp32s3"}, {"backend": "esp-nn", "chip": "esp32s3"}]
+
+
+@pytest.mark.parametrize("options", [*(options for options, _ in STORED), *CHIPS])
+def test_towers_of_one_network_have_their_weights_once(options):
+    """And what is packed for a chip is what the host reads."""
+    one, two = two_towers()
+    single, double = compile_model(one, **options), compile_model(two, **options)
+    first, second = single.report["flash"], double.report["flash"]
+    assert second["weights"] == first["weights"] and second["stored"] <= 1.05 * first["stored"]
+    x = np.random.default_rng(4).normal(size=(1, 16, 8, 8)).astype(np.float32)
+    with Session(single) as session:
+        (expected,) = session.run({"image": x}).values()
+    with Session(double) as session:
+        for found in session.run({"left/image": x, "right/image": x}).values():
+            np.testing.assert_array_equal(found, expected)

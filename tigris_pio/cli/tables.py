@@ -38,7 +38,8 @@ def print_report(document: dict[str, Any]) -> None:
         ("placement", f"{document['allocation']['strategy']}{_proved(document)}; no placement of these stages needs "
                       f"less than {format_size(memory['lower_bound'])}"),
         ("flash", f"{format_size(document['flash']['plan'])} plan{_limit(budget['flash'])}, "
-                  f"{format_size(document['flash']['weights'])} of it weights"),
+                  f"{format_size(document['flash']['stored'])} of it weights, each stored once, "
+                  f"{format_size(document['flash']['records'])} records"),
         ("per inference", f"{format_size(document['traffic']['slow_read'])} read from slow memory, "
                           f"{format_size(document['traffic']['slow_written'])} written, "
                           f"{compute['recomputed_macs']:,} MACs computed again"),

@@ -162,7 +162,7 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
             f"{flash} ({format_size(flash)}); the smallest that works is {option('flash', size_option(len(data)))}"
             + ("" if options.compress == "lz4" else f", or try {option('compress', 'lz4')}")
         )
-    report = build_report(plan, len(data), options.budget)
+    report = build_report(plan, data, options.budget)
     report["kernels"] = kernels_report(plan, options.backend, options.chip)
     if start.slid is not None:
         report["hop"] = hop_report(start.slid, plan, plan_of(start.slid.whole, options))
@@ -182,7 +182,7 @@ def analyze_front(start: Front, options: CompileOptions, progress: Progress = _s
         return found
     except BudgetError as error:
         ample = back(start, dataclasses.replace(options, budget=UNLIMITED), progress)
-        report = build_report(ample.plan, len(ample.data), options.budget, str(error))
+        report = build_report(ample.plan, ample.data, options.budget, str(error))
         report |= {key: ample.report[key] for key in ("hop", "kernels") if key in ample.report}
         return dataclasses.replace(ample, report=report)
 

@@ -15,15 +15,16 @@ from tigris_pio.compiler.slide import Slid
 from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import RowsParams
+from tigris_pio.format.records import Header
 from tigris_pio.text import visible
 
 #: The JSON document of `analyze` and `compile`.
 Report = dict[str, Any]
 
 
-def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: str | None = None) -> Report:
-    """The report of `plan`; `refusal` says why the plan does not meet `budget`, the one asked for."""
-    program = plan.program
+def build_report(plan: ExecutionPlan, data: bytes, budget: Budget, refusal: str | None = None) -> Report:
+    """The report of `plan`, whose file is `data`; `refusal` says why it does not meet `budget`, the one asked for."""
+    program, stored = plan.program, Header.unpack(data).weights_bytes
     scratch = 0 if plan.backend is None else plan.backend.scratch_bytes
     found = {op.dtype for op in program.ops if not isinstance(op.params, RowsParams)}
     inputs = [_io(plan, io, (OpKind.FETCH, place)) for place, io in enumerate(program.inputs)]
@@ -56,7 +57,12 @@ def build_report(plan: ExecutionPlan, plan_bytes: int, budget: Budget, refusal: 
             "macs": sum(op.macs for op in program.ops) - program.repeated_macs,
             "recomputed_macs": sum(stage.recomputed_macs for stage in plan.stages) + max(0, program.repeated_macs),
         },
-        "flash": {"plan": plan_bytes, "weights": distinct_bytes(program.ops)},
+        "flash": {
+            "plan": len(data),
+            "weights": distinct_bytes(program),
+            "stored": stored,
+            "records": len(data) - stored,
+        },
         "predicted_instructions": {
             processor: sum(stage["predicted_instructions"][processor] for stage in stages)
             for processor in predicted_on(plan)

@@ -90,26 +90,29 @@ class _Writer:
         if not steps:
             return
         start = plan.header.weights + stage.block
-        raw = bytearray(plan.data[start : start + stage.block_stored_bytes])
+        stored = plan.data[start : start + stage.block_stored_bytes]
         if stage.weight_mode == WeightMode.LZ4:
-            raw = bytearray(lz4.block.decompress(bytes(raw), uncompressed_size=stage.block_raw_bytes))
-        for step in steps:
-            self._op(raw, stage, step)
-        if stage.weight_mode == WeightMode.LZ4:
+            stored = lz4.block.decompress(bytes(stored), uncompressed_size=stage.block_raw_bytes)
+            raw = bytearray(stored)
+            for step in steps:
+                self._op(stored, memoryview(raw), stage, step)
             self._compress(index, bytes(raw))
-        else:
-            self._data[start : start + len(raw)] = raw
+            return
+        for step in steps:
+            self._op(stored, memoryview(self._data)[start:], stage, step)
 
-    def _op(self, raw: bytearray, stage: StageRecord, step: int) -> None:
+    def _op(self, stored: bytes, target: memoryview, stage: StageRecord, step: int) -> None:
+        """The weights of one operator, from their block to `target`: others may have the same ones, and stages bytes
+        that lie between their own."""
         op = self._plan.ops[step]
         params = self._plan.params(op)
         kind, shape = OpKind(op.kind), _shape(self._plan, stage, op, params)
         start = int(getattr(params, "weights"))  # noqa: B009  both records have it
-        weights = _canonical(op, kind, params, shape, memoryview(raw)[start:])
+        weights = _canonical(op, kind, params, shape, memoryview(stored)[start:])
         if weights is None:
             raise PlanError(f"the weights of operator {self._plan.text(op.name)} lie outside their block")
         portable = packed_blobs(kind, DType.INT8, params, {"weights": weights})["weights"].tobytes()
-        raw[start : start + len(portable)] = portable
+        target[start : start + len(portable)] = portable
         place = self._plan.header.ops + step * OpRecord.size()
         self._data[place : place + OpRecord.size()] = dataclasses.replace(op, packing=Packing.PORTABLE).pack()
 

@@ -17,9 +17,8 @@ from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, asks_for_ro
 from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, operands_of, values_of
 from tigris_pio.compiler.codegen.split import kernel_name
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
-from tigris_pio.compiler.weights.block import block_layout
 from tigris_pio.format.c_header import kernel_symbol
-from tigris_pio.format.enums import Home, OpKind, TensorFlag, WeightMode
+from tigris_pio.format.enums import Home, OpKind, TensorFlag
 from tigris_pio.format.params import CommitParams
 from tigris_pio.format.record import Record
 from tigris_pio.text import c_comment
@@ -170,8 +169,8 @@ class Operator:
     @property
     def takes_weights(self) -> bool:
         """Whether the address of the weights is an argument."""
-        in_place = self.model.plan.stages[self.stage].weight_mode is WeightMode.IN_PLACE
-        return self.model.partition and in_place and self._has_block() and self.op.kind not in WITHOUT_KERNEL
+        in_place = self.model.is_in_place(self.stage) and self.model.has_weights(self.stage)
+        return self.model.partition and in_place and self.op.kind not in WITHOUT_KERNEL
 
     # ---- the function ----
 
@@ -257,17 +256,11 @@ class Operator:
     def _weights(self) -> str:
         """The address of the stage's weights in a call."""
         model = self.model
-        if not self._has_block():
+        if not model.has_weights(self.stage):
             return "NULL"
-        if model.plan.stages[self.stage].weight_mode is not WeightMode.IN_PLACE:
+        if not model.is_in_place(self.stage):
             return f"fast->weights_of_stage_{self.stage}.data"
-        if model.partition:
-            return f"(uint8_t *)(uintptr_t)(weights + {model.prefix}_WEIGHTS_OF_STAGE_{self.stage})"
-        return f"(uint8_t *)(uintptr_t)&{model.name}_weights_{model.weights_of[self.stage]}"
-
-    def _has_block(self) -> bool:
-        stage = self.model.plan.stages[self.stage]
-        return any(op.blobs for op in self.model.plan.program.ops[stage.first_op : stage.end_op])
+        return f"(uint8_t *)(uintptr_t)({model.weights_at(self.stage)})"
 
     def _constants(self) -> str:
         """Parameters, and rows of each way in which it is called."""
@@ -284,8 +277,7 @@ class Operator:
     def _constant(self, case: Case) -> str:
         """Rows of one way in which it is called."""
         in_place = not self.model.weights_in_calls and self.op.blobs
-        weights = f"(const uint8_t *)&{self.model.name}_weights_{self.model.weights_of[self.stage]}"
-        weights = weights if in_place else "NULL"
+        weights = self.model.weights_at(self.stage) if in_place else "NULL"
         output, *inputs = (
             f"{{&{tensor_name(self.model, name)}, {', '.join(map(str, numbers))}}}"
             for name, numbers in zip([self.op.output, *self.operands], case, strict=True)
@@ -299,12 +291,10 @@ class Operator:
 
     def _params(self) -> Record:
         """The record with the offsets of its arrays in the stage's block."""
-        stage = self.model.plan.stages[self.stage]
-        ops = self.model.plan.program.ops[stage.first_op : stage.end_op]
-        offsets = {
-            field: offset for place, field, offset, _ in block_layout(ops) if place == self.step - stage.first_op
-        }
-        return dataclasses.replace(self.op.params, **offsets)  # type: ignore[type-var]
+        if not self.op.blobs:
+            return self.op.params
+        first = self.model.plan.stages[self.stage].first_op
+        return self.model.section[1][self.stage].params[self.step - first]
 
     # ---- operators that are no kernels ----
 
@@ -357,7 +347,7 @@ def row_address(model: Model, stage: int, place: Place, at: Affine, image: str |
     """Where row `at` of a place lies, as uint8_t *; `image`: the variable of the image whose rows are meant."""
     tensor, row = model.plan.program.tensors[place.tensor], at.text()
     if not place.window and model.home(place.tensor) is Home.FLASH:
-        start = f"(uint8_t *)(uintptr_t){constant_name(model, place.tensor)}"
+        start = f"(uint8_t *)(uintptr_t){model.constants[place.tensor]}"
         start += f" + {image} * {tensor.bytes // tensor.batch}U" if image is not None else ""
         return start if row == "0U" else f"{start} + ({row}) * {tensor.row_bytes}U"
     slow = not place.window and model.home(place.tensor) is Home.SLOW
@@ -371,11 +361,6 @@ def row_address(model: Model, stage: int, place: Place, at: Affine, image: str |
 
 #: The first row.
 START = Affine(None, 0, 0)
-
-
-def constant_name(model: Model, tensor: str) -> str:
-    """The array of a constant operand."""
-    return f"{model.name}_constant_{model.tensors[tensor]}"
 
 
 def tensor_name(model: Model, tensor: str) -> str:

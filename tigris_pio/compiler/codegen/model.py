@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tigris_pio.compiler.codegen.c_source import names_in
@@ -13,7 +13,8 @@ from tigris_pio.compiler.codegen.names import RESERVED, Names, function_name
 from tigris_pio.compiler.codegen.schedule import Action, Call, Loop, Move, Place, schedule, tensors_of
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
-from tigris_pio.compiler.weights.block import array_key, stored_bytes
+from tigris_pio.compiler.weights.block import StoredArray, constant_key
+from tigris_pio.compiler.weights.section import Block, Weights
 from tigris_pio.format.c_header import kernel_symbol
 from tigris_pio.format.enums import Home, OpKind, WeightMode
 
@@ -85,16 +86,56 @@ class Model:
         place = self.plan.homes.get(tensor)
         return Home.NONE if place is None else place.home
 
+    def has_weights(self, stage: int) -> bool:
+        """Whether operators that are called in a stage have any."""
+        return stage in self.section[1]
+
+    def is_in_place(self, stage: int) -> bool:
+        """Whether a stage reads its weights where they are stored."""
+        return self.plan.stages[stage].weight_mode is WeightMode.IN_PLACE
+
     @cached_property
-    def weights_of(self) -> tuple[int, ...]:
-        """Of each stage the one whose weights it reads: the first that has the same ones, as tiles of columns do."""
-        known: dict[Hashable, int] = {}
-        program = self.plan.program
-        return tuple(
-            known.setdefault(_weights_key(program.ops[stage.first_op : stage.end_op]), place)
-            if stage.weight_mode is WeightMode.IN_PLACE else place
+    def section(self) -> tuple[Weights, Mapping[int, Block]]:
+        """All weights, and the blocks of stages in which operators that have some are called."""
+        weights, ops = Weights(), self.plan.program.ops
+        called = {step for step in called_in(self.loops) if ops[step].blobs}
+        blocks = {
+            place: weights.add_block(ops[stage.first_op : stage.end_op], stage.weight_mode)
             for place, stage in enumerate(self.plan.stages)
+            if not called.isdisjoint(range(stage.first_op, stage.end_op))
+        }
+        return weights, blocks
+
+    @cached_property
+    def weight_names(self) -> tuple[str, ...]:
+        """The identifiers of the parts of the weights."""
+        steps = {id(op): step for step, op in enumerate(self.plan.program.ops)}
+        contents = (part.content for part in self.section[0].parts)
+        return tuple(
+            f"{self.ops[steps[id(content.op)]]}_{content.field}" if isinstance(content, StoredArray)
+            else f"block_{place}"
+            for place, content in enumerate(contents)
         )  # fmt: skip
+
+    @cached_property
+    def constants(self) -> Mapping[str, str]:
+        """What constant operands are in C, by tensor: equal ones are one, or weights that are no file of their own."""
+        parts = [] if self.partition else self.section[0].parts
+        known = {part.content.key: f"{self.name}_weights.{member}"
+                 for part, member in zip(parts, self.weight_names, strict=False)
+                 if isinstance(part.content, StoredArray)}  # fmt: skip
+        return {
+            name: known.setdefault(constant_key(tensor.constant), f"{self.name}_constant_{self.tensors[name]}")
+            for name, tensor in self.plan.program.tensors.items() if tensor.constant is not None
+        }  # fmt: skip
+
+    def weights_at(self, stage: int) -> str:
+        """Where the weights of a stage are stored, as const uint8_t *."""
+        offset = self.section[1][stage].offset
+        if self.partition:
+            return f"(weights + {self.prefix}_WEIGHTS_OF_STAGE_{stage})"
+        start = f"(const uint8_t *)&{self.name}_weights"
+        return f"({start} + {offset}U)" if offset else start
 
     def needs_slow(self, stage: int) -> bool:
         """Whether a stage reads or writes slow memory."""
@@ -104,13 +145,6 @@ class Model:
     def member(self, stage: int, place: Place) -> str:
         """The identifier of a place that a stage touches."""
         return self.windows[stage, place] if place.window else self.tensors[place.tensor]
-
-
-def _weights_key(ops: Sequence[ProgramOp]) -> Hashable:
-    """The same of operators that have the same arrays in the same order."""
-    return tuple(
-        (array_key(op, field, array), stored_bytes(op, field)) for op in ops for field, array in op.blobs.items()
-    )
 
 
 def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Model:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tigris_pio.compiler.codegen.call_layout import TYPES, laid_out
-from tigris_pio.compiler.codegen.calls import START, constant_name, row_address, tensor_records
+from tigris_pio.compiler.codegen.calls import START, row_address, tensor_records
 from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.memory import unions
@@ -198,5 +198,5 @@ def _first_value(model: Model, step: int) -> Iterator[str]:
     name = op.operands[1].tensor
     first = tensors[name].bytes
     yield f"for (uint32_t at = 0U; at < {size}U; at += {first}U) {{"
-    yield f"    memcpy({state} + at, {constant_name(model, name)}, {first}U);"
+    yield f"    memcpy({state} + at, {model.constants[name]}, {first}U);"
     yield "}"

@@ -14,7 +14,6 @@ from tigris_pio.compiler.codegen.model import Model, Port
 from tigris_pio.compiler.codegen.moves import Mover, Route
 from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Moving, Step, values_of
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.compiler.weights.block import block_bytes, compressed_block
 from tigris_pio.format.enums import OpKind, WeightMode
 
 
@@ -69,7 +68,7 @@ def takes(model: Model, stage: int) -> list[tuple[str, str]]:
     found = [(f"union {model.name}_fast *fast", "fast")]
     if model.needs_slow(stage):
         found.append((f"union {model.name}_slow *slow", "slow"))
-    if model.partition and _has_block(model, stage):
+    if model.partition and model.has_weights(stage):
         found.append(("const uint8_t *weights", "weights"))
     sides = streams(model, stage)
     if model.alone:
@@ -84,10 +83,6 @@ def takes(model: Model, stage: int) -> list[tuple[str, str]]:
 def _ops(model: Model, stage: int) -> Sequence[ProgramOp]:
     record = model.plan.stages[stage]
     return model.plan.program.ops[record.first_op : record.end_op]
-
-
-def _has_block(model: Model, stage: int) -> bool:
-    return any(op.blobs for op in _ops(model, stage))
 
 
 def stage_text(model: Model, stage: int, called: Functions) -> str:
@@ -109,18 +104,14 @@ def stage_text(model: Model, stage: int, called: Functions) -> str:
 
 
 def _fetched_weights(model: Model, stage: int) -> Iterator[str]:
-    record = model.plan.stages[stage]
-    if record.weight_mode is WeightMode.IN_PLACE or not _has_block(model, stage):
+    if model.is_in_place(stage) or not model.has_weights(stage):
         return
-    ops = _ops(model, stage)
-    stored = f"(const uint8_t *)&{model.name}_weights_{stage}"
-    if model.partition:
-        stored = f"weights + {model.prefix}_WEIGHTS_OF_STAGE_{stage}"
+    block, stored = model.section[1][stage], model.weights_at(stage)
     target = f"fast->weights_of_stage_{stage}.data"
-    if record.weight_mode is WeightMode.COPY:
-        yield f"memcpy({target}, {stored}, {block_bytes(ops)}U);"
+    if model.plan.stages[stage].weight_mode is WeightMode.COPY:
+        yield f"memcpy({target}, {stored}, {block.raw_bytes}U);"
         return
-    sizes = f"{len(compressed_block(ops))}U", f"{block_bytes(ops)}U"
+    sizes = f"{block.stored_bytes}U", f"{block.raw_bytes}U"
     yield f"if (!tigris_lz4_decompress({stored}, {sizes[0]}, {target}, {sizes[1]})) {{"
     yield f"    return {model.prefix}_ERROR_WEIGHTS;"
     yield "}"

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import BinaryIO
 
-from tigris_pio.compiler.emit.sections import Block, Params, Strings, Weights
+from tigris_pio.compiler.emit.sections import Params, Strings
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Place, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.weights.section import Block, Weights
 from tigris_pio.format.enums import (
     HeaderFlag,
     Home,
@@ -104,14 +105,15 @@ class _Writer:
         )
 
     def _stage(self, stage: Stage) -> None:
-        block, params = self.weights.add_block(self.plan, stage)
+        ops = self.plan.program.ops[stage.first_op : stage.end_op]
+        block = self.weights.add_block(ops, stage.weight_mode)
         self.stages.append(self._stage_record(stage, block))
         view_index = {view.tensor: place for place, view in enumerate(stage.views)}
         self.views += [self._view(view) for view in stage.views]
         last = self._last_reads(stage)
         for step in range(stage.first_op, stage.end_op):
             op = self.plan.program.ops[step]
-            self._op(step, op, params[step - stage.first_op], view_index)
+            self._op(step, op, block.params[step - stage.first_op], view_index)
             for operand in self._operands(op):
                 flags = OperandFlag.LAST if last.get(operand.tensor) == step else OperandFlag(0)
                 self._operand(operand, view_index, flags)

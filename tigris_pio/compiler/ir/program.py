@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tigris_pio.compiler.ir.arrays import digest
 from tigris_pio.format.enums import DType, OpKind, Packing, Rounding
 from tigris_pio.format.params import RowsParams
 from tigris_pio.format.record import Record
@@ -143,6 +144,12 @@ class ProgramOp:
     backend: str = ""
     packing: Packing = Packing.PORTABLE
     stream: np.ndarray | None = None
+
+    @cached_property
+    def digests(self) -> Mapping[str, bytes]:
+        """Of each of `blobs`, and of the stream by its name."""
+        arrays = self.blobs if self.stream is None else {**self.blobs, "stream": self.stream}
+        return {name: digest(array) for name, array in arrays.items()}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,11 +11,14 @@ from tigris_pio.compiler.plan.band.spatial import Draft, scratch_name, window_na
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, home_request
 from tigris_pio.compiler.plan.segment import Segment
-from tigris_pio.compiler.plan.weight_blocks import offsets_of_blocks
+from tigris_pio.compiler.plan.weight_blocks import offsets_of_blocks, shared_stages
 from tigris_pio.compiler.weights.block import WORTH_COMPRESSING, block_bytes, compression_saves
 from tigris_pio.format.enums import Home, WeightMode
 from tigris_pio.sizes import format_size
 from tigris_pio.spelling import option
+
+#: Why the weights of some stages are not brought to fast memory.
+SHARED = "are those of other stages too, and would be stored twice"
 
 
 def finish(
@@ -99,12 +102,14 @@ def _warnings(
     index: ProgramIndex, weights: WeightOptions, arrangement: Arrangement, stages: tuple[Stage, ...]
 ) -> tuple[str, ...]:
     apart: dict[str, list[tuple[str, int]]] = {}
+    shared = shared_stages({stage.first_op: index.ops[stage.first_op : stage.end_op] for stage in stages})
     slow: dict[str, list[str]] = {}
     for stage in stages:
         ops = index.ops[stage.first_op : stage.end_op]
         size = block_bytes(ops)
         if stage.weight_mode is not weights.mode and size:
-            apart.setdefault(_why_in_place(stage), []).append((ops[0].name, size))
+            why = SHARED if stage.first_op in shared else _why_in_place(stage)
+            apart.setdefault(why, []).append((ops[0].name, size))
         names = [v.tensor for v in stage.views if not v.window and arrangement.homes.get(v.tensor) is Home.SLOW]
         if names:
             slow[ops[0].name] = names

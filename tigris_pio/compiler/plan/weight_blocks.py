@@ -2,14 +2,17 @@
 
 Weights are read in place unless asked otherwise. `copy` brings a stage's block to the fast arena
 before it runs, `lz4` decompresses it there; a stage whose block does not fit beside its
-activations keeps reading in place, and the plan says so.
+activations keeps reading in place, and the plan says so. So does a stage that shares weights with
+a stage whose block is another one: flash would hold them twice.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Hashable, Mapping, Sequence
 
+from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
@@ -17,8 +20,12 @@ from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.request import Request, lower_bound
 from tigris_pio.compiler.plan.placement import Arrangement
 from tigris_pio.compiler.plan.segment import Segment
-from tigris_pio.compiler.weights.block import WORTH_COMPRESSING, block_bytes, compression_saves
+from tigris_pio.compiler.weights.block import WORTH_COMPRESSING, block_arrays, block_bytes, compression_saves
 from tigris_pio.format.enums import WeightMode
+
+#: A stage's weights are brought to fast memory if other stages read no more than this share of them: flash may hold
+#: these twice.
+MAY_BE_TWICE = 0.05
 
 
 def block_name(segment: Segment) -> str:
@@ -36,35 +43,56 @@ def split_for_blocks(index: ProgramIndex, segments: Sequence[Segment], room: int
         if segment.banded or segment.direct:
             pieces.append(segment)
             continue
-        first, block, live = segment.first, 0, 0
+        first, live = segment.first, 0
+        block: dict[Hashable, int] = {}
         for step in range(segment.first, segment.end):
-            more = block_bytes(index.ops[step : step + 1])
+            own = {key: array.taken for key, array in block_arrays(index.ops[step : step + 1]).items()}
             peak = max(live, int(index.live[step]))
-            if step > first and more and peak + block + more > room:
+            if step > first and not own.keys() <= block.keys() and peak + sum((block | own).values()) > room:
                 pieces.append(Segment(first, step))
-                first, block, peak = step, 0, int(index.live[step])
-            block, live = block + more, peak
+                first, block, peak = step, {}, int(index.live[step])
+            block, live = block | own, peak
         pieces.append(Segment(first, segment.end))
     return pieces
+
+
+def shared_stages(blocks: Mapping[int, Sequence[ProgramOp]]) -> frozenset[int]:
+    """Those of `blocks`, operators by the stage's first, that share weights with others that are not equal to them."""
+    arrays = {first: block_arrays(ops) for first, ops in blocks.items()}
+    readers: dict[Hashable, set[Hashable]] = {}
+    for found in arrays.values():
+        for key in found:
+            readers.setdefault(key, set()).add(tuple(found))
+    shared = {first: sum(array.taken for key, array in found.items() if len(readers[key]) > 1)
+              for first, found in arrays.items()}  # fmt: skip
+    return frozenset(first for first, size in shared.items() if size > MAY_BE_TWICE * block_bytes(blocks[first]))
 
 
 def add_blocks(index: ProgramIndex, arrangement: Arrangement, aim: Aim) -> Arrangement:
     """`arrangement` with the weight blocks of as many stages as fit within `aim.limit` bytes, smallest first.
 
-    A block that compression makes hardly smaller is better read in place.
+    A block that compression makes hardly smaller is better read in place. Equal blocks are compressed all or none.
     """
     packed = aim.weights.mode is WeightMode.LZ4
-    wanted = []
-    for segment in (draft.segment for draft in arrangement.drafts):
-        ops = index.ops[segment.first : segment.end]
-        if block_bytes(ops) and (not packed or compression_saves(ops) >= WORTH_COMPRESSING):
+    segments = [draft.segment for draft in arrangement.drafts]
+    blocks = {segment.first: index.ops[segment.first : segment.end] for segment in segments}
+    shared = shared_stages(blocks)
+    equal: dict[Hashable, list[Request]] = {}
+    for segment in segments:
+        ops = blocks[segment.first]
+        if block_bytes(ops) and segment.first not in shared:
             life = Lifetime(segment.first, segment.end - 1)
-            wanted.append(Request(block_name(segment), block_bytes(ops), life))
-    wanted.sort(key=lambda request: request.bytes)
+            key = tuple(block_arrays(ops)) if packed else segment.first
+            equal.setdefault(key, []).append(Request(block_name(segment), block_bytes(ops), life))
     free = aim.limit - arrangement.state_bytes
-    accepted = [r for r in wanted if lower_bound([*arrangement.requests, r], aim.alignment) <= free]
+    accepted = sorted(
+        (requests for requests in equal.values()
+         if (not packed or compression_saves(blocks[requests[0].life.birth]) >= WORTH_COMPRESSING)
+         and all(lower_bound([*arrangement.requests, one], aim.alignment) <= free for one in requests)),
+        key=lambda requests: requests[0].bytes,
+    )  # fmt: skip
     while accepted:
-        requests = (*arrangement.requests, *accepted)
+        requests = (*arrangement.requests, *itertools.chain.from_iterable(accepted))
         fast = allocate(requests, aim.alignment)
         if fast.peak <= free:
             return dataclasses.replace(arrangement, requests=requests, fast=fast)

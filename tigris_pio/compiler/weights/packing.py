@@ -58,8 +58,54 @@ PACKINGS: dict[enums.Packing, Packing] = {
     enums.Packing.LANES_16: Packing("16 lanes", 1, 16, tuple(range(16)), Padding.PIXEL, 16),
 }
 _PORTABLE = PACKINGS[enums.Packing.PORTABLE]
+#: Kinds whose weights of int8 have an order of their own in a plan.
+_ORDERED = frozenset((
+    OpKind.CONV_2D, OpKind.ASYMMETRIC_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED,
+    OpKind.SUM_PRODUCTS, OpKind.DEPTHWISE_CONV_2D,
+))  # fmt: skip
 #: Kinds that a backend may pack in its own way; the weights of all others lie as the portable kernels read them.
 PACKED_KINDS = frozenset((OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED))
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """How one array is put in order. parts: groups of output channels, each by itself; shape: of one, and of a
+    depthwise convolution [taps][channels]."""
+
+    packing: enums.Packing
+    depthwise: bool
+    parts: int
+    shape: tuple[int, ...]
+
+    def apply(self, array: np.ndarray) -> np.ndarray:
+        """The array as a plan stores it, flat."""
+        how = PACKINGS[self.packing]
+        if self.depthwise:
+            return pack_columns(array.reshape(self.shape), how)
+        return np.concatenate([_rows(part, how) for part in array.reshape(self.parts, *self.shape)])
+
+
+def stored_order(
+    kind: OpKind, dtype: DType, params: Record, field: str, shape: Sequence[int], packing: enums.Packing
+) -> Order | None:
+    """How one of an operator's arrays, of that shape in canonical order, is put in order; None: as it is."""
+    if packing not in PACKINGS:
+        return None
+    if isinstance(params, RecurrentInt16Params):
+        if field not in ("input_weights", "recurrent_weights"):
+            return None
+    elif field != "weights" or dtype != DType.INT8 or kind not in _ORDERED:
+        return None
+    if kind == OpKind.DEPTHWISE_CONV_2D:
+        return Order(packing, True, 1, (math.prod(shape[:-1]), shape[-1]))
+    parts = params.groups if isinstance(params, ConvInt8Params) else 1
+    if kind == OpKind.SUM_PRODUCTS:
+        parts, shape = shape[0], shape[1:]
+    elif parts > 1:
+        shape = (shape[0] // parts, *shape[1:])
+    if PACKINGS[packing].padding is Padding.NONE:  # where the taps of a channel are one line, whatever their shape
+        shape = (shape[0], math.prod(shape[1:]))
+    return Order(packing, False, parts, tuple(shape))
 
 
 def packed_blobs(
@@ -70,24 +116,8 @@ def packed_blobs(
     packing: enums.Packing = enums.Packing.PORTABLE,
 ) -> dict[str, np.ndarray]:
     """An operator's arrays in the plan's order; all but the weights of some int8 kernels, and streams, as they are."""
-    result = dict(blobs)
-    if packing not in PACKINGS:
-        return result
-    how = PACKINGS[packing]
-    if isinstance(params, RecurrentInt16Params):
-        return result | {name: _rows(result[name], how) for name in ("input_weights", "recurrent_weights")}
-    if dtype != DType.INT8 or "weights" not in result:
-        return result
-    weights = result["weights"]
-    if kind in (OpKind.CONV_2D, OpKind.ASYMMETRIC_CONV_2D) and isinstance(params, ConvInt8Params):
-        result["weights"] = np.concatenate([_rows(group, how) for group in np.split(weights, params.groups)])
-    elif kind in (OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED):
-        result["weights"] = _rows(weights, how)
-    elif kind == OpKind.SUM_PRODUCTS:
-        result["weights"] = np.concatenate([_rows(part, how) for part in weights])
-    elif kind == OpKind.DEPTHWISE_CONV_2D:
-        result["weights"] = pack_columns(weights.reshape(-1, weights.shape[-1]), how)
-    return result
+    orders = {field: stored_order(kind, dtype, params, field, array.shape, packing) for field, array in blobs.items()}
+    return {field: array if (order := orders[field]) is None else order.apply(array) for field, array in blobs.items()}
 
 
 def packed_bytes(
