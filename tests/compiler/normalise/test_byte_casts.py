@@ -1,4 +1,4 @@
-"""Bytes that are cast to numbers and quantised stay bytes."""
+"""Casts beside QuantizeLinear and DequantizeLinear: bytes stay bytes, and wider integers saturate."""
 
 from __future__ import annotations
 
@@ -40,3 +40,17 @@ def test_a_cast_that_is_read_as_a_number_too_stays() -> None:
     model = make(nodes, {"x": (1, 8)}, ["y", "e"], {"s": np.array(3, np.float32), "z": np.array(0, np.int8)},
                  types={"x": T.INT8})
     check(model, {"x": np.arange(-8, 8, 2, dtype=np.int8).reshape(1, 8)}, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize(("kind", "stored", "scale", "zero"), [
+    (T.INT64, np.int8, 0.5, -3), (T.INT32, np.uint8, 1.0, 128), (T.INT16, np.int8, 2.0, 5), (T.BOOL, np.uint8, 0.01, 7),
+    (T.INT64, np.int16, 0.02, 0)])
+def test_integers_that_are_cast_and_quantised_saturate(kind: int, stored: type, scale: float, zero: int) -> None:
+    """As heads with an ArgMax and transformers with a mask are quantised; back again it is a truncation."""
+    nodes = [node("Cast", "x", "real", to=T.FLOAT), node("QuantizeLinear", "real s z", "q"),
+             node("DequantizeLinear", "q s z", "y"), node("Cast", "y", "whole", to=T.INT64)]
+    model = make(nodes, {"x": (1, 40)}, ["q", "y", "whole"],
+                 {"s": np.array(scale, np.float32), "z": np.array(zero, stored)}, 21,
+                 {"x": kind, "q": onnx.helper.np_dtype_to_tensor_dtype(np.dtype(stored)), "whole": T.INT64})
+    values = np.arange(-200, 200, 10).astype(onnx.helper.tensor_dtype_to_np_dtype(kind)).reshape(1, 40)
+    check(model, {"x": values}, rtol=0, atol=0)

@@ -13,7 +13,7 @@ from tests.compiler.lower.compare import check, kinds
 from tests.compiler.models import Quantiser, make, node, nodes, normal
 from tests.compiler.normalise.test_passes import after, ops
 from tigris_pio.compiler.normalise import batchnorm_fold, clip_to_relu6, constant_fold, qdq_fold, silu_decompose
-from tigris_pio.format.enums import OpKind
+from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(31)
 
@@ -65,6 +65,34 @@ def test_an_output_that_is_quantised_too_stays_unrounded() -> None:
     q.add(node("Tanh", "x", "t"), node("Neg", q.pair("t", 0.1, 3), "y"))
     model = make(q.nodes, {"x": (1, 40)}, ["y", "t"], q.weights)
     check(model, {"x": noise(1, 40)}, atol=1e-6)
+
+
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize("text", [
+    "Concat a a wc axis=1", "Slice b zero nine wc", "Split b > wc rest axis=0 num_outputs=2", "Transpose c wc",
+    "Gather a turned wc axis=1", "Unsqueeze a zero u; Squeeze u zero s; Concat s a wc axis=1", "Add b b wc",
+])
+def test_weights_that_follow_from_constants_stay_integers(text: str, again: bool) -> None:
+    """As exporters join and cut the weights of recurrent layers, of which quantize_static quantises every step."""
+    shapes = {"a": (9, 4), "b": (18, 8), "c": (8, 9)}
+    q = Quantiser()
+    made = list(nodes(text))
+    for name, shape in shapes.items():
+        own = q.constant(name, RANDOM.integers(-127, 128, shape).astype(np.int8), 0.01)
+        for item in made:
+            item.input[:] = [own if read == name else read for read in item.input]
+    q.weights |= {"zero": np.array([0]), "nine": np.array([9]), "turned": np.array([3, 1, 0, 2, 2, 1, 0, 3])}
+    q.add(*made)
+    weights = q.pair("wc", 0.02, 1) if again else "wc"
+    q.add(node("MatMul", f"{q.pair('x', 0.02, 3)} {weights}", "m"), node("Identity", q.pair("m", 0.1, 4), "y"))
+    model = make(q.nodes, {"x": (5, 18 if "Add" in text else 9)}, ["y"], q.weights, 18)
+    plan = check(model, {"x": noise(*model_shape(model))}, atol=0.1001, little=False).plan
+    is_computed = "Add" in text and not again
+    assert is_computed or not any(op.dtype is DType.FLOAT32 for op in plan.program.ops[1:-1])
+
+
+def model_shape(model: onnx.ModelProto) -> list[int]:
+    return [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
 
 
 @pytest.mark.parametrize("perm", list(itertools.permutations(range(3))))

@@ -50,6 +50,11 @@ class Tensor:
     dtype: np.dtype[Any]
     quantisation: Quantisation | None = None
 
+    @property
+    def meant(self) -> np.dtype[Any]:
+        """The element type that it stands for: quantised integers are real numbers."""
+        return self.dtype if self.quantisation is None else np.dtype(np.float32)
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:

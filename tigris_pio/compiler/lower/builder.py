@@ -213,6 +213,11 @@ class Builder:
     def convert(self, name: str, value: Value, numeric: Numeric, target_name: str) -> Value:
         """Quantises, dequantises, requantises or casts a stored value, element by element."""
         source = self.storages[value.storage]
+        if source.numeric.is_plain and source.numeric != FLOAT and not numeric.is_plain:  # QUANTIZE reads float32
+            numbers = self.add_storage(f"{target_name}/float", FLOAT, source.cell)
+            self._append("cast", OpKind.CAST, DType.FLOAT32, ((source.name, RowMap.same()),), numbers,
+                         CastParams(source.numeric.dtype, DType.FLOAT32), {}, True, 0)
+            value, source = Value(numbers, value.layout), self.storages[numbers]
         target = self.add_storage(target_name, numeric, source.cell)
         blobs: dict[str, np.ndarray] = {}
         params: Record

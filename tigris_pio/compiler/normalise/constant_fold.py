@@ -1,7 +1,8 @@
 """Constant fold: nodes whose inputs are all constant become constants.
 
 Runs first, so that later passes see weights instead of nodes that compute them. DequantizeLinear
-stays: it says that a constant is quantised.
+stays: it says that a constant is quantised. A QuantizeLinear is a constant also where it rounds what follows from
+DequantizeLinear of constants: the weights of a recurrent layer, say, that are joined in the graph.
 """
 
 from __future__ import annotations
@@ -17,17 +18,62 @@ from tigris_pio.compiler.limits import ConstantBudget
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import RECODE
 from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.normalise.quantisation import is_dequantize, is_quantize
 from tigris_pio.errors import ModelError
 
 _KEPT = frozenset(("DequantizeLinear", RECODE))
+#: The first whose QuantizeLinear and DequantizeLinear know integers of 16 and of 4 bits.
+_QDQ_OPSET = 21
 _MEANS = frozenset(("ReduceMean", "GlobalAveragePool", "AveragePool"))
 
 
 def run(graph: Graph) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
-    folded = fold_constants(editor)
+    folded = fold_constants(editor) + _fold_requantised(editor)
     return PassResult(editor.finish(), folded)
+
+
+def _fold_requantised(editor: GraphEditor) -> int:
+    """Every QuantizeLinear of what follows from constants alone becomes a constant."""
+    known: dict[str, tuple[Node, list[str]]] = {}
+    wanted: list[str] = []
+    for node in editor.nodes():
+        computed = [name for name in node.inputs if name and name not in editor.weights]
+        if not all(name in known for name in computed) or not _is_computable(node):
+            continue
+        known |= dict.fromkeys(filter(None, node.outputs), (node, computed))
+        wanted += node.outputs if is_quantize(node) else ()
+    needed = set(wanted)
+    while wanted:
+        read = [name for name in known[wanted.pop()][1] if name not in needed]
+        needed |= set(read)
+        wanted += read
+    values, folded = dict(editor.weights), 0
+    budget = ConstantBudget(editor.graph.limits, editor.graph.name)
+    for name, (node, _) in known.items():
+        if name not in needed or name in values:
+            continue
+        where = f"node {node.name} ({node.op})"
+        budget.ask(where, sum(_bytes(editor.tensors[name]) for name in node.outputs if name))
+        opsets = {"": max(editor.graph.opset, _QDQ_OPSET)} if _is_quantising(node) else editor.opsets()
+        results = evaluate(dataclasses.replace(node, domain=""), values, opsets, editor.graph.name)
+        values |= zip(node.outputs, results, strict=False)
+        for output, value in zip(node.outputs, results, strict=False):
+            budget.add(output, value.nbytes, where)
+        if is_quantize(node):
+            editor.remove(node)
+            editor.set_constant(name, results[0])
+            folded += 1
+    return folded
+
+
+def _is_quantising(node: Node) -> bool:
+    return is_quantize(node) or is_dequantize(node)
+
+
+def _is_computable(node: Node) -> bool:
+    return _is_quantising(node) or (not node.domain and is_deterministic(node))
 
 
 def fold_constants(editor: GraphEditor) -> int:

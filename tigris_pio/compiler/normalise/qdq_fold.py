@@ -31,8 +31,6 @@ from tigris_pio.compiler.normalise.quantisation import (
 _MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Slice", "Gather",
                     "Split", "Expand", "Tile", "DepthToSpace", "SpaceToDepth"))
 _COMMUTING = _MOVES | {"MaxPool", "GlobalMaxPool", "Relu", "Concat"}
-#: Of those, the ones that can be applied to a quantised constant whatever its axis.
-_CONSTANT_MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity"))
 
 
 def run(graph: Graph) -> PassResult:
@@ -47,8 +45,8 @@ def run(graph: Graph) -> PassResult:
             folded += _fold_quantize(editor, node)
         elif is_dequantize(node):
             folded += _fold_dequantize(editor, node)
-        elif node.op in _CONSTANT_MOVES and node.inputs[0] in editor.weights:
-            folded += _move_constant(editor, node)
+        elif node.inputs and all(not name or name in editor.weights for name in node.inputs):
+            folded += node.op in (*_MOVES, "Concat") and _move_constant(editor, node)
         elif node.op in _COMMUTING:
             _annotate_output(editor, node)
     for node in editor.nodes_reversed():
@@ -154,9 +152,10 @@ def _fold_dequantize(editor: GraphEditor, node: Node) -> bool:
 
 
 def _move_constant(editor: GraphEditor, node: Node) -> bool:
-    """Applies a Transpose or Reshape between a quantised constant and its reader to the integers."""
+    """Applies a Transpose, Slice or Concat between quantised constants and their reader to the integers."""
     quantisation = editor.quantisation(node.inputs[0])
-    if quantisation is None or any(name not in editor.weights for name in node.inputs if name):
+    names = node.inputs if node.op == "Concat" else node.inputs[:1]
+    if quantisation is None or any(editor.quantisation(name) != quantisation for name in names):
         return False
     axis = quantisation.axis
     if axis is not None and node.op != "Identity":
@@ -165,9 +164,11 @@ def _move_constant(editor: GraphEditor, node: Node) -> bool:
         rank = len(editor.shape(node.inputs[0]))
         axis = tuple(node.attributes.get("perm", tuple(reversed(range(rank))))).index(axis)
     values = {name: editor.weights[name] for name in node.inputs if name}
-    moved = evaluate(node, values, editor.opsets(), editor.graph.name)[0]
+    results = evaluate(node, values, editor.opsets(), editor.graph.name)
     editor.remove(node)
-    editor.set_constant(node.outputs[0], np.ascontiguousarray(moved), dataclasses.replace(quantisation, axis=axis))
+    for name, moved in zip(node.outputs, results, strict=False):
+        if name:
+            editor.set_constant(name, np.ascontiguousarray(moved), dataclasses.replace(quantisation, axis=axis))
     return True
 
 

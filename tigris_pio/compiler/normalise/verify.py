@@ -60,7 +60,7 @@ def _check_state(graph: Graph, state: State, defined: Collection[str]) -> None:
     if not (state.output in defined and state.output in graph.tensors):
         raise BrokenGraph(f"nothing defines {state.output}, of {where}")
     held, new = graph.tensors[state.input], graph.tensors[state.output]
-    if (held.shape, _meant(held)) != (new.shape, _meant(new)):
+    if (held.shape, held.meant) != (new.shape, new.meant):
         raise BrokenGraph(f"{where} is {held.dtype} {held.shape} and becomes {new.name}, {new.dtype} {new.shape}")
     first = state.initial
     if first is not None and (first.shape, first.dtype) != (held.shape, held.dtype):
@@ -93,11 +93,6 @@ def _check_tensor(graph: Graph, tensor: Tensor) -> None:
 
 def _holds(dtype: np.dtype, integer: int) -> bool:
     return bool(np.iinfo(dtype).min <= integer <= np.iinfo(dtype).max)
-
-
-def _meant(tensor: Tensor) -> np.dtype:
-    """The element type that a tensor stands for: annotated integers are real numbers."""
-    return np.dtype(np.float32) if tensor.quantisation is not None else tensor.dtype
 
 
 def _schema(graph: Graph, node: Node) -> onnx.defs.OpSchema | None:
@@ -133,7 +128,7 @@ def _check_types(graph: Graph, node: Node, where: str) -> None:
             if not name or name not in graph.tensors or (index >= len(variables) and not repeats):
                 continue
             variable = variables[min(index, len(variables) - 1)]
-            meant = _meant(graph.tensors[name])
+            meant = graph.tensors[name].meant
             if variable:
                 other, dtype = found.setdefault(variable, (name, meant))
                 if dtype != meant:
@@ -151,7 +146,7 @@ def _check_shapes(graph: Graph, node: Node, where: str) -> None:
     types, data = {}, {}
     for name in filter(None, inputs):
         tensor = graph.tensors[name]
-        types[name] = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(_meant(tensor)), tensor.shape)
+        types[name] = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.meant), tensor.shape)
         if name in graph.weights and tensor.dtype.kind == "i" and graph.weights[name].size <= _SMALL:
             data[name] = numpy_helper.from_array(np.asarray(graph.weights[name]))
     imports = [helper.make_opsetid("", graph.opset)]
@@ -168,6 +163,6 @@ def _check_shapes(graph: Graph, node: Node, where: str) -> None:
         if kind.tensor_type.HasField("shape") and shape != tensor.shape:
             raise BrokenGraph(f"{where}: {name} has shape {tensor.shape}, inference finds {shape}")
         dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
-        position = node.op in _POSITIONS and _meant(tensor).kind == "i"  # of whatever integers the model has them in
-        if dtype != _meant(tensor) and not position:
+        position = node.op in _POSITIONS and tensor.meant.kind == "i"  # of whatever integers the model has them in
+        if dtype != tensor.meant and not position:
             raise BrokenGraph(f"{where}: {name} is {tensor.dtype}, inference finds {dtype}")
