@@ -5,6 +5,8 @@ Each message names what is wrong (node, file, option, value) and what would be r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class TigrisError(Exception):
     """Base of all errors that are the input's fault."""
@@ -17,7 +19,14 @@ class ModelError(TigrisError):
 
 
 class UnsupportedError(TigrisError):
-    """The model is valid but asks for something this compiler lacks; lists every such node."""
+    """The model is valid but asks for something this compiler lacks; lists every such node.
+
+    `refused`: name, operator and reason of each.
+    """
+
+    def __init__(self, text: str, refused: Sequence[tuple[str, str, str]] = ()) -> None:
+        super().__init__(text)
+        self.refused = tuple(refused)
 
 
 class BudgetError(TigrisError):

@@ -15,7 +15,7 @@ from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as sch
 
 _TYPES = {
     "float32": "FLOAT32", "float16": "FLOAT16", "int32": "INT32", "uint8": "UINT8", "int64": "INT64", "bool": "BOOL",
-    "int16": "INT16", "int8": "INT8", "uint32": "UINT32", "resource": "RESOURCE",
+    "int16": "INT16", "int8": "INT8", "uint32": "UINT32", "resource": "RESOURCE", "string": "STRING",
 }
 #: Classes of options that are not named after their operator.
 _OPTIONS = {

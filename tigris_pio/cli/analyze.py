@@ -62,7 +62,8 @@ def analyze(
 
     With --backend and -m a table shows what other shares of that memory for the library's scratch would cost.
 
-    Exit status 1, and the smallest memory that works, when the model does not fit.
+    Exit status 1, and the smallest memory that works, when the model does not fit; or all nodes that cannot be
+    compiled, each with its reason and what to do. `tigris check MODEL` is the same command.
     """
     check_model(model)
     pages.check_report(report_path, model)

@@ -11,13 +11,14 @@ import click
 
 from tigris_pio import __version__
 from tigris_pio.cli.lazy import LazyGroup
-from tigris_pio.errors import TigrisError
+from tigris_pio.errors import TigrisError, UnsupportedError
 from tigris_pio.spelling import caller_of_command, spoken_by
 from tigris_pio.text import visible
 
 #: The commands in the order of work, each in the file of its name, and what it is called there.
 COMMANDS = {
     "analyze": "analyze",
+    "check": "check",
     "compile": "compile_command",
     "codegen": "codegen",
     "inspect": "inspect",
@@ -44,6 +45,7 @@ def cli(context: click.Context) -> None:
     \b
     Typical order:
       tigris quantize float.onnx --data x.npz -o int8.onnx    int8, where the model is not
+      tigris check model.onnx                         all that is refused in it, and what to do
       tigris analyze model.onnx -m 256K+8M -f 4M      does it fit, and how does it run?
       tigris compile model.onnx -m 256K+8M --xip -o model.tgrs
       tigris codegen model.onnx -m 256K -o src        or as plain C, without runtime
@@ -94,6 +96,9 @@ def _fail(error: TigrisError, status: int, as_json: bool) -> None:
     from tigris_pio.cli import console  # noqa: PLC0415
 
     if as_json:
-        console.print_json({"error": visible(str(error)), "kind": type(error).__name__})
+        document: dict[str, Any] = {"error": visible(str(error)), "kind": type(error).__name__}
+        if isinstance(error, UnsupportedError) and error.refused:
+            document["refused"] = [dict(zip(("node", "op", "reason"), each, strict=True)) for each in error.refused]
+        console.print_json(document)
     console.print_error(str(error))
     sys.exit(status)

@@ -31,6 +31,7 @@ from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
+from tigris_pio.compiler.lower.registry import refused
 from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.lower.verify import checked
 from tigris_pio.compiler.normalise import PassStatistics, normalise
@@ -40,7 +41,7 @@ from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report
 from tigris_pio.compiler.slide import Slid, slide
-from tigris_pio.errors import BudgetError, ModelError, UsageError
+from tigris_pio.errors import BudgetError, ModelError, UnsupportedError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.sizes import format_size, size_option
 from tigris_pio.spelling import option
@@ -138,8 +139,13 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     progress("load")
     graph = load_model(model, options.dims, find_limits(options.limits), options.fixed, options.states)
     progress("normalise")
-    result = normalise(graph)
-    lowered = lower(result.graph)
+    try:
+        result = normalise(graph)
+        lowered = lower(result.graph)
+    except Exception as error:
+        if graph.refused and not isinstance(error, UnsupportedError):  # what is left of it needs make no sense
+            raise refused(graph.refused, graph.name) from error
+        raise
     program = dataclasses.replace(lowered, name=options.name) if options.name else lowered
     slid = None if options.hop is None else slide(program, options.hop)
     program = checked(slid.program, "slide") if slid else program

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import onnx
 import pytest
@@ -9,6 +11,9 @@ import pytest
 from tests.compiler.lower.compare import quantised
 from tests.compiler.models import make, node, program
 from tigris_pio.compiler.lower import supported_operators
+from tigris_pio.compiler.lower.remedies import not_supported
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UnsupportedError
 
 W = np.ones((2, 3, 3, 3), np.float32)
@@ -24,6 +29,28 @@ def test_all_unsupported_nodes_at_once() -> None:
     assert lines[0] == "test: 3 nodes cannot be compiled"
     assert [line.strip().split(":")[0] for line in lines[1:]] == [
         "first (RandomNormalLike)", "second (Einsum)", "third (RandomNormalLike)"]
+
+
+def test_what_has_no_shape_hides_no_other_refusal() -> None:
+    """Operators that ONNX does not know, shapes that depend on data, and kernels that lack, beside each other."""
+    nodes = [node("NonZero", "x", "n", "data"), node("Cast", "n", "m", "follows", to=1),
+             onnx.helper.make_node("Own", ["x"], ["o"], "own", domain="com.example"),
+             onnx.helper.make_node("Biased", ["o"], ["p"], "second", domain="com.microsoft"),
+             node("Conv", "x x2", "c", "conv"), node("Expand", "x s", "e", "size")]  # fmt: skip
+    model = make(nodes, {"x": X, "x2": X, "s": (4,)}, ["m", "p", "c", "e"], types={"s": onnx.TensorProto.INT64})
+    model.opset_import.extend(onnx.helper.make_opsetid(name, 1) for name in ("com.example", "com.microsoft"))
+    with pytest.raises(UnsupportedError) as caught:
+        front(model, CompileOptions())
+    reasons = {name: reason for name, _, reason in caught.value.refused}
+    assert reasons.keys() == {"data", "own", "second", "conv", "size"}
+    del reasons["conv"]
+    assert all("in the firmware" in reason or "give the file" in reason for reason in reasons.values())
+
+
+@pytest.mark.parametrize("name", ["RandomNormal", "tflite.Flex", "com.microsoft.X", "a.B", "Unknown", "tflite.UNKNOWN"])
+def test_what_is_not_supported_has_a_remedy(name: str) -> None:
+    domain, _, operator = name.rpartition(".")
+    assert re.fullmatch(r"this operator is not supported; .{20,}", not_supported(domain, operator))
 
 
 @pytest.mark.parametrize(("nodes", "weights", "reason"), [

@@ -91,7 +91,8 @@ class Graph:
     differs from the stored one once quantisation is folded. An entry of `output_permutations` says
     that the model's own output is the tensor of that name with its axes permuted:
     output = tensor.transpose(permutation). `tflite`: whether the model is a .tflite file, whose integers are those of
-    TensorFlow Lite Micro also where ONNX's would be closer to the real numbers.
+    TensorFlow Lite Micro also where ONNX's would be closer to the real numbers. `refused`: nodes that are left
+    out, with all that follows from them, and why: the model cannot be compiled, the others can be looked at.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Graph:
     output_permutations: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     states: tuple[State, ...] = ()
     tflite: bool = False
+    refused: tuple[tuple[Node, str], ...] = ()
 
     @property
     def rounding(self) -> Rounding:

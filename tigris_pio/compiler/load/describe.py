@@ -9,11 +9,14 @@ from typing import Any
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.model import is_tflite, load_model
+from tigris_pio.compiler.lower.registry import refused
 
 
 def describe_model(path: Path, limits: Limits) -> dict[str, Any]:
     """Inputs, outputs, weights and operators of the model at `path`, as plain values."""
     graph = load_model(path, limits=limits)
+    if graph.refused:
+        raise refused(graph.refused, graph.name)
     counts, form = _operators(path, graph, limits)
     return {
         **form,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tigris_pio.compiler.load.tflite.operators.registry import read_operators
 from tigris_pio.compiler.lower.registry import supported_operators
+from tigris_pio.compiler.lower.remedies import REMEDIES
 
 DOCUMENT_PATH = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
@@ -14,7 +15,7 @@ _HEAD = """# Supported operators
 
 Written from the compiler's operator contracts by `python -m tigris_pio.compiler.lower.documentation`; a test keeps it
 so. ONNX operators that are not listed compile too when ONNX defines them as functions of listed ones. What does not
-compile is refused by name, every such node at once.
+compile is refused by name, every such node at once, with what to do: `tigris check MODEL` lists them.
 
 Where activations are quantised to int16, weights to int8 (ONNX with QuantizeLinear to int16 or uint16, TensorFlow
 Lite's 16x8), these run in int16: convolutions, Gemm, MatMul, Add, Sub, Mul, Max, Min, pools, ReduceSum, ReduceMean,
@@ -42,12 +43,28 @@ Custom operators that are not listed, strings, and WHILE or IF whose condition d
 |---|---|
 """
 
+_REFUSED = """
+## Refused
+
+All that a model has of these is named at once, by `tigris check MODEL` and every other command. So are types,
+attributes and shapes that a row above excludes, each with its reason. `tflite.NAME` are operators of TensorFlow Lite.
+
+| operators | what to do |
+|---|---|
+"""
+
+
+def _plain(patterns: str) -> str:
+    return " ".join(f"`{pattern}`" for pattern in patterns.split())
+
 
 def render() -> str:
     """The document's text."""
     rows = [f"| {contract.operator} | {contract.summary} |" for contract in supported_operators()]
     read = [f"| {entry.operator} | {entry.summary} |" for entry in read_operators()]
-    return _HEAD + "\n".join(rows) + "\n" + _TFLITE + "\n".join(read) + "\n"
+    refused = [f"| {_plain(item.operators)} | {item.remedy} |" for item in REMEDIES]
+    parts = ((_HEAD, rows), (_TFLITE, read), (_REFUSED, refused))
+    return "".join(head + "\n".join(lines) + "\n" for head, lines in parts)
 
 
 if __name__ == "__main__":

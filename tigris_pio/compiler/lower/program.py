@@ -24,7 +24,8 @@ from tigris_pio.compiler.lower.fold_tables import fold_tables
 from tigris_pio.compiler.lower.input_layout import input_layout
 from tigris_pio.compiler.lower.join_layers import join_layers
 from tigris_pio.compiler.lower.refusal import Refusal
-from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, report
+from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, refused
+from tigris_pio.compiler.lower.remedies import not_supported
 from tigris_pio.compiler.lower.rings import roll_rings
 from tigris_pio.compiler.lower.select_first import select_first
 from tigris_pio.compiler.lower.split_layers import split_layers
@@ -44,7 +45,8 @@ _DTYPES = {
 def lower(graph: Graph) -> Program:
     """Lowers a normalised graph. Raises UnsupportedError naming every node that has no kernel."""
     builder = Builder(graph)
-    problems = [problem for name in graph.inputs if (problem := _add_input(builder, name)) is not None]
+    problems = list(graph.refused)
+    problems += [problem for name in graph.inputs if (problem := _add_input(builder, name)) is not None]
     problems += [problem for state in graph.states
                  if (problem := _add_input(builder, state.input, is_state=True)) is not None]
     for node in graph.nodes:
@@ -54,7 +56,7 @@ def lower(graph: Graph) -> Program:
             builder.stub(node)
     problems += [problem for name in graph.outputs if (problem := _check_output(builder, name)) is not None]
     if problems:
-        raise UnsupportedError(report(problems, graph.name))
+        raise refused(problems, graph.name)
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
     program = checked(builder.finish(inputs, outputs, _commit_states(builder)), "lowering")
@@ -72,7 +74,7 @@ def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:
         try:
             commits.append(prepare_commit(builder, state, io))
         except Refusal as refusal:
-            raise UnsupportedError(report([(node, str(refusal))], builder.graph.name)) from None
+            raise refused([(node, str(refusal))], builder.graph.name) from None
     for commit in commits:
         builder.commit(commit.io, commit.sources, commit.params)
     return tuple(commit.io for commit in commits)
@@ -112,7 +114,7 @@ def _lower_node(builder: Builder, node: Node) -> str | None:
         return str(node.attributes[REFUSAL])
     contract = contract_of(node)
     if contract is None:
-        return "this operator is not supported"
+        return not_supported(node.domain, node.op)
     builder.enter(node)
     activations = [builder.tensors[name] for name in (*node.inputs, *node.outputs)
                    if name and name in builder.tensors and not builder.is_constant(name)]

@@ -15,6 +15,8 @@ from tigris_pio import spelling
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.remedies import not_supported
+from tigris_pio.errors import UnsupportedError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,20 +123,18 @@ def branch_on_data(node: Node) -> str:
             f"decides a constant with {spelling.fixed('NAME', 'VALUE')}, or export the model without it")
 
 
-def unsupported_report(nodes: Iterable[Node], label: str) -> str:
-    """Names every node whose operator is not supported."""
-    problems = [
-        (node, branch_on_data(node) if node.op == "If" else "this operator is not supported")
-        for node in nodes
-        if (contract_of(node) is None and node.op not in NORMALISED) or (node.op == "If" and not node.domain)
-    ]
-    return report(problems, label)
+def why_unsupported(node: Node) -> str | None:
+    """Why a node has no kernel, from its operator alone; None: it has one, or a pass replaces it."""
+    if node.op == "If" and not node.domain:
+        return branch_on_data(node)
+    if contract_of(node) is not None or (node.op in NORMALISED and node.domain != TFLITE):
+        return None
+    return not_supported(node.domain, node.op)
 
 
-def report(problems: Iterable[tuple[Node, str]], label: str) -> str:
-    """One line a refused node."""
-    lines = [
-        f"  {node.name} ({node.domain + '.' if node.domain else ''}{node.op}): {reason}" for node, reason in problems
-    ]
+def refused(problems: Iterable[tuple[Node, str]], label: str) -> UnsupportedError:
+    """The error that names every refused node."""
+    found = [(node.name, f"{node.domain}.{node.op}" if node.domain else node.op, reason) for node, reason in problems]
+    lines = [f"  {name} ({op}): {reason}" for name, op, reason in found]
     nodes = "1 node" if len(lines) == 1 else f"{len(lines)} nodes"
-    return "\n".join([f"{label}: {nodes} cannot be compiled", *lines])
+    return UnsupportedError("\n".join([f"{label}: {nodes} cannot be compiled", *lines]), found)

@@ -179,13 +179,15 @@ def test_a_branch_whose_condition_is_known_is_put_in(taken: bool) -> None:
 def test_all_that_is_refused_is_named_at_once() -> None:
     tensors = [Tensor(name, (1, 4), "int8", 0.1) for name in "xabcy"]
     operators = [Operator("SEGMENT_SUM", ["x"], ["a"]), Operator("RELU", ["a"], ["b"]),
+                 Operator("Sink", ["a"], [], custom=b""),
                  Operator("MyOp", ["b"], ["c"], custom=b""), Operator("ADD", ["c", "c"], ["y"])]
     with pytest.raises(UnsupportedError) as refusal:
-        compile_model(write(tensors, operators, ["x"], ["y"]))
-    assert str(refusal.value).splitlines() == [
-        "model: 2 nodes cannot be compiled",
-        "  SEGMENT_SUM_0 (tflite.SEGMENT_SUM): this operator is not supported (output a)",
-        "  MyOp_2 (tflite.MyOp): this operator is not supported (output c)",
+        compile_model(write([*tensors, Tensor("text", (1,), "string")], operators, ["x", "text"], ["y"]))
+    assert [(name, op, reason.partition(";")[0]) for name, op, reason in refusal.value.refused] == [
+        ("text", "graph input", "type string"),
+        ("Sink_2", "tflite.Sink", "this operator is not supported"),
+        ("SEGMENT_SUM_0", "tflite.SEGMENT_SUM", "this operator is not supported"),
+        ("MyOp_3", "tflite.MyOp", "this operator is not supported"),
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.limits import Limits
@@ -24,7 +25,7 @@ from tigris_pio.compiler.load.onnx.nodes import check_names, read_nodes, read_we
 from tigris_pio.compiler.load.onnx.protobuf import Source, read
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.compiler.load.onnx.scan import unroll_scans
-from tigris_pio.compiler.load.onnx.shapes import infer
+from tigris_pio.compiler.load.onnx.shapes import infer, left_open
 from tigris_pio.errors import ModelError
 
 OLDEST_OPSET = 7
@@ -47,10 +48,17 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
     binding = bind_dimensions(shapes, dims or {}, source.label)
     nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.label)
     tensors = infer(model, nodes, protos, binding, weights, source.label, limits)
-    _check_outputs(outputs, tensors, source.label)
     names = tuple(value.name for value in inputs)
-    check_reshapes(nodes, tensors, source.label)
-    check_empty(nodes, tensors, names, outputs, source.label)
+    why = left_open(nodes, outputs, tensors)
+    refused = tuple((node, why[node.name]) for node in nodes if why.get(node.name))
+    if why:
+        nodes = [node for node in nodes if node.name not in why and _reads_known(node, tensors)]
+        used = {name for node in nodes for name in (*node.inputs, *captured_names(node))}
+        outputs = [name for node in nodes for name in node.outputs if name in tensors and name not in used]
+    else:
+        _check_outputs(outputs, tensors, source.label)
+        check_reshapes(nodes, tensors, source.label)
+        check_empty(nodes, tensors, names, outputs, source.label)
     check_sizes(nodes, tensors, names, weights, source.label, limits)
     return Graph(
         name=source.name,
@@ -64,6 +72,7 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         warnings=binding.warnings,
         limits=limits,
         io_dtypes={name: tensors[name].dtype for name in (*names, *outputs)},
+        refused=refused,
     )
 
 
@@ -129,6 +138,10 @@ def _named(proto: onnx.NodeProto, name: str) -> onnx.NodeProto:
     copy.CopyFrom(proto)
     copy.name = name
     return copy
+
+
+def _reads_known(node: Node, tensors: Mapping[str, Any]) -> bool:
+    return all(name in tensors for name in (*node.inputs, *captured_names(node)) if name)
 
 
 def _without_unknown(node: Node, tensors: Mapping[str, Any]) -> Node:

@@ -23,7 +23,7 @@ from tigris_pio.compiler.load.dimensions import Binding
 from tigris_pio.compiler.load.onnx.nodes import read_nodes
 from tigris_pio.compiler.load.onnx.pool_shapes import settle_pools, settled
 from tigris_pio.compiler.load.onnx.resize_shapes import settle_resizes
-from tigris_pio.errors import ModelError, UnsupportedError
+from tigris_pio.errors import ModelError
 from tigris_pio.text import visible
 
 #: Initializers with more elements enter inference by shape only: shapes never depend on them.
@@ -39,7 +39,7 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
     """Tensors by name for all inputs, weights and node outputs.
 
     `nodes` and `protos` are the same nodes in execution order. Raises ModelError where shapes
-    contradict each other or depend on data, UnsupportedError for operators ONNX does not define.
+    contradict each other. Those that depend on data, or on an operator that ONNX does not define, are left out.
     """
     skeleton = _skeleton(model, protos, binding, weights)
     unknown = [node for node in nodes if not _has_schema(node, _opsets(model))]
@@ -63,7 +63,6 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
     if missing:
         types = {name: kind for name, kind in types.items() if name not in declared}
         _Walk(nodes, protos, types, tensors, weights, model, label, limits, declared).run()
-        _require_all(nodes, [value.name for value in model.graph.output], tensors, unknown, label)
     return tensors
 
 
@@ -333,22 +332,18 @@ def known_values(nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types:
     return {name: walk.values[name] for name in names if name in walk.values}
 
 
-def _require_all(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[str, Tensor],
-                 unknown: Sequence[Node], label: str) -> None:
-    """Outputs that nothing reads, such as Dropout's mask, may stay unknown."""
-    read = {name for node in nodes for name in node.inputs} | set(outputs)
-    open_nodes = [node for node in nodes if any(name in read and name not in tensors for name in node.outputs)]
-    if not open_nodes:
-        return
-    if unknown or any(node.op == "If" and not node.domain for node in nodes):
-        from tigris_pio.compiler.lower.registry import unsupported_report  # noqa: PLC0415 (only to list all at once)
+def left_open(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    """Nodes whose outputs have no shape, by name, and why; "" where that follows from others. Outputs that nothing
+    reads, such as Dropout's mask, may stay unknown."""
+    from tigris_pio.compiler.lower.registry import why_unsupported  # noqa: PLC0415 (only to list all at once)
 
-        raise UnsupportedError(unsupported_report(nodes, label))
-    node = open_nodes[0]
-    raise ModelError(
-        f"{label}: the output shape of node {node.name} ({node.op}) depends on data; only static shapes are compiled. "
-        f"Simplify the model or compute that part outside of it"
-    )
+    read = {name for node in nodes for name in (*node.inputs, *captured_names(node))} | set(outputs)
+    found = {}
+    for node in nodes:
+        if any(name in read and name not in tensors for name in node.outputs if name):
+            own = all(name in tensors for name in (*node.inputs, *captured_names(node)) if name)
+            found[node.name] = why_unsupported(node) or (_DEPENDS if own else "")
+    return found
 
 
 def _message(error: Any) -> str:
@@ -364,6 +359,8 @@ def _node_of(match: re.Match[str]) -> str:
     return f"node {match[2]} ({match[1]}): " if match[2] else f"node ({match[1]}): "
 
 
+_DEPENDS = ("the shape of its output depends on data, and only static shapes are compiled; simplify the model, or end "
+            "it in front of this node and do the rest in the firmware")
 _REMEDY = "the model breaks ONNX's rules there: export it again"
 _REMEDIES = {
     "Inferred shape and existing shape differ": "the model declares another shape than its operators give: export it "

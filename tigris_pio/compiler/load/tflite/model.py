@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tigris_pio.compiler.ir.execution_order import execution_order
-from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.consistency import check_empty, check_sizes
 from tigris_pio.compiler.load.dimensions import bind_dimensions
@@ -20,8 +20,10 @@ from tigris_pio.compiler.load.tflite.network import OPSET, Network
 from tigris_pio.compiler.load.tflite.variables import Variables
 from tigris_pio.compiler.load.tflite.walk import read_operators
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
-from tigris_pio.errors import ModelError, UnsupportedError, UsageError
+from tigris_pio.errors import ModelError, UsageError
 
+#: Why other types are refused.
+_ONLY = "type {}; numbers and truth values are computed with"
 #: Types of inputs whose integers stand for real numbers where they have a scale.
 _QUANTISED_INPUTS = ("int8", "uint8", "int16")
 
@@ -74,10 +76,12 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
         limits=limits,
         states=states,
         tflite=True,
+        refused=tuple(network.refused),
         io_dtypes={
             **{state.input: network.tensors[state.input].dtype for state in states
                if network.tensors[state.input].quantisation is None},
-            **{names[index]: DTYPES[main.tensors[index].type] for index in (*main.inputs, *main.outputs)
+            **{names[index]: DTYPES.get(main.tensors[index].type, np.dtype(np.float32))
+               for index in (*main.inputs, *main.outputs)
                if names[index] not in fixed},
         },
     )
@@ -125,14 +129,15 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
         where = f"{network.label}: input {name}"
         network.limits.check("name", len(name.encode()), where)
         if tensor.type not in DTYPES:
-            raise UnsupportedError(f"{where}: type {tensor.type}; numbers and truth values are computed with")
+            network.refuse(Node(name, "graph input", (), ()), _ONLY.format(tensor.type))
         network.fresh(name)
         shape = binding.shapes[name]
         quantisation = annotation(tensor, tensor.shape, where)
         if quantisation is not None and (quantisation.axis is not None or tensor.type not in _QUANTISED_INPUTS):
-            raise UnsupportedError(f"{where}: quantised as {tensor.type}; int8, uint8 and int16 with one scale are "
-                                   "computed with")
-        network.add_tensor(name, shape, DTYPES[tensor.type], quantisation)
+            network.refuse(Node(name, "graph input", (), ()), f"quantised as {tensor.type}; int8, uint8 and int16 with "
+                           "one scale are computed with")
+            quantisation = None
+        network.add_tensor(name, shape, DTYPES.get(tensor.type, np.dtype(np.float32)), quantisation)
         network.inputs.append(name)
         scope.names[tensor.index] = name
     for index in scope.subgraph.outputs:
@@ -172,7 +177,7 @@ def _outputs(network: Network, scope: Scope, names: Mapping[int, str]) -> tuple[
         if name is None:
             raise ModelError(f"{network.label}: output {names[index]} is computed by no operator")
         if tensor.type not in DTYPES:
-            raise UnsupportedError(f"{network.label}: output {names[index]} has type {tensor.type}")
+            network.refuse(Node(names[index], "graph output", (), ()), _ONLY.format(tensor.type))
         if name != names[index]:
             like = network.tensors[name]
             network.add_tensor(names[index], like.shape, like.dtype, like.quantisation)

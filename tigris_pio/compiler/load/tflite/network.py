@@ -46,11 +46,16 @@ class Network:
         self.nodes: list[Node] = []
         self.warnings: list[str] = []
         self.inputs: list[str] = []
+        self.refused: list[tuple[Node, str]] = []
         self.hybrid: list[str] = []  #: nodes with int8 weights between float tensors
         self.images: dict[str, str] = {}
         self._names = Names()
         self._nodes = 0
         self._budget = ConstantBudget(limits, label)
+
+    def refuse(self, node: Node, reason: str) -> None:
+        """Says why the model cannot be compiled, where no node of the graph stands in for what is left out."""
+        self.refused.append((node, reason))
 
     def count_nodes(self, more: int) -> None:
         """Counts the nodes of subgraphs, each time that one is run."""

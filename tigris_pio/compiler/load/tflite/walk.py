@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Quantisation
+from tigris_pio.compiler.ir.graph import Node, Quantisation
 from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation
 from tigris_pio.compiler.load.tflite.file import FlatTensor
 from tigris_pio.compiler.load.tflite.layer import Layer, Scope, tensor_name
 from tigris_pio.compiler.load.tflite.network import DOMAIN, Network, Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler_of
 from tigris_pio.compiler.lower.registry import REFUSAL
-from tigris_pio.errors import UnsupportedError
+from tigris_pio.compiler.lower.remedies import not_supported
 
 
 def read_operators(network: Network, scope: Scope) -> None:
@@ -21,7 +21,7 @@ def read_operators(network: Network, scope: Scope) -> None:
         layer = Layer(network, scope, operator)
         try:
             if entry is None:
-                raise Unsupported("this operator is not supported")
+                raise Unsupported(not_supported(DOMAIN, operator.name))
             entry.read(layer)
         except Unsupported as reason:
             _stand_in(layer, str(reason))
@@ -50,5 +50,6 @@ def _stand_in(layer: Layer, reason: str) -> None:
     written = [name for name in written if name not in defined]
     inputs = [scope.names[index] for index in layer.operator.inputs if index in scope.names]
     if not written:
-        raise UnsupportedError(f"{network.label}: 1 node cannot be compiled\n  {layer.name}: {reason}")
+        network.refuse(Node(layer.name, layer.operator.name, tuple(inputs), (), {}, DOMAIN), reason)
+        return
     network.add_node(layer.name, layer.operator.name, inputs, written, {REFUSAL: f"{reason} (output {told})"}, DOMAIN)

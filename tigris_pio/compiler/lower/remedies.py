@@ -1,0 +1,55 @@
+"""What to do about operators that are not supported; also the source of the list in the documentation."""
+
+from __future__ import annotations
+
+import dataclasses
+from fnmatch import fnmatchcase
+
+_FIRMWARE = "end the model in front of it and do the rest in the firmware"
+_CUSTOM = "a custom operator: export the model without it, or compute it in the firmware"
+
+
+@dataclasses.dataclass(frozen=True)
+class Remedy:
+    """operators: names or patterns, with the domain where that is not ONNX's own. remedy: what is wrong with them and
+    what to do."""
+
+    operators: str
+    remedy: str
+
+    def fits(self, name: str) -> bool:
+        """Whether it is meant for an operator."""
+        return any(fnmatchcase(name, pattern) for pattern in self.operators.split())
+
+
+#: The first that fits counts.
+REMEDIES = (
+    Remedy("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial tflite.RANDOM_* "
+           "tflite.MULTINOMIAL",
+           "it draws random numbers: draw them in the firmware and give them as an input"),
+    Remedy("NonZero Unique tflite.WHERE tflite.UNIQUE",
+           f"its output has as many elements as the data say: {_FIRMWARE}"),
+    Remedy("Sequence* Split*Sequence *FromSequence Optional*", "export the model with tensors in place of sequences"),
+    Remedy("String* RegexFullMatch TfIdfVectorizer ai.onnx.ml.CategoryMapper ai.onnx.ml.DictVectorizer "
+           "ai.onnx.ml.LabelEncoder tflite.HASHTABLE*",
+           "it computes with texts: make numbers of them in the firmware, and export the model from there on"),
+    Remedy("ai.onnx.ml.TreeEnsemble*", "trees: emlearn and m2cgen write them as C"),
+    Remedy("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss ai.onnx.preview.training.*",
+           "it is for training: export the model for inference"),
+    Remedy("Loop tflite.WHILE", "export the model with its loop unrolled (Keras: unroll=True)"),
+    Remedy("tflite.ethos-u", "the file was compiled by Vela for an NPU: give the file from before Vela"),
+    Remedy("tflite.Flex*", "it is TensorFlow's own: convert the model without SELECT_TF_OPS"),
+    Remedy("tflite.[A-Z]*[a-z]*", _CUSTOM),
+    Remedy("com.microsoft.*",
+           "it is onnxruntime's own: give the file from before onnxruntime optimised it, or use ORT_ENABLE_BASIC"),
+    Remedy("ai.onnx.ml.*", _FIRMWARE),
+    Remedy("tflite.*", f"convert that part to other operators, or {_FIRMWARE}"),
+    Remedy("*.*", _CUSTOM),
+    Remedy("*", f"export that part in other operators, or {_FIRMWARE}"),
+)  # fmt: skip
+
+
+def not_supported(domain: str, operator: str) -> str:
+    """Why an operator without kernels is refused, and what to do."""
+    name = f"{domain}.{operator}" if domain else operator
+    return f"this operator is not supported; {next(item.remedy for item in REMEDIES if item.fits(name))}"
