@@ -16,6 +16,7 @@ from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as sch
 _TYPES = {
     "float32": "FLOAT32", "float16": "FLOAT16", "int32": "INT32", "uint8": "UINT8", "int64": "INT64", "bool": "BOOL",
     "int16": "INT16", "int8": "INT8", "uint32": "UINT32", "resource": "RESOURCE", "string": "STRING",
+    "complex64": "COMPLEX64", "variant": "VARIANT",
 }
 #: Classes of options that are not named after their operator.
 _OPTIONS = {
@@ -25,11 +26,12 @@ _OPTIONS = {
     "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum", "SVDF": "SVDF", "PADV2": "PadV2",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM", "SELECT_V2": "SelectV2", "REVERSE_V2": "ReverseV2",
     "SPACE_TO_BATCH_ND": "SpaceToBatchND", "BATCH_TO_SPACE_ND": "BatchToSpaceND", "BATCH_MATMUL": "BatchMatMul",
-    "L2_POOL_2D": "Pool2D", "SPLIT_V": "SplitV", "TOPK_V2": "TopKV2", "CUMSUM": "Cumsum",
+    "RFFT2D": "Rfft2d", "L2_POOL_2D": "Pool2D", "SPLIT_V": "SplitV", "TOPK_V2": "TopKV2", "CUMSUM": "Cumsum",
 }
 #: Operators without options of their own.
 _NONE = frozenset(("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "ELU", "PRELU", "SQRT", "RSQRT", "LOG", "SIN",
-                   "FLOOR", "CEIL", "ROUND", "EMBEDDING_LOOKUP", "BROADCAST_ARGS", "DYNAMIC_UPDATE_SLICE"))
+                   "FLOOR", "CEIL", "ROUND", "EMBEDDING_LOOKUP", "BROADCAST_ARGS", "DYNAMIC_UPDATE_SLICE",
+                   "COMPLEX_ABS", "REAL", "IMAG"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +60,10 @@ class Operator:
     custom: bytes | None = None  #: of a custom operator, its options
 
 
+Part = (tuple[Sequence[Tensor], Sequence[Operator]]
+        | tuple[Sequence[Tensor], Sequence[Operator], Sequence[str], Sequence[str]])
+
+
 def constant(name: str, data: np.ndarray, scale: float | Sequence[float] | None = None,
              zero_point: int | Sequence[int] = 0, axis: int = 0) -> Tensor:
     """A tensor of known values."""
@@ -65,30 +71,28 @@ def constant(name: str, data: np.ndarray, scale: float | Sequence[float] | None 
 
 
 def write(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str],
-          subgraphs: Sequence[tuple[Sequence[Tensor], Sequence[Operator]]] = ()) -> bytes:
-    """The file's bytes. `subgraphs`: further ones, which have neither inputs nor outputs."""
+          subgraphs: Sequence[Part] = ()) -> bytes:
+    """The file's bytes. `subgraphs`: further ones, with the names of their inputs and outputs where they have some."""
     model = schema.ModelT()
     model.version = 3
     model.description = "test"
     model.buffers = [schema.BufferT()]
-    parts = [(tensors, operators), *subgraphs]
-    codes = list(dict.fromkeys((item.op, item.version) for _, part in parts for item in part))
-    known = {item.op for _, part in parts for item in part if item.custom is not None}
+    parts = [(tensors, operators, inputs, outputs), *((*part, (), ())[:4] for part in subgraphs)]
+    codes = list(dict.fromkeys((item.op, item.version) for part in parts for item in part[1]))
+    known = {item.op for part in parts for item in part[1] if item.custom is not None}
     model.operatorCodes = [_code(*code, code[0] in known) for code in codes]
     model.subgraphs = [_subgraph(*part, codes, model) for part in parts]
-    index = {tensor.name: place for place, tensor in enumerate(tensors)}
-    model.subgraphs[0].inputs = [index[name] for name in inputs]
-    model.subgraphs[0].outputs = [index[name] for name in outputs]
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
 
 
-def _subgraph(tensors: Sequence[Tensor], operators: Sequence[Operator], codes: Sequence[tuple[str, int]],
-              model: Any) -> Any:
+def _subgraph(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str],
+              codes: Sequence[tuple[str, int]], model: Any) -> Any:
     graph = schema.SubGraphT()
     index = {tensor.name: place for place, tensor in enumerate(tensors)} | {"": -1}
-    graph.name, graph.inputs, graph.outputs = "main", [], []
+    graph.name = "main"
+    graph.inputs, graph.outputs = [index[name] for name in inputs], [index[name] for name in outputs]
     graph.tensors = [_tensor(tensor, model) for tensor in tensors]
     graph.operators = [_operator(item, codes.index((item.op, item.version)), index) for item in operators]
     return graph

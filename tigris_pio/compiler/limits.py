@@ -18,13 +18,23 @@ from tigris_pio.errors import ModelError, UsageError
 class Limits:
     """Refusals begin above these numbers."""
 
-    nodes: int = 100_000  #: nodes of the graph, functions inlined and Scans unrolled
-    unrolled: int = 4_096  #: nodes that one Scan may become
+    nodes: int = 100_000  #: nodes of the graph, functions inlined and loops unrolled
+    unrolled: int = 4_096  #: nodes that one loop may become
     constants: int = 640 << 20  #: bytes of constants that are computed from others and alive at once
     computed: int = 2 << 30  #: bytes of all constants that are computed, dead or alive
     elements: int = 1 << 27  #: elements of one tensor that is not stored in the file
     name: int = 1_024  #: bytes of a name
     depth: int = 20  #: graphs within graphs, and functions that call functions
+
+    def most_trips(self, nodes: int) -> int:
+        """Trips up to which those of a loop with so many nodes are counted: some more than may be unrolled."""
+        return 2 * self.unrolled // max(nodes, 1) + 1
+
+    def endless(self, nodes: int, where: str) -> ModelError:
+        """The refusal of a loop with more trips than that."""
+        most = self.unrolled // max(nodes, 1)
+        return ModelError(f"{where}: it runs more than {self.most_trips(nodes):,} times; at most {most:,} trips are "
+                          "unrolled: export the model with fewer steps")
 
     def check(self, name: str, asked: int, where: str) -> None:
         """Raises ModelError when `asked` is beyond the limit `name`; `where` says who asks, for what."""

@@ -80,6 +80,11 @@ CASES = [
            expected=lambda x, *_, by=(length, onesided, inverse): transformed(x, *by))
       for length, onesided, inverse, opset in ((8, 0, 0, 17), (7, 1, 0, 20), (5, 0, 0, 20), (12, 1, 0, 17),
                                                (8, 0, 1, 17), (8, 0, 1, 20))),
+    # Without a window, of all samples and not, and of complex ones.
+    *(case("STFT", (2, 40, parts), np.array(step), window, None if length is None else np.array(length),
+           onesided=onesided) for parts, step, window, length, onesided in (
+        (1, 8, np.hanning(16).astype(FLOAT), 16, 1), (1, 7, np.hanning(11).astype(FLOAT), None, 0),
+        (1, 5, None, 9, 1), (2, 8, np.hanning(16).astype(FLOAT), 16, 0))),
     *(case("ScatterND", shape, places(shape, taken), (*taken[:-1], *shape[taken[-1] :]), reduction=reduction, opset=18)
       for reduction, cases in (("none", 3), ("add", 3), ("mul", 1), ("max", 1), ("min", 1))
       for shape, taken in (((4, 5), (2, 1)), ((6,), (3, 1)), ((4, 5, 2), (3, 2)))[:cases]),

@@ -48,6 +48,28 @@ def test_what_is_read_elsewhere_is_computed_too() -> None:
     check(floats(FORMS["torch"], "yb"), {"x": X})
 
 
+#: Between int8 tensors; ties of the first lie at every second integer.
+CHAINS = {
+    "one function": "Abs x y", "a constant": "Sub one x y", "one number in a tensor": "Mul x halves y",
+    "a step": "Sin x a; Floor a y", "three": "Add x seven a; Sqrt a b; Reciprocal b y",
+    "by a condition": "Greater x zero a; Where a x half y", "by an integer": "Cast x a to=6; Cast a b to=1; Mul b x y",
+    "long": "Neg x a; Exp a b; Cos b c; Mul c three d; Ceil d e; Tanh e f; Add f one g; Softplus g h; Pow h three i; "
+            "Erf i j; Sign j k; Sub k x y", "beyond": "Log x y", "a range": "Clip x zero six y",
+    "two": "Sigmoid x a; Mul a x y",
+}
+MORE = {"halves": np.full(X.shape, 0.5, np.float32), "seven": np.float32(7)}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_chain_between_int8_has_the_references_bytes(chain: str) -> None:
+    q = Quantiser()
+    q.add(node("Identity", q.pair("given", 0.0625, 0), "x"), *nodes(CHAINS[chain]))
+    q.add(node("Identity", q.pair("y", 0.125, -7), "z"))
+    model = make(q.nodes, {"given": X.shape}, ["z"], q.weights | NUMBERS | MORE)
+    compiled = check(model, {"given": X}, rtol=0, atol=1e-6)
+    assert kinds(compiled) == [OpKind.LOOKUP]
+
+
 def gelu_int8(read_inside: bool = False) -> onnx.ModelProto:
     """As quantize_static leaves it: Div and Erf are not quantised in between."""
     q = Quantiser()

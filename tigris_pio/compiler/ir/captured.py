@@ -6,6 +6,9 @@ import onnx
 
 from tigris_pio.compiler.ir.graph import Node
 
+#: Control flow that is left in a graph where data decide on it.
+ON_DATA = frozenset(("If", "Loop"))
+
 
 def captured_names(node: Node) -> set[str]:
     """Names that the node's subgraphs (If, Loop, Scan) take from outside."""
@@ -13,11 +16,12 @@ def captured_names(node: Node) -> set[str]:
     for value in node.attributes.values():
         for graph in value if isinstance(value, tuple) else (value,):
             if isinstance(graph, onnx.GraphProto):
-                names |= _captured(graph)
+                names |= captured_graph_names(graph)
     return names
 
 
-def _captured(graph: onnx.GraphProto) -> set[str]:
+def captured_graph_names(graph: onnx.GraphProto) -> set[str]:
+    """Names that a subgraph takes from outside."""
     inside = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     used: set[str] = {value.name for value in graph.output}
     for node in graph.node:
@@ -25,5 +29,5 @@ def _captured(graph: onnx.GraphProto) -> set[str]:
         inside.update(node.output)
         for attribute in node.attribute:
             for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                used |= _captured(child)
+                used |= captured_graph_names(child)
     return used - inside

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 import onnx
 
 from tigris_pio import spelling
+from tigris_pio.compiler.ir.captured import ON_DATA
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -117,16 +118,18 @@ def _never(builder: Builder, node: Node) -> None:
     raise Refusal("normalisation should have replaced it")
 
 
-def branch_on_data(node: Node) -> str:
-    """Why an If that is left is refused, and what to do about it."""
-    return (f"its condition {node.inputs[0]} is computed from data, so either branch may be taken; make the input that "
-            f"decides a constant with {spelling.fixed('NAME', 'VALUE')}, or export the model without it")
+def decided_by_data(node: Node) -> str:
+    """Why an If or a Loop that is left is refused, and what to do about it."""
+    what = {"If": f"its condition {node.inputs[0]} is computed from data, so either branch may be taken",
+            "Loop": "how often its body runs is computed from data, or not at all"}[node.op]
+    return (f"{what}; make the input that decides a constant with {spelling.fixed('NAME', 'VALUE')}, or export the "
+            "model without it")
 
 
 def why_unsupported(node: Node) -> str | None:
     """Why a node has no kernel, from its operator alone; None: it has one, or a pass replaces it."""
-    if node.op == "If" and not node.domain:
-        return branch_on_data(node)
+    if node.op in ON_DATA and not node.domain:
+        return decided_by_data(node)
     if contract_of(node) is not None or (node.op in NORMALISED and node.domain != TFLITE):
         return None
     return not_supported(node.domain, node.op)

@@ -36,7 +36,6 @@ REMEDIES = (
     Remedy("ai.onnx.ml.TreeEnsemble*", "trees: emlearn and m2cgen write them as C"),
     Remedy("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss ai.onnx.preview.training.*",
            "it is for training: export the model for inference"),
-    Remedy("Loop tflite.WHILE", "export the model with its loop unrolled (Keras: unroll=True)"),
     Remedy("tflite.ethos-u", "the file was compiled by Vela for an NPU: give the file from before Vela"),
     Remedy("tflite.Flex*", "it is TensorFlow's own: convert the model without SELECT_TF_OPS"),
     Remedy("tflite.[A-Z]*[a-z]*", _CUSTOM),

@@ -2,7 +2,8 @@
 
 The range is the attribute pair `activation_min`, `activation_max` in real numbers; lowering clamps in
 the output's quantised domain, as TensorFlow Lite's fused activations do. Runs last, when every
-operator has its final name. Before that, arithmetic with constants joins its layer (bias_fuse.py).
+operator has its final name. Before that, arithmetic with constants joins its layer (bias_fuse.py). After it, functions
+of one int8 tensor that no operator took up become tables (table_fuse.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.bias_fuse import fuse_biases
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.normalise.table_fuse import fuse_single
 
 #: Operators whose kernels clamp their output.
 FUSABLE = frozenset(("Conv", "DepthwiseConv", "Conv1D", "ConvTranspose", "Gemm", "MatMul", "Add", "Sub", "Mul", "Sum",
@@ -28,6 +30,7 @@ def run(graph: Graph) -> PassResult:
         limits = activation_range(node)
         if limits is not None and _fuse(editor, node, limits):
             folded += 1
+    folded += fuse_single(editor)
     return PassResult(editor.finish(), folded)
 
 

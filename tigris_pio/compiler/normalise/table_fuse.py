@@ -1,13 +1,15 @@
 """Table fuse: functions of one tensor that exporters write as several nodes become one node.
 
 GELU as PyTorch exports it is Div, Erf, Add, Mul, Mul. What such nodes compute of one int8 tensor by way of float32 is a
-table of 256 bytes, TigrisTable, filled as ONNX defines each node and its QuantizeLinear. Nodes whose results are all
-int8 stay: each has TensorFlow Lite's arithmetic. In float32 GELU, its approximation by tanh and HardSwish are told by
-their values, however they are written.
+table of 256 bytes, TigrisTable, filled as ONNX defines each node and rounded by the model's format. Functions between
+DEQUANTIZE and QUANTIZE of a .tflite file are the same. Nodes whose results are all int8 stay: each has TensorFlow
+Lite's arithmetic. In float32 GELU, its approximation by tanh and HardSwish are told by their values, however they are
+written.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -17,17 +19,29 @@ from tigris_pio.compiler.evaluate import evaluate, is_deterministic
 from tigris_pio.compiler.ir.graph import Node, Quantisation
 from tigris_pio.compiler.normalise.editor import GraphEditor, dequantised
 from tigris_pio.errors import ModelError
+from tigris_pio.format.enums import Rounding
 from tigris_pio.format.rounding import rounded
 
 #: The node that a table is: an int8 tensor and the bytes for -128 … 127.
 TABLE = "TigrisTable"
 _ELEMENTWISE = frozenset((
-    "Abs", "Add", "Celu", "Clip", "Div", "Elu", "Erf", "Exp", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
-    "Min", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sub",
-    "Tanh",
+    "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Celu", "Clip", "Cos",
+    "Cosh", "Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid",
+    "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mish",
+    "Mod", "Mul", "Neg", "Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Relu6", "Round", "Selu", "Shrink",
+    "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh",
+    "ThresholdedRelu", "Where", "Xor",
 ))  # fmt: skip
+#: Nodes that change how numbers are stored, and no more.
+_CONVERSIONS = frozenset(("DEQUANTIZE", "QUANTIZE", "QuantizeLinear"))
 #: Of a function in float32: fewest and most nodes it may have; just one of them is one of these.
 _LEAST_NODES, _MOST_NODES, _TELLING = 4, 10, frozenset(("Erf", "Tanh", "Clip", "HardSigmoid", "Relu"))
+#: Of a table: each node is evaluated once.
+_MOST_NODES_INT8 = 64
+#: Beyond any integer of 16 bits.
+_MOST_STEPS = 1 << 20
+#: Attributes of fused activations, and of Clip once its bounds are attributes.
+_BOUNDS = frozenset(("activation_min", "activation_max", "min", "max"))
 _POINTS = np.linspace(-9, 9, 433, dtype=np.float32)
 _NEAR = 2e-6
 #: By its output each elementwise node, and the activations it reads.
@@ -41,18 +55,28 @@ def fuse_tables(editor: GraphEditor) -> int:
 
 def _numbers_in(editor: GraphEditor, node: Node) -> list[str] | None:
     """The activations that an elementwise node reads, all of its output's shape; None for any other node."""
-    if node.domain or node.op not in _ELEMENTWISE or len(node.outputs) != 1 or not is_deterministic(node):
+    known = node.op in _ELEMENTWISE and not node.domain and (node.op == "Relu6" or is_deterministic(node))
+    if not (known or _converts(editor, node)) or len(node.outputs) != 1:
         return None
     shape, found = editor.shape(node.outputs[0]), []
     for name in filter(None, node.inputs):
         constant = editor.value(name)
         if constant is None:
             found.append(name)
-        if (editor.shape(name) != shape) if constant is None else constant.size != 1:
+        if (editor.shape(name) != shape) if constant is None else not _is_one_number(constant):
             return None
-    meant = all(editor.quantisation(name) or editor.tensors[name].dtype == np.float32
-                for name in (*found, node.outputs[0]))
-    return found if found and meant else None
+    return found or None
+
+
+def _converts(editor: GraphEditor, node: Node) -> bool:
+    """Whether one side of a node that only converts is float32; between integers it has an arithmetic of its own."""
+    if node.op not in _CONVERSIONS:
+        return False
+    return (editor.quantisation(node.inputs[0]) is None) != (editor.quantisation(node.outputs[0]) is None)
+
+
+def _is_one_number(constant: np.ndarray) -> bool:
+    return constant.size > 0 and bool((constant == constant.reshape(-1)[0]).all())
 
 
 def _is_int8(quantisation: Quantisation | None) -> bool:
@@ -66,20 +90,35 @@ def _fuse_int8(editor: GraphEditor) -> int:
     """Tables for what is made of one int8 tensor by way of float32."""
     made = {node.outputs[0]: (node, names) for node in editor.nodes() if (names := _numbers_in(editor, node))}
     roots = _roots(editor, made, frozenset())
-    stored = frozenset(name for name in made if roots[name] is not None and _is_read_outside(editor, name, roots))
+    stored = frozenset(name for name in made if roots[name] is not None and _is_stored(editor, name, roots))
     roots = _roots(editor, made, stored)
     fused = 0
     for name in sorted(stored):
-        node, names = made[name]
-        source = _common(roots[item] for item in names)
-        cone = [] if source is None else _cone(made, name, source, _MOST_NODES)
+        source = _common(roots[item] for item in made[name][1])
+        cone = [] if source is None else _cone(made, name, source, _MOST_NODES_INT8)
         island = any(editor.quantisation(item.outputs[0]) is None for item in cone)
-        table = _table(editor, cone, source or "") if island else None
-        if table is not None and source is not None:
-            inputs = source, editor.add_constant(f"{node.name}/table", table)
-            editor.replace(node, Node(node.name, TABLE, inputs, node.outputs, {}))
-            fused += 1
+        fused += island and source is not None and _replace(editor, cone, source)
     return fused
+
+
+def fuse_single(editor: GraphEditor) -> int:
+    """Tables for the functions of one int8 tensor that are one node, once no pass needs to know them."""
+    fused = 0
+    for node in [] if editor.graph.tflite else editor.nodes():
+        names = set() if node.op == "Identity" else {*(_numbers_in(editor, node) or ())}
+        if len(names) == 1 and all(_is_int8(editor.quantisation(name)) for name in (*names, node.outputs[0])):
+            fused += _replace(editor, [node], *names)
+    return fused
+
+
+def _replace(editor: GraphEditor, cone: Sequence[Node], source: str) -> bool:
+    """Whether the last node of a cone is a table now."""
+    table, node = _table(editor, cone, source), cone[-1]
+    if table is None:
+        return False
+    inputs = source, editor.add_constant(f"{node.name}/table", table)
+    editor.replace(node, Node(node.name, TABLE, inputs, node.outputs, {}))
+    return True
 
 
 def _roots(editor: GraphEditor, made: _Made, stored: Collection[str]) -> dict[str, str | None]:
@@ -98,11 +137,12 @@ def _common(roots: Iterable[str | None]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _is_read_outside(editor: GraphEditor, name: str, roots: Mapping[str, str | None]) -> bool:
-    """Whether an int8 tensor is read by anything but functions of what it is a function of."""
+def _is_stored(editor: GraphEditor, name: str, roots: Mapping[str, str | None]) -> bool:
+    """Whether an int8 tensor is read by anything but functions of what it is a function of. Those of .tflite files have
+    the bytes of TensorFlow Lite's own arithmetic."""
     if not _is_int8(editor.quantisation(name)):
         return False
-    return editor.is_output(name) or any(
+    return editor.graph.tflite or editor.is_output(name) or any(
         roots.get(result) != roots[name] for reader in editor.consumers(name) for result in reader.outputs
     )
 
@@ -119,12 +159,24 @@ def _table(editor: GraphEditor, cone: Sequence[Node], source: str) -> np.ndarray
             return None
         quantisation = editor.quantisation(node.outputs[0])
         if quantisation is not None:
-            steps = np.nan_to_num(made / quantisation.scale) + quantisation.zero_point
-            limits = np.iinfo(quantisation.dtype)
-            codes = np.clip(rounded(steps, editor.graph.rounding), limits.min, limits.max).astype(quantisation.dtype)
+            codes = _stored(made / quantisation.scale, quantisation, editor.graph.rounding)
             made = dequantised(codes, quantisation)
         values[node.outputs[0]] = made
     return codes
+
+
+def _stored(steps: np.ndarray, quantisation: Quantisation, rule: Rounding) -> np.ndarray:
+    """Integers as the model's format makes them, and its references where they hold no such number.
+
+    onnxruntime takes NaN for the lowest. TensorFlow Lite and its Micro take whatever int32 does not hold for -2^31, to
+    which they add the zero point without regard to an overflow.
+    """
+    limits, zero_point = np.iinfo(quantisation.dtype), quantisation.zero_point
+    held = np.abs(steps) < 1 << 31 if rule is Rounding.HALF_AWAY else ~np.isnan(steps)
+    whole = rounded(np.clip(steps, -_MOST_STEPS, _MOST_STEPS), rule) + zero_point
+    lost = limits.max if rule is Rounding.HALF_AWAY and zero_point < 0 else limits.min
+    stored: np.ndarray = np.where(held, np.clip(whole, limits.min, limits.max), lost).astype(quantisation.dtype)
+    return stored
 
 
 # ---- float32 ----
@@ -204,10 +256,17 @@ def _computed(editor: GraphEditor, node: Node, values: Mapping[str, np.ndarray])
     feeds = {}
     for name in filter(None, node.inputs):
         constant = editor.value(name)
-        feeds[name] = values[name] if constant is None else constant.reshape(())
+        feeds[name] = values[name] if constant is None else constant.reshape(-1)[0].reshape(())
+    said = {"min": 0.0, "max": 6.0} if node.op == "Relu6" else node.attributes
+    low, high = (said.get(f"activation_{end}", said.get(end, np.nan)) for end in ("min", "max"))
+    plain = dataclasses.replace(node, attributes={key: value for key, value in said.items() if key not in _BOUNDS})
+    if node.op in _CONVERSIONS:
+        return feeds[node.inputs[0]]
+    if node.op == "Relu6":
+        plain = dataclasses.replace(plain, op="Identity")
     try:
         with np.errstate(all="ignore"):
-            (result,) = evaluate(node, feeds, editor.opsets(), editor.graph.name)
+            (result,) = evaluate(plain, feeds, editor.opsets(), editor.graph.name)
     except ModelError:
         return None
-    return result if result.dtype == np.float32 else None
+    return result if _BOUNDS.isdisjoint(said) else np.fmin(np.fmax(result, np.float32(low)), np.float32(high))

@@ -1,16 +1,18 @@
-"""Puts the branch of an If in its place where the condition is known: from constants, from inputs that are set, or from
-shapes, which are all static."""
+"""Puts the branch of an If, and the trips of a Loop, in their place where these follow from constants, from inputs that
+are set, or from shapes, which are all static."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load.onnx.loops import is_loop, read_names, unrolled
 from tigris_pio.compiler.load.onnx.nodes import read_nodes
 from tigris_pio.compiler.load.onnx.shapes import known_values
 from tigris_pio.compiler.load.onnx.subgraphs import inlined, tensor_names
@@ -23,17 +25,18 @@ Expand = Callable[[onnx.ModelProto], onnx.ModelProto]
 
 def inline_branches(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], expand: Expand, label: str,
                     limits: Limits) -> onnx.ModelProto:
-    """The model without those Ifs whose condition is known; others stay and are refused by name later.
+    """The model without those Ifs and Loops that are decided on; others stay and are refused by name later.
 
     `shapes` are the inputs'. A branch may hold Ifs, and what it computes may decide others: each round settles those
-    whose conditions are known by then.
+    that are decided on by then.
     """
-    while any(_is_if(node) for node in model.graph.node):
+    settled = True
+    while settled:
         names = {node.input[0] for node in model.graph.node if _is_if(node) and node.input}
-        found = _conditions(model, shapes, names, label, limits)
-        if not found:
-            return model
-        model = expand(_settled(model, found, label, limits))
+        names = names.union(*(read_names(node) for node in model.graph.node if is_loop(node)))
+        changed = _settled(model, _known(model, shapes, names, label, limits) if names else {}, label, limits)
+        settled = changed is not model
+        model = expand(changed) if settled else model
     return model
 
 
@@ -41,9 +44,9 @@ def _is_if(node: onnx.NodeProto) -> bool:
     return node.op_type == "If" and node.domain in ("", "ai.onnx")
 
 
-def _conditions(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: set[str], label: str,
-                limits: Limits) -> dict[str, bool]:
-    """The conditions that are known."""
+def _known(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: set[str], label: str,
+           limits: Limits) -> dict[str, np.ndarray]:
+    """Those of the tensors `names` that are decided on."""
     bound = onnx.GraphProto()
     bound.input.extend(
         helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, shapes[value.name])
@@ -54,21 +57,30 @@ def _conditions(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], nam
     protos = dict(zip((node.name for node in nodes), model.graph.node, strict=True))
     order = execution_order(nodes, label)
     types = {value.name: value.type for value in bound.input}
-    values = known_values(order, [protos[node.name] for node in order], types, weights, model, names, label, limits)
-    return {name: bool(value.reshape(-1)[0]) for name, value in values.items() if value.size == 1}
+    return known_values(order, [protos[node.name] for node in order], types, weights, model, names, label, limits)
 
 
-def _settled(model: onnx.ModelProto, conditions: Mapping[str, bool], label: str, limits: Limits) -> onnx.ModelProto:
+def _settled(model: onnx.ModelProto, known: Mapping[str, np.ndarray], label: str, limits: Limits) -> onnx.ModelProto:
+    """The model with what can be put in its place; the model itself where nothing can."""
+    nodes: list[onnx.NodeProto] = []
+    settled, names = False, tensor_names(model.graph)
+    opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+    for index, node in enumerate(model.graph.node):
+        parts, name = None, node.name or f"{node.op_type}_{index}"
+        if _is_if(node) and node.input[0] in known and known[node.input[0]].size == 1:
+            parts = _branch(node, index, bool(known[node.input[0]].any()), names, label)
+        elif is_loop(node):
+            where = f"{label}: node {visible_name(name)} (Loop)"
+            parts = unrolled(node, name, known, names, opsets, where, limits)
+        settled = settled or parts is not None
+        nodes += [node] if parts is None else parts
+        limits.check("nodes", len(nodes), f"{label}: the graph, with its branches inlined and its loops unrolled")
+    if not settled:
+        return model
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     del changed.graph.node[:]
-    names = tensor_names(model.graph)
-    for index, node in enumerate(model.graph.node):
-        if not _is_if(node) or node.input[0] not in conditions:
-            changed.graph.node.append(node)
-            continue
-        changed.graph.node.extend(_branch(node, index, conditions[node.input[0]], names, label))
-        limits.check("nodes", len(changed.graph.node), f"{label}: the graph, with the branches of its Ifs inlined")
+    changed.graph.node.extend(nodes)
     return changed
 
 

@@ -77,7 +77,8 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
 
 
 def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.ModelProto:
-    """The model without functions (its own, and those of operators that have no kernels), Scans and settled Ifs."""
+    """The model without functions (its own, and those of operators that have no kernels), and without control flow that
+    is decided on."""
     from tigris_pio.compiler.lower.registry import is_lowered  # noqa: PLC0415 (only to know what has kernels)
 
     model = source.model
@@ -96,7 +97,7 @@ def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.Mo
         return unroll_scans(expand_qoperators(part), expand, source.label, limits)
 
     model = unroll(model)
-    if not any(node.op_type == "If" for node in model.graph.node):
+    if not any(node.op_type in ("If", "Loop") for node in model.graph.node):
         return model
     weights = {tensor.name for tensor in model.graph.initializer}
     shapes = {value.name: declared_shape(value, source.label) for value in model.graph.input

@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.functions import tensor_types
-from tigris_pio.compiler.load.onnx.subgraphs import inlined, tensor_names
+from tigris_pio.compiler.load.onnx.subgraphs import hoisted, inlined, tensor_names
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
@@ -94,11 +94,11 @@ class _Scan:
 def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version: int,
               names: Names) -> list[onnx.NodeProto]:
     """The nodes in place of a Scan; `names` are in use."""
-    nodes: list[onnx.NodeProto] = []
+    nodes, constants = hoisted(scan.body, name, names)
     states = list(node.input[: scan.states])
     gathered: list[list[str]] = [[] for _ in node.output[scan.states :]]
     for step in range(length):
-        values = dict(zip((item.name for item in scan.body.input), states, strict=False))
+        values = constants | dict(zip((item.name for item in scan.body.input), states, strict=False))
         for position in range(scan.scanned):
             at = length - 1 - step if scan.input_reversed[position] else step
             inner = scan.body.input[scan.states + position].name
@@ -115,7 +115,7 @@ def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version
     for position, output in enumerate(node.output[scan.states :]):
         if output:
             parts = gathered[position][::-1] if scan.output_reversed[position] else gathered[position]
-            nodes += _stacked(parts, output, scan.output_axes[position], name, version, names)
+            nodes += stacked(parts, output, scan.output_axes[position], name, version, names)
     return nodes
 
 
@@ -140,7 +140,7 @@ def _element(source: str, result: str, axis: int, at: int, names: Names) -> list
     return [index, helper.make_node("Gather", [source, name], [result], result, axis=axis)]
 
 
-def _stacked(parts: list[str], output: str, axis: int, name: str, version: int, names: Names) -> list[onnx.NodeProto]:
+def stacked(parts: list[str], output: str, axis: int, name: str, version: int, names: Names) -> list[onnx.NodeProto]:
     """Tensors side by side along a new axis."""
     axes = names.fresh(f"{name}/{output}/axes")
     rows = [names.fresh(f"{part}/{output}/row") for part in parts]

@@ -1,4 +1,4 @@
-"""Bodies of control flow (If, Scan) in the place of the node that holds them."""
+"""Bodies of control flow (If, Loop, Scan) in the place of the node that holds them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,30 @@ def tensor_names(graph: onnx.GraphProto) -> Names:
     return names
 
 
+def hoisted(body: onnx.GraphProto, name: str, names: Names) -> tuple[list[onnx.NodeProto], dict[str, str]]:
+    """Nodes of the body's constants, for all copies of it, and what they are called."""
+    given = [(tensor.name, {"value": tensor}) for tensor in body.initializer]
+    given += [(node.output[0], {item.name: helper.get_attribute_value(item) for item in node.attribute})
+              for node in body.node if node.op_type == "Constant" and len(node.output) == 1]
+    values = {inner: names.fresh(f"{name}/{inner}") for inner, _ in given}
+    return [helper.make_node("Constant", [], [values[inner]], values[inner], **said) for inner, said in given], values
+
+
 def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Names) -> list[onnx.NodeProto]:
     """A copy of the body's nodes, with tensors of their own, free in `names`, which begin with `name`.
 
-    `values` says what the body's inputs are called outside, and learns what its other tensors become. Names of outer
-    graphs stay as they are.
+    `values` says what the body's inputs, and constants that are there already, are called outside. It learns what its
+    other tensors become. Names of outer graphs stay as they are.
     """
     nodes = []
     for tensor in body.initializer:
+        if tensor.name in values:
+            continue
         values[tensor.name] = names.fresh(f"{name}/{tensor.name}")
         nodes.append(helper.make_node("Constant", [], [values[tensor.name]], values[tensor.name], value=tensor))
     for index, node in enumerate(body.node):
+        if node.op_type == "Constant" and values.keys() >= {*node.output}:
+            continue
         copy = onnx.NodeProto()
         copy.CopyFrom(node)
         copy.name = f"{name}/{node.name or f'{node.op_type}_{index}'}"

@@ -20,6 +20,8 @@ from tigris_pio.errors import ModelError
 _ACTIVATIONS = {
     number: name for name, number in vars(tflite.ActivationFunctionType).items() if not name.startswith("_")
 }
+#: Numbers that are pairs in the graph.
+COMPLEX = "complex64"
 _CLIPS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
@@ -110,8 +112,9 @@ class Layer:
         return self.network.image(self.input(place))
 
     def shape(self, place: int) -> tuple[int, ...]:
-        """An input's shape."""
-        return self.network.tensors[self.input(place)].shape
+        """An input's shape. A complex one has a last axis more in the graph: real and imaginary parts."""
+        shape = self.network.tensors[self.input(place)].shape
+        return shape[:-1] if self.declared(place).type == COMPLEX else shape
 
     def quantisation(self, place: int) -> Quantisation | None:
         """An input's annotation."""
@@ -206,9 +209,14 @@ class Layer:
     def elementwise(self, op: str, places: Sequence[int], attributes: Mapping[str, Any] | None = None, *,
                     activation: int = 0, domain: str = "") -> None:
         """The one output of a node that takes its inputs element by element, with broadcasting."""
+        inputs, _, image = self.operands(*places)
+        self.write(op, inputs, self.broadcast(*places), attributes, image=image, activation=activation, domain=domain)
+
+    def operands(self, *places: int) -> tuple[list[str], tuple[int, ...], bool]:
+        """Inputs of nodes that work element by element, the shape of what they compute, and whether it is an image."""
         shape, image = self.broadcast(*places), self.as_images(*places)
-        inputs = [self.image(place) if image else self.input(place) for place in places]
-        self.write(op, inputs, shape, attributes, image=image, activation=activation, domain=domain)
+        names = [self.image(place) if image else self.input(place) for place in places]
+        return names, tuple(shape[axis] for axis in TO_IMAGE) if image else shape, image
 
     def numbers(self, values: Sequence[int]) -> str:
         """A constant input of a node: whole numbers."""

@@ -49,6 +49,8 @@ class Network:
         self.refused: list[tuple[Node, str]] = []
         self.hybrid: list[str] = []  #: nodes with int8 weights between float tensors
         self.images: dict[str, str] = {}
+        self.lists: dict[str, tuple[str, ...]] = {}  #: names that stand for lists of tensors; an empty one for no item
+        self._transposed: dict[tuple[str, tuple[int, ...]], str] = {}  #: constants
         self._names = Names()
         self._nodes = 0
         self._budget = ConstantBudget(limits, label)
@@ -124,7 +126,7 @@ class Network:
         results = evaluate(node, {name: self.weights[name] for name in read}, {"": OPSET}, self.label)
         for item, value in zip(written, results, strict=False):
             self._budget.add(item.name, value.nbytes, where)
-            self.set_constant(item.name, np.ascontiguousarray(value), item.quantisation)
+            self.set_constant(item.name, np.asarray(value, order="C"), item.quantisation)
         return True
 
     def recoded(self, name: str, like: Tensor) -> str:
@@ -166,12 +168,15 @@ class Network:
 
     def transposed(self, name: str, permutation: Sequence[int], base: str) -> str:
         """The tensor with its axes permuted: a constant at once, with the axis of its scales."""
-        tensor = self.tensors[name]
+        tensor, key = self.tensors[name], (name, tuple(permutation))
+        if key in self._transposed:
+            return self._transposed[key]
         if self.is_constant(name):
             quantisation = tensor.quantisation
             if quantisation is not None and quantisation.axis is not None:
                 quantisation = dataclasses.replace(quantisation, axis=tuple(permutation).index(quantisation.axis))
-            return self.add_constant(base, self.weights[name].transpose(permutation), quantisation)
+            self._transposed[key] = self.add_constant(base, self.weights[name].transpose(permutation), quantisation)
+            return self._transposed[key]
         shape = tuple(tensor.shape[axis] for axis in permutation)
         result = self.add_tensor(self.fresh(base), shape, tensor.dtype, tensor.quantisation)
         attributes = {"perm": tuple(permutation)}

@@ -22,9 +22,18 @@ def read_operators(network: Network, scope: Scope) -> None:
         try:
             if entry is None:
                 raise Unsupported(not_supported(DOMAIN, operator.name))
+            if operator.name not in ("IF", "WHILE") and "TensorList" not in operator.name:
+                _check_lists(layer)
             entry.read(layer)
         except Unsupported as reason:
             _stand_in(layer, str(reason))
+
+
+def _check_lists(layer: Layer) -> None:
+    """Raises Unsupported where an operator reads a list as if it were a tensor."""
+    for index in layer.operator.inputs:
+        if layer.scope.names.get(index) in layer.network.lists:
+            raise Unsupported(f"its input {layer.scope.subgraph.tensors[index].name} is a list of tensors")
 
 
 def _said(tensor: FlatTensor) -> Quantisation | None:
@@ -48,7 +57,7 @@ def _stand_in(layer: Layer, reason: str) -> None:
         written.append(name)
     defined = {name for node in network.nodes for name in node.outputs}
     written = [name for name in written if name not in defined]
-    inputs = [scope.names[index] for index in layer.operator.inputs if index in scope.names]
+    inputs = [name for index in layer.operator.inputs if (name := scope.names.get(index)) in network.tensors]
     if not written:
         network.refuse(Node(layer.name, layer.operator.name, tuple(inputs), (), {}, DOMAIN), reason)
         return

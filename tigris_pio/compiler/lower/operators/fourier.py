@@ -1,4 +1,4 @@
-"""DFT: a product with a constant matrix, the terms that are not read left out."""
+"""DFT and STFT: a product with a constant matrix, a convolution with a constant basis."""
 
 from __future__ import annotations
 
@@ -40,6 +40,32 @@ def lower_dft(builder: Builder, node: Node) -> None:
     product = composer.part("MatMul", [flat, composer.constant(matrix)], (*outer, matrix.shape[1]))
     parts = composer.part("Reshape", [product], (*outer, terms, target[-1]))
     composer.last("Transpose", [parts], {"perm": tuple(int(place) for place in np.argsort(order))})
+
+
+@operator("STFT", summary="constant window, step and length of frames; computed in float32")
+def lower_stft(builder: Builder, node: Node) -> None:
+    """A convolution of [batch, real and imaginary, samples]: a filter for each part of each term, times the window."""
+    composer, (signal, _, window, _) = Composer(builder, node), (*node.inputs, "", "")[:4]
+    (step, given), target = (integers(builder, node, place, what) for place, what in (
+        (1, "step"), (3, "length of frames"))), builder.shape(node.outputs[0])
+    if window and not builder.is_constant(window):
+        raise Refusal(f"its window {window} is computed at run time; store it as a constant")
+    shape = builder.shape(signal)
+    shape = shape if len(shape) > 2 else (*shape, 1)
+    length = int(given.reshape(-1)[0]) if given is not None else builder.shape(window)[0]
+    factors = builder.real(window).reshape(-1) if window else np.ones(length)
+    if step is None or len(factors) != length:
+        raise Refusal(f"a window of {len(factors)} numbers for frames of {length}; export it with one for each sample")
+    batch, frames, terms, _ = target
+    onesided = bool(node.attributes.get("onesided", 1))
+    basis = _matrix((length, shape[2]), (terms, 2), length, onesided, False).reshape(length, shape[2], 2 * terms)
+    filters = composer.constant((basis * factors[:, np.newaxis, np.newaxis]).transpose(2, 1, 0))
+    rows = composer.part("Reshape", [signal], shape)
+    columns = composer.part("Transpose", [rows], (batch, shape[2], shape[1]), {"perm": (0, 2, 1)})
+    parts = composer.part("Conv1D", [columns, filters], (batch, 2 * terms, frames),
+                          {"strides": (int(step.reshape(-1)[0]),), "kernel_shape": (length,)})
+    turned = composer.part("Transpose", [parts], (batch, frames, 2 * terms), {"perm": (0, 2, 1)})
+    composer.last("Reshape", [turned])
 
 
 def _matrix(source: tuple[int, int], result: tuple[int, int], length: int, onesided: bool, inverse: bool) -> np.ndarray:

@@ -85,8 +85,8 @@ def read_rsqrt(layer: Layer) -> None:
     if said is not None and said.dtype == np.int8:
         layer.elementwise("RSQRT", (0,), domain="tflite")
         return
-    root = layer.part("Sqrt", [layer.input(0)], layer.shape(0), real=True)
-    layer.write("Reciprocal", [root], layer.shape(0))
+    names, shape, image = layer.operands(0)
+    layer.write("Reciprocal", [layer.part("Sqrt", names, shape, real=True)], layer.shape(0), image=image)
 
 
 @handler("SOFTMAX", summary="along the last axis; any beta")

@@ -65,15 +65,15 @@ def read_plain(layer: Layer) -> None:
 @handler("SQUARED_DIFFERENCE", summary="any broadcasting")
 def read_squared_difference(layer: Layer) -> None:
     """Its own arithmetic in int8; else Sub, and Mul by itself."""
-    shape = layer.broadcast(0, 1)
     if is_int8(layer):
         layer.elementwise("SQUARED_DIFFERENCE", (0, 1), domain="tflite")
         return
     if layer.declared(0).type in ("int32", "int64"):
         _read_integers(layer, "Square")
         return
-    difference = layer.part("Sub", [layer.input(0), layer.input(1)], shape, real=True)
-    layer.write("Mul", [difference, difference], shape)
+    names, shape, image = layer.operands(0, 1)
+    difference = layer.part("Sub", names, shape, real=True)
+    layer.write("Mul", [difference, difference], layer.broadcast(0, 1), image=image)
 
 
 @handler(*_COMPARISONS, summary="any broadcasting")
@@ -134,8 +134,8 @@ def read_floor_div(layer: Layer) -> None:
     if values[0] is not None and values[1] is not None and values[0].dtype.kind in "iu" and values[1].all():
         layer.write_constant(values[0] // values[1])
         return
-    shape = layer.broadcast(0, 1)
-    layer.write("Floor", [layer.part("Div", [layer.input(0), layer.input(1)], shape)], shape)
+    names, shape, image = layer.operands(0, 1)
+    layer.write("Floor", [layer.part("Div", names, shape)], layer.broadcast(0, 1), image=image)
 
 
 @handler("FLOOR_MOD", summary="any broadcasting; float32, and constants of integers")
@@ -145,9 +145,9 @@ def read_floor_mod(layer: Layer) -> None:
     if values[0] is not None and values[1] is not None and values[0].dtype.kind in "iu" and values[1].all():
         layer.write_constant(values[0] % values[1])
         return
-    shape, (first, second) = layer.broadcast(0, 1), (layer.input(0), layer.input(1))
+    (first, second), shape, image = layer.operands(0, 1)
     whole = layer.part("Floor", [layer.part("Div", [first, second], shape)], shape)
-    layer.write("Sub", [first, layer.part("Mul", [second, whole], shape)], shape)
+    layer.write("Sub", [first, layer.part("Mul", [second, whole], shape)], layer.broadcast(0, 1), image=image)
 
 
 def is_int8(layer: Layer) -> bool:

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 
+from tigris_pio.compiler.load.tflite.annotation import annotation
+from tigris_pio.compiler.load.tflite.file import FlatOperator, Subgraph
 from tigris_pio.compiler.load.tflite.layer import Layer, Scope
 from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
+from tigris_pio.compiler.lower.registry import REFUSAL
 
 
-def _inner(layer: Layer, number: int, names: Mapping[int, str], once: bool) -> Scope:
+def _subgraph(layer: Layer, number: int) -> Subgraph:
+    subgraphs = layer.network.subgraphs
+    if not 0 <= number < len(subgraphs):
+        raise layer.fault(f"it runs subgraph {number} of {len(subgraphs)}; the file is damaged")
+    return subgraphs[number]
+
+
+def _inner(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: bool = False, part: str = "") -> Scope:
     """Reads a subgraph as a part of the one around it; `names` are those of its inputs."""
     from tigris_pio.compiler.load.tflite.walk import read_operators  # noqa: PLC0415 (which reads operators like this)
 
     network, outer = layer.network, layer.scope
-    if not 0 <= number < len(network.subgraphs):
-        raise layer.fault(f"it runs subgraph {number} of {len(network.subgraphs)}; the file is damaged")
     network.limits.check("depth", outer.depth + 1, f"{network.label}: node {layer.name}")
-    network.count_nodes(len(network.subgraphs[number].operators))
-    scope = Scope(network.subgraphs[number], dict(names), outer.variables, f"{layer.name}/", {}, outer.depth + 1,
+    network.count_nodes(len(subgraph.operators))
+    scope = Scope(subgraph, dict(names), outer.variables, f"{layer.name}/{part}", {}, outer.depth + 1,
                   once or outer.once)
     read_operators(network, scope)
     return scope
 
 
+def _results(layer: Layer, scope: Scope) -> list[str]:
+    """The outputs of a subgraph that was read."""
+    return [scope.names[index] if index in scope.names else layer.constant_of(scope, index)
+            for index in scope.subgraph.outputs]
+
+
 @handler("CALL_ONCE", summary="initial values of variables, which must be constant")
 def read_call_once(layer: Layer) -> None:
     """What its subgraph assigns is there before the first run."""
-    _inner(layer, int(layer.options("CallOnceOptions")["InitSubgraphIndex"]), {}, True)
+    _inner(layer, _subgraph(layer, int(layer.options("CallOnceOptions")["InitSubgraphIndex"])), {}, once=True)
 
 
 @handler("IF", summary="constant condition")
@@ -40,15 +55,93 @@ def read_if(layer: Layer) -> None:
     if condition.size != 1:
         raise layer.fault(f"a condition of {condition.size} elements")
     number = int(options["ThenSubgraphIndex" if condition.reshape(-1)[0] else "ElseSubgraphIndex"])
-    if not 0 <= number < len(layer.network.subgraphs):
-        raise layer.fault(f"it runs subgraph {number} of {len(layer.network.subgraphs)}; the file is damaged")
-    branch = layer.network.subgraphs[number]
+    branch = _subgraph(layer, number)
     if len(branch.inputs) != layer.count - 1 or len(branch.outputs) != len(layer.operator.outputs):
         raise layer.fault(f"subgraph {number} has other inputs or outputs; the file is damaged")
     names = {index: layer.input(1 + place) for place, index in enumerate(branch.inputs)}
-    scope = _inner(layer, number, names, False)
-    for place, index in enumerate(branch.outputs):
-        layer.pass_on(scope.names[index] if index in scope.names else layer.constant_of(scope, index), place)
+    for place, name in enumerate(_results(layer, _inner(layer, branch, names))):
+        layer.pass_on(name, place)
+
+
+@handler("WHILE", summary="a number of trips that follows from constants; unrolled")
+def read_while(layer: Layer) -> None:
+    """The body once for each trip. All copies read the same constants."""
+    options, network, values = layer.options("WhileOptions"), layer.network, layer.inputs()
+    condition, body = (_subgraph(layer, int(options[f"{part}SubgraphIndex"])) for part in ("Cond", "Body"))
+    sides = (len(condition.inputs), len(body.inputs), len(body.outputs), len(layer.operator.outputs))
+    if {*sides} != {layer.count} or len(condition.outputs) != 1:
+        raise layer.fault("its condition or its body has other inputs or outputs; the file is damaged")
+    trips, shared = _trips(layer, condition, body, values), dict[int, str]()
+    network.limits.check("unrolled", trips * len(body.operators), f"{network.label}: node {layer.name}")
+    for trip in range(trips):
+        before, refused = len(network.nodes), len(network.refused)
+        scope = _inner(layer, body, shared | _entered(layer, body, values), part=f"{trip}/")
+        values = _results(layer, scope)
+        shared = {index: name for index, name in scope.names.items() if body.tensors[index].data is not None}
+        if len(network.refused) > refused or any(REFUSAL in node.attributes for node in network.nodes[before:]):
+            break  # what the first trip cannot have, no other can
+    for place, name in enumerate(values):
+        layer.pass_on(name, place)
+
+
+def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[int, str]:
+    """The names of a subgraph's inputs: the bytes of `values`, under the scales that it declares."""
+    found, network = {}, layer.network
+    for index, name in zip(subgraph.inputs, values, strict=True):
+        tensor, like = subgraph.tensors[index], network.tensors.get(name)
+        if like is None:  # a list
+            found[index] = name
+            continue
+        said = annotation(tensor, like.shape, f"{network.label}: node {layer.name}: {tensor.name}")
+        known = said is None or like.quantisation is None
+        found[index] = name if known else network.recoded(name, dataclasses.replace(like, quantisation=said))
+    return found
+
+
+def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[str]) -> int:
+    """How often the body runs, by those of its operators that the condition depends on."""
+    limits = layer.network.limits
+    places, needed = set[int](), _needed(condition, condition.outputs)
+    while not places.issuperset(needed.places):
+        places |= needed.places
+        needed = _needed(body, [body.outputs[place] for place in places])
+    decide = dataclasses.replace(condition, operators=_needed(condition, condition.outputs).operators)
+    advance = dataclasses.replace(body, operators=needed.operators)
+    known, trips = {place: values[place] for place in places}, 0
+    while True:
+        scope = _inner(layer, decide, {condition.inputs[place]: name for place, name in known.items()},
+                       part=f"{trips}/condition/")
+        value = layer.network.weights.get(_results(layer, scope)[0])
+        if value is None:
+            raise Unsupported("how often its body runs depends on data; export the model with a constant number of "
+                              "steps, as recurrent layers of Keras have it with unroll=True")
+        if not value.any():
+            return trips
+        if trips == limits.most_trips(len(body.operators)):
+            raise limits.endless(len(body.operators), f"{layer.network.label}: node {layer.name}")
+        scope = _inner(layer, advance, {body.inputs[place]: name for place, name in known.items()},
+                       part=f"{trips}/counter/")
+        known = {place: scope.names.get(body.outputs[place]) or layer.constant_of(scope, body.outputs[place])
+                 for place in known}
+        trips += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class _Needed:
+    """Operators that some tensors of a subgraph are computed by, and the places of the inputs that they read."""
+
+    operators: tuple[FlatOperator, ...]
+    places: frozenset[int]
+
+
+def _needed(subgraph: Subgraph, tensors: Sequence[int]) -> _Needed:
+    read, operators = set(tensors), []
+    for operator in reversed(subgraph.operators):
+        if read & {*operator.outputs}:
+            read |= {*operator.inputs}
+            operators.append(operator)
+    return _Needed(tuple(reversed(operators)),
+                   frozenset(place for place, index in enumerate(subgraph.inputs) if index in read))
 
 
 @handler("VAR_HANDLE", summary="variables by name, kept from run to run")

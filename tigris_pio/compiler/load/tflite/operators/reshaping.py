@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.layer import COMPLEX, Layer
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 
@@ -21,7 +21,14 @@ def read_reshape(layer: Layer) -> None:
     else:
         wanted = list(layer.output().signature)
     result = _settled(layer, shape, wanted)
-    layer.write("Reshape", [layer.input(0), layer.numbers(result)], result)
+    _write(layer, result)
+
+
+def _write(layer: Layer, shape: tuple[int, ...]) -> None:
+    if layer.declared(0).type == COMPLEX:
+        layer.pass_on(layer.part("Reshape", [layer.input(0), layer.numbers((*shape, 2))], (*shape, 2), real=True))
+        return
+    layer.write("Reshape", [layer.input(0), layer.numbers(shape)], shape)
 
 
 def _settled(layer: Layer, shape: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
@@ -42,7 +49,7 @@ def read_squeeze(layer: Layer) -> None:
         raise layer.fault(f"axes {given} of {list(shape)}")
     axes = {axis % len(shape) for axis in given} or {axis for axis, size in enumerate(shape) if size == 1}
     result = tuple(size for axis, size in enumerate(shape) if axis not in axes)
-    layer.write("Reshape", [layer.input(0), layer.numbers(result)], result)
+    _write(layer, result)
 
 
 @handler("EXPAND_DIMS", summary="constant axis")
@@ -51,7 +58,7 @@ def read_expand_dims(layer: Layer) -> None:
     shape = layer.shape(0)
     axis = layer.axis(1, len(shape) + 1)
     result = (*shape[:axis], 1, *shape[axis:])
-    layer.write("Reshape", [layer.input(0), layer.numbers(result)], result)
+    _write(layer, result)
 
 
 @handler("TRANSPOSE", summary="constant permutation")

@@ -1,0 +1,108 @@
+"""Loop: unrolled where its number of trips is known when compiling; one on data is refused by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from tests.compiler.load.onnx.test_branches import X, branch, check, choice
+from tests.compiler.models import make, nodes
+from tigris_pio import ModelError, UnsupportedError, compile_model
+from tigris_pio.compiler.load.model import load_model
+
+T = onnx.TensorProto
+FOREVER = np.iinfo(np.int64).max
+
+
+def body(text: str, states: str = "s", outputs: str = "s2", extra: Sequence[onnx.NodeProto] = (),
+         **weights: object) -> onnx.GraphProto:
+    """A trip of a loop: `c2` says whether there is another, `outputs` are the new states and what each trip gives."""
+    inputs = [helper.make_tensor_value_info("i", T.INT64, []), helper.make_tensor_value_info("c", T.BOOL, [])]
+    inputs += [helper.make_tensor_value_info(name, T.INT64 if name == "n" else T.FLOAT, None)
+               for name in states.split()]
+    results = [helper.make_tensor_value_info("c2", T.BOOL, [])]
+    results += [helper.make_tensor_value_info(name, T.INT64 if name == "n2" else T.FLOAT, None)
+                for name in outputs.split()]
+    tensors = [numpy_helper.from_array(np.asarray(value), name) for name, value in weights.items()]
+    return helper.make_graph([*extra, *nodes(text)], "body", inputs, results, tensors)
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """A loop from x, and what is known of it."""
+
+    body: onnx.GraphProto
+    inputs: str = "three t x"
+    outputs: str = "y"
+    before: str = ""
+    weights: Mapping[str, object] = dataclasses.field(default_factory=dict)
+
+    def model(self) -> onnx.ModelProto:
+        loop = helper.make_node("Loop", ["" if name == "-" else name for name in self.inputs.split()],
+                                self.outputs.split(), "loop", body=self.body)
+        weights = {"three": 3, "t": True, "far": FOREVER, "k": np.float32(0.5), "zero": np.float32(0), **self.weights}
+        parts = [*(nodes(self.before) if self.before else ()), loop]
+        read = {name for part in parts for name in part.input}
+        used = {name: np.array(value) for name, value in weights.items() if name in read or name == "k"}
+        return make(parts, {"x": X.shape}, self.outputs.split(), used, types={"n2": T.INT64})
+
+
+STEP = "Mul s k a; Add a x s2; "
+FORMS = {
+    "a constant count": Form(body(STEP + "Identity c c2")),
+    "no condition": Form(body(STEP + "Identity c c2"), "three - x"),
+    "each trip gives an output": Form(body(STEP + "Identity c c2; Neg s2 e", outputs="s2 e"), outputs="y e"),
+    "the trip's number": Form(body("Gather rows i r; Mul s r s2; Identity c c2", rows=np.arange(3, dtype=np.float32))),
+    "a count from a shape": Form(body(STEP + "Identity c c2"), "count t x",
+                                 before="Shape x s; Gather s one count axis=0", weights={"one": 1}),
+    "a condition of the trip's number": Form(body(STEP + "Less i last c2", last=2), "far t x"),
+    "a counter of its own": Form(
+        body(STEP + "Add n two n2; Less n2 end d; Not d e; Not e c2", "s n", "s2 n2", two=np.array(2), end=np.array(7)),
+        "- t x three", "y n2"),
+    "no trip": Form(body(STEP + "Identity c c2"), "none t x", weights={"none": 0}),
+    "growing": Form(body("Concat s x s2 axis=0; Identity c c2")),
+}
+FORMS["within another"] = Form(body("Identity c c2", extra=[helper.make_node(
+    "Loop", ["three", "c", "s"], ["s2"], "inner", body=body(STEP + "Identity c c2"))]))
+FORMS["with a branch"] = Form(body("Identity c c2", extra=[
+    *nodes("Equal i one b"), choice("b", "s2", branch(nodes("Neg s r"), ["r"]), branch(nodes("Add s x r"), ["r"]))],
+    one=np.array(1)))
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_loop_is_unrolled(name: str) -> None:
+    model = FORMS[name].model()
+    check(model)
+    assert "Loop" not in {item.op for item in load_model(model).nodes}
+
+
+def test_all_trips_read_the_same_weights() -> None:
+    weights = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
+    graph = load_model(Form(body("MatMul s w s2; Identity c c2", w=weights)).model())
+    read = [item.inputs[1] for item in graph.nodes if item.op == "MatMul"]
+    assert len(read) == 3 and len(set(read)) == 1
+
+
+@pytest.mark.parametrize(("form", "reason"), [
+    (Form(body(STEP + "Identity c c2"), "count t x", before="ReduceMax x m keepdims=0; Cast m count to=7"),
+     r"loop \(Loop\): how often its body runs is computed from data.*set="),
+    (Form(body(STEP + "ReduceMax s2 m keepdims=0; Less m k c2")), r"loop \(Loop\): how often its body runs"),
+])  # fmt: skip
+def test_a_loop_on_data_is_refused_by_name(form: Form, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        compile_model(form.model())
+
+
+@pytest.mark.parametrize(("inputs", "reason"), [
+    ("many t x", r"36 nodes unrolled; the limit is 30, .*unrolled"),
+    ("far t x", r"more than 21 times; at most 10 trips are"), ("- t x", r"more than 21 times"),
+])
+def test_a_long_loop_names_the_limit(inputs: str, reason: str) -> None:
+    form = Form(body(STEP + "Identity c c2"), inputs, weights={"many": 12})
+    with pytest.raises(ModelError, match=rf"node loop \(Loop\): .*{reason}"):
+        compile_model(form.model(), limits={"unrolled": 30})

@@ -1,0 +1,84 @@
+"""Lists of tensors, in which TensorFlow keeps what the steps of a loop read and write.
+
+The graph has none: a list is the names of its items, which are known because loops are unrolled. Files name these
+operators with `Flex` in front, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.network import Unsupported
+from tigris_pio.compiler.load.tflite.operators.registry import handler
+
+_SUMMARY = "lists of constant length, items at constant places or at the trips of a loop"
+
+
+@handler("TensorListReserve", "FlexTensorListReserve", summary=_SUMMARY)
+def read_reserve(layer: Layer) -> None:
+    """Items without a value."""
+    (count,) = layer.integers(1, "items")
+    layer.network.limits.check("nodes", count, f"{layer.network.label}: node {layer.name}, whose items count as")
+    _write(layer, [""] * count)
+
+
+@handler("TensorListFromTensor", "FlexTensorListFromTensor", summary=_SUMMARY)
+def read_from_tensor(layer: Layer) -> None:
+    """An item for each index of the first axis."""
+    shape, source = layer.shape(0), layer.input(0)
+    numbers = [np.array(place, np.int64) for place in range(shape[0])]
+    places = [layer.network.add_constant(f"{layer.name}/number", number) for number in numbers]
+    _write(layer, [layer.part("Gather", [source, place], shape[1:], {"axis": 0}, like=source) for place in places])
+
+
+@handler("TensorListSetItem", "FlexTensorListSetItem", summary=_SUMMARY)
+def read_set_item(layer: Layer) -> None:
+    """A list with another item."""
+    items = _items(layer)
+    items[_place(layer, items)] = layer.input(2)
+    _write(layer, items)
+
+
+@handler("TensorListGetItem", "FlexTensorListGetItem", summary=_SUMMARY)
+def read_get_item(layer: Layer) -> None:
+    """An item."""
+    items = _items(layer)
+    layer.pass_on(_set(items[_place(layer, items)]))
+
+
+@handler("TensorListStack", "FlexTensorListStack", summary=_SUMMARY)
+def read_stack(layer: Layer) -> None:
+    """The items side by side, along a first axis."""
+    items = [_set(item) for item in _items(layer)]
+    shape = layer.network.tensors[items[0]].shape if items else ()
+    rows = [layer.reshaped(item, (1, *shape)) for item in items]
+    layer.write("Concat", rows, (len(items), *shape), {"axis": 0})
+
+
+def _items(layer: Layer) -> list[str]:
+    found = layer.network.lists.get(layer.input(0))
+    if found is None:
+        raise layer.fault("its input 0 is no list of tensors")
+    return list(found)
+
+
+def _write(layer: Layer, items: Sequence[str]) -> None:
+    name = layer.network.fresh(f"{layer.name}/list")
+    layer.network.lists[name] = tuple(items)
+    layer.pass_on(name)
+
+
+def _place(layer: Layer, items: Sequence[str]) -> int:
+    (place,) = layer.integers(1, "place")
+    if not 0 <= place < len(items):
+        raise layer.fault(f"item {place} of {len(items)}")
+    return place
+
+
+def _set(item: str) -> str:
+    if not item:
+        raise Unsupported("it reads an item that nothing has set")
+    return item
