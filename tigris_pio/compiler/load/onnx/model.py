@@ -21,6 +21,7 @@ from tigris_pio.compiler.load.onnx.dimensions import declared_shape
 from tigris_pio.compiler.load.onnx.extent import check_extent
 from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
 from tigris_pio.compiler.load.onnx.functions import expand_functions
+from tigris_pio.compiler.load.onnx.fused import expand_fused
 from tigris_pio.compiler.load.onnx.nodes import check_names, read_nodes, read_weights
 from tigris_pio.compiler.load.onnx.protobuf import Source, read
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
@@ -91,10 +92,10 @@ def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.Mo
             raise ModelError(f"{source.label}: its functions cannot be inlined: {error}") from None
 
     def expand(part: onnx.ModelProto) -> onnx.ModelProto:
-        return expand_functions(part, is_lowered, source.label, limits)
+        return expand_functions(expand_fused(expand_qoperators(part)), is_lowered, source.label, limits)
 
     def unroll(part: onnx.ModelProto) -> onnx.ModelProto:
-        return unroll_scans(expand_qoperators(part), expand, source.label, limits)
+        return unroll_scans(part, expand, source.label, limits)
 
     model = unroll(model)
     if not any(node.op_type in ("If", "Loop") for node in model.graph.node):

@@ -9,16 +9,13 @@ onnxruntime's contrib operators (docs/ContribOperators.md of onnxruntime).
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
-from tigris_pio.compiler.ir.names import Names
-from tigris_pio.compiler.load.onnx.subgraphs import tensor_names
+from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes, without
 
 _MICROSOFT = "com.microsoft"
 #: Operators with inputs (x, scale, zero point, output scale, output zero point), and what they are.
@@ -28,146 +25,139 @@ _UNARY = {
 }
 _BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
 #: Attributes of the contrib operators that the plain ones lack.
-_EXTRA = frozenset(("channels_last", "opset"))
+_EXTRA = ("channels_last", "opset")
+#: Axes of images, where no attribute tells.
+_IMAGE_RANK = 4
 
 
-@dataclasses.dataclass
-class _Rewriter:
-    """Collects the nodes that replace one operator; `constants` are the model's initializers, `names` in use."""
-
-    node: onnx.NodeProto
-    name: str
-    constants: Mapping[str, np.ndarray]
-    names: Names
-    nodes: list[onnx.NodeProto] = dataclasses.field(default_factory=list)
-    added: list[onnx.TensorProto] = dataclasses.field(default_factory=list)
-
-    def input(self, index: int) -> str:
-        """The name at an input, empty when absent."""
-        return self.node.input[index] if index < len(self.node.input) else ""
+class _Quantised(Replacement):
+    """An operator that takes each tensor with its scale and zero point."""
 
     def real(self, index: int, axis: int | None = None) -> str:
-        """The dequantised form of the tensor at `index`, whose scale and zero point follow."""
-        return self.dequantised(self.input(index), self.input(index + 1), self.input(index + 2), axis)
-
-    def dequantised(self, tensor: str, scale: str, zero_point: str, axis: int | None = None) -> str:
-        """A DequantizeLinear node's output; `axis` counts where the scale is a vector."""
-        result = self.names.fresh(f"{self.name}/{tensor}_real")
-        vector = axis is not None and scale in self.constants and self.constants[scale].size > 1
-        attributes: dict[str, Any] = {"axis": axis} if vector else {}
-        scale = self.wide(scale)
-        inputs = [tensor, scale, zero_point] if zero_point else [tensor, scale]
-        self.nodes.append(helper.make_node("DequantizeLinear", inputs, [result], f"{result}_node", **attributes))
-        return result
+        """The dequantised form of the tensor at `index`, whose scale and zero point follow; `axis` counts where the
+        scale is a vector."""
+        tensor, scale, zero_point = (self.input(index + place) for place in range(3))
+        values = self.value(scale)
+        attributes = {"axis": axis} if axis is not None and values is not None and values.size > 1 else {}
+        inputs = (tensor, self.wide(scale), zero_point)
+        return self.part("DequantizeLinear", *inputs[: 3 if zero_point else 2], **attributes)
 
     def wide(self, scale: str) -> str:
         """A scale in float32: one of float16 would make its operator one of float16."""
-        if scale not in self.constants or self.constants[scale].dtype != np.float16:
-            return scale
-        name = self.names.fresh(f"{self.name}/{scale}_wide")
-        self.added.append(numpy_helper.from_array(self.constants[scale].astype(np.float32), name))
-        return name
+        values = self.value(scale)
+        return scale if values is None or values.dtype != np.float16 else self.constant(
+            "scale", values.astype(np.float32))
 
     def bias(self, tensor: str, first: str, second: str) -> str | None:
         """An int32 bias in units of the product of two scales; None when they are computed."""
         if not tensor:
             return ""
-        if first not in self.constants or second not in self.constants:
+        scales = [self.value(name) for name in (first, second)]
+        if scales[0] is None or scales[1] is None:
             return None
-        scale = (self.constants[first].reshape(-1) * self.constants[second].reshape(-1)).astype(np.float32)
-        name = self.names.fresh(f"{self.name}/{tensor}_scale")
-        self.added.append(numpy_helper.from_array(scale if scale.size > 1 else scale.reshape(()), name))
-        result = self.names.fresh(f"{self.name}/{tensor}_real")
+        scale = (scales[0].reshape(-1) * scales[1].reshape(-1)).astype(np.float32)
         axis: dict[str, Any] = {"axis": 0} if scale.size > 1 else {}
-        self.nodes.append(helper.make_node("DequantizeLinear", [tensor, name], [result], f"{result}_node", **axis))
-        return result
+        name = self.constant("bias_scale", scale if scale.size > 1 else scale.reshape(()))
+        return self.part("DequantizeLinear", tensor, name, **axis)
 
-    def apply(self, op: str, inputs: Sequence[str], scale: str, zero_point: str) -> None:
-        """The plain operator, and the quantisation of its result."""
-        output = self.node.output[0]
-        result = self.names.fresh(f"{self.name}/{output}_real") if scale else output
-        plain = helper.make_node(op, list(inputs), [result], self.name)
-        plain.attribute.extend(item for item in self.node.attribute if item.name not in _EXTRA)
-        self.nodes.append(plain)
-        if scale:
-            scale = self.wide(scale)
-            inputs = [result, scale, zero_point] if zero_point else [result, scale]
-            self.nodes.append(helper.make_node("QuantizeLinear", inputs, [output], f"{self.name}/quantize"))
+    def apply(self, op: str, inputs: list[str], scale: int, rank: int = _IMAGE_RANK) -> bool:
+        """The plain operator, and the quantisation of its result by the scale at an input and the zero point behind.
+
+        With channels_last the first input and the result have their channels as the last of `rank` axes.
+        """
+        turned = bool(self.attributes.get("channels_last", 0))
+        order = tuple(range(rank))
+        if turned:
+            inputs = [self.part("Transpose", inputs[0], perm=(0, rank - 1, *order[1:-1])), *inputs[1:]]
+        scale_name, zero_point = self.wide(self.input(scale)), self.input(scale + 1)
+        attributes = without(self.attributes, _EXTRA)
+        if not scale_name and not turned:
+            return self.last(op, *inputs, **attributes)
+        result = self.fresh("real")
+        self.nodes.append(helper.make_node(op, inputs, [result], self.name, **attributes))
+        if turned:
+            result = self.part("Transpose", result, perm=(0, *order[2:], 1))
+        if not scale_name:
+            return self.last("Identity", result)
+        quantising = (result, scale_name, zero_point)[: 3 if zero_point else 2]
+        self.nodes.append(helper.make_node("QuantizeLinear", quantising, self.node.output, f"{self.name}/quantize"))
+        return True
 
 
 def expand_qoperators(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model without QLinear operators; `model` itself when it has none."""
-    if not any(node.op_type in _REWRITES for node in model.graph.node):
-        return model
-    changed = onnx.ModelProto()
-    changed.CopyFrom(model)
-    constants = {
-        tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer
-        if tensor.data_location != onnx.TensorProto.EXTERNAL and len(tensor.dims) <= 1
-    }
-    del changed.graph.node[:]
-    names = tensor_names(model.graph)
-    for index, node in enumerate(model.graph.node):
-        rewriter = _Rewriter(node, node.name or f"{node.op_type}_{index}", constants, names)
-        if _is_rewritten(node) and _REWRITES[node.op_type](rewriter):
-            changed.graph.node.extend(rewriter.nodes)
-            changed.graph.initializer.extend(rewriter.added)
-        else:
-            changed.graph.node.append(node)
-    return changed
+    return replace_nodes(model, _TABLE, _Quantised)
 
 
-def _is_rewritten(node: onnx.NodeProto) -> bool:
-    if node.op_type not in _REWRITES or node.domain not in ("", "ai.onnx", _MICROSOFT):
+def _conv(part: _Quantised) -> bool:
+    bias = part.bias(part.input(8), part.input(1), part.input(4))
+    weights = part.value(part.input(3))
+    if bias is None or (weights is None and part.attributes.get("channels_last", 0)):
         return False
-    return not any(item.name == "channels_last" and item.i for item in node.attribute)
+    inputs = [part.real(0), part.real(3, axis=0)]
+    return part.apply("Conv", [*inputs, bias] if bias else inputs, 6, _IMAGE_RANK if weights is None else weights.ndim)
 
 
-def _conv(rewriter: _Rewriter) -> bool:
-    inputs = [rewriter.real(0), rewriter.real(3, axis=0)]
-    bias = rewriter.bias(rewriter.input(8), rewriter.input(1), rewriter.input(4))
-    if bias is None:
-        return False
-    rewriter.apply("Conv", [*inputs, bias] if bias else inputs, rewriter.input(6), rewriter.input(7))
-    return True
+def _mat_mul(part: _Quantised) -> bool:
+    return part.apply("MatMul", [part.real(0), part.real(3, axis=1)], 6)
 
 
-def _mat_mul(rewriter: _Rewriter) -> bool:
-    rewriter.apply("MatMul", [rewriter.real(0), rewriter.real(3, axis=1)], rewriter.input(6), rewriter.input(7))
-    return True
-
-
-def _gemm(rewriter: _Rewriter) -> bool:
+def _gemm(part: _Quantised) -> bool:
     """Only without a factor: its bias is in units of the scales' product."""
-    attributes = {item.name: helper.get_attribute_value(item) for item in rewriter.node.attribute}
-    if attributes.get("alpha", 1.0) != 1.0:
+    bias = part.bias(part.input(6), part.input(1), part.input(4))
+    if part.attributes.get("alpha", 1.0) != 1.0 or bias is None:
         return False
-    inputs = [rewriter.real(0), rewriter.real(3, axis=0 if attributes.get("transB", 0) else 1)]
-    bias = rewriter.bias(rewriter.input(6), rewriter.input(1), rewriter.input(4))
-    if bias is None:
-        return False
-    rewriter.apply("Gemm", [*inputs, bias] if bias else inputs, rewriter.input(7), rewriter.input(8))
-    return True
+    inputs = [part.real(0), part.real(3, axis=0 if part.attributes.get("transB", 0) else 1)]
+    return part.apply("Gemm", [*inputs, bias] if bias else inputs, 7)
 
 
-def _unary(rewriter: _Rewriter) -> bool:
-    rewriter.apply(_UNARY[rewriter.node.op_type], [rewriter.real(0)], rewriter.input(3), rewriter.input(4))
-    return True
+def _unary(part: _Quantised) -> bool:
+    kernel = part.attributes.get("kernel_shape", (1,) * (_IMAGE_RANK - 2))
+    return part.apply(_UNARY[part.node.op_type], [part.real(0)], 3, len(kernel) + 2)
 
 
-def _binary(rewriter: _Rewriter) -> bool:
-    rewriter.apply(_BINARY[rewriter.node.op_type], [rewriter.real(0), rewriter.real(3)], rewriter.input(6),
-                   rewriter.input(7))
-    return True
+def _binary(part: _Quantised) -> bool:
+    return part.apply(_BINARY[part.node.op_type], [part.real(0), part.real(3)], 6)
 
 
-def _concat(rewriter: _Rewriter) -> bool:
-    parts = [rewriter.real(index) for index in range(2, len(rewriter.node.input), 3)]
-    rewriter.apply("Concat", parts, rewriter.input(0), rewriter.input(1))
-    return True
+def _where(part: _Quantised) -> bool:
+    return part.apply("Where", [part.input(0), part.real(1), part.real(4)], 7)
 
 
-_REWRITES: Mapping[str, Callable[[_Rewriter], bool]] = {
-    "QLinearConv": _conv, "QLinearMatMul": _mat_mul, "QGemm": _gemm, "QLinearConcat": _concat,
-    **dict.fromkeys(_UNARY, _unary), **dict.fromkeys(_BINARY, _binary),
+def _concat(part: _Quantised) -> bool:
+    return part.apply("Concat", [part.real(index) for index in range(2, len(part.node.input), 3)], 0)
+
+
+def _max_pool(part: _Quantised) -> bool:
+    """Of integers as they are, channels last."""
+    part.attributes["channels_last"] = 1
+    return part.apply("MaxPool", [part.input(0)], 1, len(part.attributes["kernel_shape"]) + 2)
+
+
+def _product_of_integers(part: _Quantised, left: tuple[str, str, str], right: tuple[str, str, str], bias: str) -> bool:
+    """Of two matrices, each with its scale and zero point: in int32, then times both scales."""
+    names = (left[0], right[0], left[2], right[2])
+    total = part.part("MatMulInteger", *names[: 4 if right[2] else 3 if left[2] else 2])
+    total = part.part("Cast", total, to=onnx.TensorProto.FLOAT)
+    scales = (total, part.part("Mul", left[1], part.wide(right[1])))
+    return part.last("Add", part.part("Mul", *scales), bias) if bias else part.last("Mul", *scales)
+
+
+def _integer_product(part: _Quantised) -> bool:
+    inputs = [part.input(index) for index in range(7)]
+    return _product_of_integers(part, (inputs[0], inputs[2], inputs[4]), (inputs[1], inputs[3], inputs[5]), inputs[6])
+
+
+def _dynamic_product(part: _Quantised) -> bool:
+    left = (part.fresh("codes"), part.fresh("scale"), part.fresh("zero_point"))
+    part.nodes.append(helper.make_node("DynamicQuantizeLinear", [part.input(0)], left, f"{part.name}/quantize"))
+    return _product_of_integers(part, left, (part.input(1), part.input(2), part.input(3)), part.input(4))
+
+
+_TABLE = {
+    **{(domain, name): replace for domain in ("", _MICROSOFT) for name, replace in {
+        "QLinearConv": _conv, "QLinearMatMul": _mat_mul, "QGemm": _gemm, "QLinearConcat": _concat,
+        **dict.fromkeys(_UNARY, _unary), **dict.fromkeys(_BINARY, _binary)}.items()},
+    (_MICROSOFT, "QLinearWhere"): _where, (_MICROSOFT, "NhwcMaxPool"): _max_pool,
+    (_MICROSOFT, "MatMulIntegerToFloat"): _integer_product, (_MICROSOFT, "DynamicQuantizeMatMul"): _dynamic_product,
 }

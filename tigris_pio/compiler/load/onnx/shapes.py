@@ -28,6 +28,7 @@ from tigris_pio.text import visible
 
 #: Initializers with more elements enter inference by shape only: shapes never depend on them.
 _SMALL = 4096
+_NEWEST = onnx.defs.onnx_opset_version()
 #: Operators whose output is like their first input, which the library does not infer.
 _LIKE_INPUT = frozenset(("GroupNormalization",))
 #: Shapes never depend on what these compute, and not every version of them can be evaluated.
@@ -252,21 +253,24 @@ class _Walk:
         self.tensors[name] = Tensor(name, value.shape, value.dtype)
 
     def _infer(self, node: Node, proto: onnx.NodeProto) -> None:
+        version = self.opsets.get(node.domain, 1)
         if not _has_schema(node, self.opsets):
-            self._infer_quantised(node)
-            return
+            version = _NEWEST  # onnxruntime knows some operators in opsets that lack them, and so do rewrites here
+            if not onnx.defs.has(node.op, version, node.domain):
+                self._infer_quantised(node)
+                return
         like = self.tensors.get(node.inputs[0]) if node.op in _LIKE_INPUT and node.inputs else None
         if like is not None:
             self.tensors[node.outputs[0]] = Tensor(node.outputs[0], like.shape, like.dtype)
             return
-        version = self.opsets.get(node.domain, 1)
         schema = onnx.defs.get_schema(node.op, version, node.domain)
         inputs = {name: kind for name in node.inputs if name and (kind := self._type(name)) is not None}
         if len(inputs) != len({name for name in node.inputs if name}):
             return
         data = {name: numpy_helper.from_array(self.values[name]) for name in node.inputs
                 if name in self.values and self.values[name].size <= _SMALL}
-        imports = [helper.make_opsetid(domain, opset) for domain, opset in self.opsets.items()]
+        opsets = self.opsets | {node.domain: version}
+        imports = [helper.make_opsetid(domain, opset) for domain, opset in opsets.items()]
         try:
             own = node_proto(node) if node.attributes else proto
             found = shape_inference.infer_node_outputs(schema, own, inputs, data, {}, imports)

@@ -1,0 +1,101 @@
+"""Rewrites operators that onnxruntime's optimiser makes of several as the ones they stand for.
+
+Signatures: onnxruntime's docs/ContribOperators.md. Operators that it lays out for one processor, and its attention,
+stay: they are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx
+
+from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes, without
+
+_MICROSOFT = "com.microsoft"
+#: Activations, and the attributes that their numbers are, in order.
+_ACTIVATIONS = {
+    "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",), "Relu": (),
+    "Selu": ("alpha", "gamma"), "Sigmoid": (), "Softplus": (), "Softsign": (), "Tanh": (),
+    "ThresholdedRelu": ("alpha",),
+}  # fmt: skip
+#: Attributes of a fused layer that its activation has.
+_OWN = ("activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma")
+
+
+def expand_fused(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without onnxruntime's fused operators; `model` itself when it has none."""
+    return replace_nodes(model, _TABLE)
+
+
+def _conv(part: Replacement) -> bool:
+    name = part.attributes.get("activation", b"").decode()
+    if name and name not in _ACTIVATIONS and name != "Clip":
+        return False
+    inputs = [part.input(index) for index in range(3 if part.input(2) else 2)]
+    result = part.part("Conv", *inputs, **without(part.attributes, _OWN))
+    result = part.part("Add", result, part.input(3)) if part.input(3) else result
+    numbers = part.attributes.get("activation_params", ())
+    if name == "Clip":
+        return part.last("Clip", result, *(part.constant("end", float(end)) for end in numbers))
+    return part.last(name or "Identity", result, **dict(zip(_ACTIVATIONS.get(name, ()), numbers, strict=False)))
+
+
+def _gemm(part: Replacement) -> bool:
+    name = part.attributes.get("activation", b"").decode()
+    if name not in _ACTIVATIONS:
+        return False
+    result = part.part("Gemm", *part.node.input, **without(part.attributes, _OWN))
+    numbers = {number: part.attributes[f"activation_{number}"] for number in _ACTIVATIONS[name]
+               if f"activation_{number}" in part.attributes}
+    return part.last(name, result, **numbers)
+
+
+def _mat_mul(part: Replacement) -> bool:
+    """Transposed operands as an Einsum, which needs no ranks: with transBatch the rows stand in front of the batch."""
+    terms = []
+    for letter, rows, columns in (("A", "i", "j"), ("B", "j", "k")):
+        first, last = (columns, rows) if part.attributes.get(f"trans{letter}", 0) else (rows, columns)
+        terms.append(f"{first}...{last}" if part.attributes.get(f"transBatch{letter}", 0) else f"...{first}{last}")
+    plain = terms == ["...ij", "...jk"]
+    alpha = part.attributes.get("alpha", 1.0)
+    how: dict[str, Any] = {} if plain else {"equation": f"{terms[0]},{terms[1]}->...ik"}
+    op = "MatMul" if plain else "Einsum"
+    if alpha == 1.0:
+        return part.last(op, *part.node.input, **how)
+    return part.last("Mul", part.part(op, *part.node.input, **how), part.constant("alpha", alpha))
+
+
+def _gelu(part: Replacement) -> bool:
+    biased = part.part("Add", part.input(0), part.input(1)) if part.input(1) else part.input(0)
+    return part.last("Gelu", biased, approximate="tanh" if part.node.op_type == "FastGelu" else "none")
+
+
+def _quick_gelu(part: Replacement) -> bool:
+    return part.last("Swish", part.input(0), alpha=part.attributes.get("alpha", 1.702))
+
+
+def _normalisation(part: Replacement) -> bool:
+    """LayerNormalization or RMSNormalization, of a sum if there is a tensor that skips; the sum may be an output."""
+    skips, simple = part.node.op_type.startswith("Skip"), "Simplified" in part.node.op_type
+    if simple and (part.output(1) or part.output(2)):
+        return False  # RMSNormalization gives no deviations
+    scale, bias = (part.input(2), part.input(4 - simple)) if skips else (part.input(1), "")
+    total = part.part("Add", part.input(0), part.input(1)) if skips else part.input(0)
+    total = part.part("Add", total, bias) if bias else total
+    if part.output(3):
+        part.nodes[-1].output[0] = total = part.output(3)
+    inputs = [total, scale, *([part.input(3)] if not simple and part.input(3) else [])]
+    part.last("RMSNormalization" if simple else "LayerNormalization", *inputs,
+              **{"axis": -1, "epsilon": 1e-5, **without(part.attributes, ("stash_type",))})
+    part.nodes[-1].output.extend(list(part.node.output[1:3]))
+    return True
+
+
+_TABLE = {
+    (_MICROSOFT, "FusedConv"): _conv, (_MICROSOFT, "FusedGemm"): _gemm, (_MICROSOFT, "FusedMatMul"): _mat_mul,
+    (_MICROSOFT, "TransposeMatMul"): _mat_mul, (_MICROSOFT, "QuickGelu"): _quick_gelu,
+    **{(_MICROSOFT, name): _gelu for name in ("Gelu", "BiasGelu", "FastGelu")},
+    **{(_MICROSOFT, name): _normalisation for name in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")},
+    ("", "SimplifiedLayerNormalization"): _normalisation,
+}  # fmt: skip
