@@ -88,7 +88,7 @@ def _normalisation(part: Replacement) -> bool:
     inputs = [total, scale, *([part.input(3)] if not simple and part.input(3) else [])]
     part.last("RMSNormalization" if simple else "LayerNormalization", *inputs,
               **{"axis": -1, "epsilon": 1e-5, **without(part.attributes, ("stash_type",))})
-    part.nodes[-1].output.extend(list(part.node.output[1:3]))
+    part.nodes[-1].output.extend([] if simple else list(part.node.output[1:3]))
     return True
 
 
