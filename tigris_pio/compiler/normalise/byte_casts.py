@@ -1,7 +1,7 @@
 """Bytes that are cast to numbers and quantised: a Cast from uint8 or int8 is DequantizeLinear with a scale of 1.
 
 So the image of a camera stays bytes until a table of 256 makes the first layer's of them, instead of becoming float32
-in between.
+in between. A Cast to the type that a tensor has moves its values.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ def read_casts(editor: GraphEditor, moving: Collection[str]) -> int:
     """Rewrites such Casts, behind which operators of `moving` may come before QuantizeLinear; returns how many."""
     count = 0
     for node in editor.nodes():
+        if node.op == "Cast" and editor.tensors[node.inputs[0]].dtype == editor.tensors[node.outputs[0]].dtype:
+            editor.replace(node, dataclasses.replace(node, op="Identity", attributes={}))
         if node.op == "Cast" and _is_of_bytes(editor, node) and _is_quantised(editor, node.outputs[0], moving):
             scale = editor.add_constant(f"{node.name}/scale", np.array(1, np.float32))
             zero = editor.add_constant(f"{node.name}/zero", np.array(0, editor.tensors[node.inputs[0]].dtype))

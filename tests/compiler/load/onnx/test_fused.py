@@ -1,4 +1,5 @@
-"""Operators of onnxruntime, as its optimiser and its quantiser write them, mean what onnxruntime computes."""
+"""Operators of onnxruntime, as its optimiser and its quantisers write them, and types of its optimiser, mean what
+onnxruntime computes."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ import onnxruntime
 import pytest
 
 from tests.compiler.lower.compare import check, noise
-from tests.compiler.models import make, node
+from tests.compiler.models import make, node, ort
 from tigris_pio import compile_model
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType
 
+T = onnx.TensorProto
 IMAGE, ROWS, HIDDEN = (1, 4, 6, 5), (2, 5, 8), (8,)
 CONV = {"w": noise(4, 4, 3, 3), "b": noise(4)}
 NORMAL = {"g": noise(8), "b": noise(8)}
@@ -61,6 +63,45 @@ def test_it_computes_what_onnxruntime_does(text, inputs, constants, attributes) 
     outputs = [name for name in item.output if name]
     model = contrib([item], inputs, outputs, {name: constants[name] for name in names if name in constants}, 13)
     check(model, {name: noise(*shape) for name, shape in inputs.items()}, rtol=1e-4, little=False)
+
+
+@pytest.mark.parametrize(("bits", "block", "zeros", "depth"), [(4, 16, "packed", 40), (4, 32, "none", 64),
+                                                               (8, 32, "packed", 40), (2, 16, "real", 40)])
+def test_matrices_of_few_bits(bits: int, block: int, zeros: str, depth: int) -> None:
+    random = np.random.default_rng(bits)
+    blocks = -(-depth // block)
+    weights = {"w": random.integers(0, 256, (6, blocks, block * bits // 8)).astype(np.uint8),
+               "s": random.uniform(0.01, 0.05, 6 * blocks).astype(np.float32), "b": noise(6)}
+    if zeros == "packed":
+        weights["z"] = random.integers(0, 256, 6 * -(-blocks * bits // 8)).astype(np.uint8)
+    elif zeros == "real":
+        weights["z"] = random.uniform(0, 3, 6 * blocks).astype(np.float32)
+    ours = node("MatMulNBits", f"x w s {'z' if 'z' in weights else '-'} - b", "y", domain="com.microsoft", K=depth,
+                N=6, bits=bits, block_size=block)
+    check(contrib([ours], {"x": (2, 3, depth)}, ["y"], weights), {"x": noise(2, 3, depth)}, rtol=1e-3, atol=1e-3,
+          little=False)
+
+
+@pytest.mark.parametrize("quantised", [False, True])
+def test_float16_is_float32(quantised: bool) -> None:
+    """Also with Casts between QuantizeLinear, DequantizeLinear and a layer; said once, whatever there is of it."""
+    half = T.FLOAT16
+    weights = {"w": noise(8, 4).astype(np.float16), "b": noise(4).astype(np.float16)}
+    nodes = [node("Cast", "x", "a", to=half), node("MatMul", "a w", "m"), node("Add", "m b", "s"),
+             node("Cast", "s", "y", to=T.FLOAT), node("Softmax", "s", "p")]
+    if quantised:
+        weights |= {"s1": np.array(0.05, np.float32), "z": np.array(3, np.int8), "s2": np.array(0.1, np.float32),
+                    "w": np.arange(-16, 16, dtype=np.int8).reshape(8, 4), "ws": np.array(0.02, np.float16)}
+        nodes = [node("QuantizeLinear", "x s1 z", "q"), node("DequantizeLinear", "q s1 z", "d"),
+                 node("Cast", "d", "a", to=half), node("DequantizeLinear", "w ws", "wd"), node("MatMul", "a wd", "m"),
+                 node("Cast", "m", "r", to=T.FLOAT), node("QuantizeLinear", "r s2 z", "rq"),
+                 node("DequantizeLinear", "rq s2 z", "y"), node("Cast", "y", "p", to=half)]
+    model = make(nodes, {"x": (3, 8)}, ["y", "p"], weights, 21, types={"p": half})
+    x = noise(3, 8)
+    expected = {name: array.astype(np.float32) for name, array in ort(model, {"x": x}).items()}
+    compiled = check(model, {"x": x}, expected, rtol=3e-3, atol=0.101 if quantised else 3e-3, little=False)
+    assert compiled.report["warnings"] == ["float16 is computed in float32; output p is float32"]
+    assert not quantised or not any(op.dtype is DType.FLOAT32 for op in compiled.plan.program.ops)
 
 
 def optimised(model: onnx.ModelProto, level: str, folder: Path) -> onnx.ModelProto:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import onnx
 
 from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes, without
@@ -92,10 +93,40 @@ def _normalisation(part: Replacement) -> bool:
     return True
 
 
+def _mat_mul_of_bits(part: Replacement) -> bool:
+    """A constant matrix [outputs][blocks][bytes] of 2, 4 or 8 bits, in float32; not with groups in an order of
+    their own."""
+    packed, scales, zeros = (part.value(part.input(index)) for index in (1, 2, 3))
+    given = part.attributes
+    depth, count, bits, size = (int(given[name]) for name in ("K", "N", "bits", "block_size"))
+    if packed is None or scales is None or (zeros is None and part.input(3)) or part.input(4):
+        return False
+    blocks = -(-depth // size)
+    values = _unpacked(packed.reshape(count, -1), bits)[:, : blocks * size].reshape(count, blocks, size)
+    if zeros is None:
+        offsets = np.float32(1 << (bits - 1))
+    elif zeros.dtype == np.uint8:
+        offsets = _unpacked(zeros.reshape(count, -1), bits)[:, :blocks, np.newaxis]
+    else:
+        offsets = zeros.astype(np.float32).reshape(count, blocks, 1)
+    real = (values - offsets) * scales.astype(np.float32).reshape(count, blocks, 1)
+    matrix = part.constant("matrix", np.ascontiguousarray(real.reshape(count, -1)[:, :depth].T, np.float32))
+    bias = part.input(5)
+    return part.last("Add", part.part("MatMul", part.input(0), matrix), bias) if bias else part.last(
+        "MatMul", part.input(0), matrix)
+
+
+def _unpacked(packed: np.ndarray, bits: int) -> np.ndarray:
+    """Integers of some bits in bytes, the lowest first, as float32."""
+    places = np.arange(0, 8, bits, dtype=np.uint8)
+    integers = (packed[..., np.newaxis] >> places) & ((1 << bits) - 1)
+    return integers.reshape(*packed.shape[:-1], -1).astype(np.float32)
+
+
 _TABLE = {
     (_MICROSOFT, "FusedConv"): _conv, (_MICROSOFT, "FusedGemm"): _gemm, (_MICROSOFT, "FusedMatMul"): _mat_mul,
     (_MICROSOFT, "TransposeMatMul"): _mat_mul, (_MICROSOFT, "QuickGelu"): _quick_gelu,
     **{(_MICROSOFT, name): _gelu for name in ("Gelu", "BiasGelu", "FastGelu")},
     **{(_MICROSOFT, name): _normalisation for name in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")},
-    ("", "SimplifiedLayerNormalization"): _normalisation,
+    (_MICROSOFT, "MatMulNBits"): _mat_mul_of_bits, ("", "SimplifiedLayerNormalization"): _normalisation,
 }  # fmt: skip

@@ -70,7 +70,7 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         inputs=names,
         outputs=tuple(outputs),
         source_sha256=source.sha256,
-        warnings=binding.warnings,
+        warnings=(*source.warnings, *binding.warnings),
         limits=limits,
         io_dtypes={name: tensors[name].dtype for name in (*names, *outputs)},
         refused=refused,

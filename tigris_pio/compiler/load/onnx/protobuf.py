@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError, Message  # type: ignore[import-
 
 from tigris_pio.compiler.load.onnx import external_data
 from tigris_pio.compiler.load.onnx.external_data import ExternalDataError
+from tigris_pio.compiler.load.onnx.halves import widen
 from tigris_pio.errors import ModelError, ModelFileError
 from tigris_pio.files import read_named
 
@@ -26,12 +27,13 @@ _OTHER_FORMATS = (
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A parsed model and where it came from; `label` names it in messages."""
+    """A parsed model and where it came from; `label` names it in messages, `warnings` are about how it is read."""
 
     model: onnx.ModelProto
     name: str
     label: str
     sha256: bytes
+    warnings: tuple[str, ...] = ()
 
 
 def read(source: Path | str | onnx.ModelProto) -> Source:
@@ -40,12 +42,20 @@ def read(source: Path | str | onnx.ModelProto) -> Source:
         name = source.graph.name or "model"
         _refuse_external(source, name)
         digest = hashlib.sha256(source.SerializeToString(deterministic=True)).digest() if _fits(source) else b"\0" * 32
-        return Source(_checked(source, name), name, name, digest)
+        model = onnx.ModelProto()
+        model.CopyFrom(_checked(source, name))
+        return _widened(Source(model, name, name, digest))
     path = Path(source)
     data = _read_bytes(path)
     model = _checked(_parse(data, path), str(path))
     digests = _load_external(model, path)
-    return Source(model, path.stem, str(path), external_data.source_digest(hashlib.sha256(data).digest(), digests))
+    digest = external_data.source_digest(hashlib.sha256(data).digest(), digests)
+    return _widened(Source(model, path.stem, str(path), digest))
+
+
+def _widened(source: Source) -> Source:
+    said = widen(source.model)
+    return source if said is None else dataclasses.replace(source, warnings=(said,))
 
 
 def _fits(model: onnx.ModelProto) -> bool:
