@@ -116,6 +116,17 @@ def test_functions_between_dequantize_and_quantize_are_a_table(words: str, zero:
         assert np.array_equal(session.run({"x0": every})["y0"], Tflm(data).run([every])[0])
 
 
+@pytest.mark.parametrize(("op", "scale", "expected"), [
+    ("SQRT", 0.03, [0, 10, 14, 18, 21, 23, 25, 27]), ("LOG", 0.1, [-128, -23, -16, -12, -9, -7, -5, -4]),
+])
+def test_functions_of_int8_that_only_litert_has(op: str, scale: float, expected: list[int]) -> None:
+    """A root is rounded down, and log(0) is the lowest integer."""
+    tensors = [x((1, 8), (0.1, -128)), y((1, 8), (scale, 0))]
+    data = write(tensors, [Operator(op, ["x0"], ["y0"])], ["x0"], ["y0"])
+    with Session(compile_model(data)) as session:
+        assert session.run({"x0": np.arange(-128, -120, dtype=np.int8)[np.newaxis]})["y0"][0].tolist() == expected
+
+
 @settings(max_examples=examples(30, 100))
 @given(st.integers(1, 60), st.sampled_from(("int64", "int32", "")), st.floats(1e-6, 3e-3), st.floats(1e-6, 3e-2),
        st.integers(0, 9))

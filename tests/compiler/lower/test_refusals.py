@@ -47,7 +47,8 @@ def test_what_has_no_shape_hides_no_other_refusal() -> None:
     assert all("in the firmware" in reason or "give the file" in reason for reason in reasons.values())
 
 
-@pytest.mark.parametrize("name", ["RandomNormal", "tflite.Flex", "com.microsoft.X", "a.B", "Unknown", "tflite.UNKNOWN"])
+@pytest.mark.parametrize("name", ["RandomNormal", "tflite.Flex", "tflite.SignalRfft", "com.microsoft.X", "a.B",
+                                  "Unknown", "tflite.UNKNOWN"])
 def test_what_is_not_supported_has_a_remedy(name: str) -> None:
     domain, _, operator = name.rpartition(".")
     assert re.fullmatch(r"this operator is not supported; .{20,}", not_supported(domain, operator))

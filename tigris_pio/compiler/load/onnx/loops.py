@@ -67,7 +67,7 @@ def unrolled(node: onnx.NodeProto, name: str, known: _Values, names: Names, opse
               for state, output in zip(states, node.output, strict=False) if output]
     for parts, output in zip(gathered, node.output[count:], strict=True):
         if output:
-            nodes += stacked(parts, output, 0, name, opsets[""], names)
+            nodes += stacked(parts, output, 0, name, opsets.get("", onnx.defs.onnx_opset_version()), names)
     return nodes
 
 

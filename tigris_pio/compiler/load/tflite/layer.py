@@ -171,8 +171,7 @@ class Layer:
         """An input that an output's channels are computed with: of a hybrid layer, as float32."""
         name = self.input(place)
         if self.network.is_constant(name) and self.quantisation(place) is not None and self.annotation()[1] is None:
-            self.network.hybrid.append(self.name)
-            return self.network.add_constant(f"{self.name}/float", self.network.real(name))
+            return self.network.widened(name, self.name)
         return name
 
     def bias(self, place: int, count: int) -> list[str]:

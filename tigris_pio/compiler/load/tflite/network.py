@@ -50,6 +50,7 @@ class Network:
         self.hybrid: list[str] = []  #: nodes with int8 weights between float tensors
         self.images: dict[str, str] = {}
         self.lists: dict[str, tuple[str, ...]] = {}  #: names that stand for lists of tensors; an empty one for no item
+        self._widened: dict[str, str] = {}
         self._transposed: dict[tuple[str, tuple[int, ...]], str] = {}  #: constants
         self._names = Names()
         self._nodes = 0
@@ -137,6 +138,13 @@ class Network:
         result = self.add_tensor(self.fresh(f"{name}/recoded"), tensor.shape, like.dtype, like.quantisation)
         self.add_node(self.fresh(f"{name}/recode"), RECODE, (name,), (result,))
         return result
+
+    def widened(self, name: str, layer: str) -> str:
+        """A constant as float32, for a layer between tensors of float32."""
+        if name not in self._widened:
+            self.hybrid.append(layer)
+            self._widened[name] = self.add_constant(f"{layer}/float", self.real(name))
+        return self._widened[name]
 
     # Images.
 

@@ -19,7 +19,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.int16 import elementwise
 from tigris_pio.compiler.lower.registry import operator
-from tigris_pio.compiler.lower.storage import FLOAT
+from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.format.enums import DType, OpKind, UnaryFunction
 from tigris_pio.format.params import LookupParams, UnaryFloatParams
 
@@ -187,10 +187,13 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
         source, result = builder.numeric(name), builder.numeric(output)
         value = builder.value(name)
         codes = (np.arange(-128, 128) - source.zero_point) * source.scale
-        if node.op in _JUMPING:
+        if node.op in _JUMPING or builder.graph.tflite:
             codes = codes.astype(np.float32).astype(np.float64)
         with np.errstate(all="ignore"):  # a table may hold values its input never takes, such as log(-1)
-            table = numerics.quantize(unary.function(codes), result.scale, result.zero_point)
+            real = np.asarray(unary.function(codes))
+            table = numerics.quantize(real, result.scale, result.zero_point)
+            if builder.graph.tflite:
+                table = _as_in_tflite(node.op, real.astype(np.float32), result)
         if unary.kernel is UnaryFunction.CLAMP and source == result:
             limits = numerics.activation_range(unary.alpha, unary.beta, result.scale, result.zero_point)
             table = np.clip(np.arange(-128, 128), *limits).astype(np.int8)
@@ -202,6 +205,13 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
     kind = OpKind.TRIGONOMETRIC if UnaryFunction.SIN <= unary.kernel <= UnaryFunction.ATANH else OpKind.UNARY
     builder.emit(kind, DType.FLOAT32, [(value.storage, RowMap.same())], output, value.layout, FLOAT,
                  builder.storages[value.storage].cell, params)
+
+
+def _as_in_tflite(op: str, real: np.ndarray, result: Numeric) -> np.ndarray:
+    """As LiteRT has it: the quotient in float32, the lowest integer for what is no number, roots rounded down."""
+    steps = (real / np.float32(result.scale)).astype(np.float64)
+    steps[np.isnan(steps)] = -np.inf
+    return numerics.quantize(np.floor(steps) if op == "Sqrt" else steps, 1.0, result.zero_point)
 
 
 def _emit_int16(builder: Builder, node: Node, unary: Unary) -> bool:
