@@ -174,6 +174,41 @@ def layers_int16() -> Iterator[Case]:
                    [y((1, 4, 3, 6), (6e-4, 0), "int16")], step)
 
 
+def zero_scales() -> Iterator[Case]:
+    """Constants of scale 0, and of the least ones; layers some of whose channels have scale 0; results that are 0."""
+    step = {"strideH": 1, "strideW": 1, "padding": SAME}
+    dilated = {**step, "dilationHFactor": 1, "dilationWFactor": 1}
+    for dtype, number, result in (("int8", (0.05, 3), (0.03, 5)), ("int16", (2e-4, 0), (1e-4, 0))):
+        for scale in (0.0, 1e-42):
+            zeros = constant("z", np.zeros((3, 5), dtype), scale)
+            yield Case("MUL", [x((3, 5), number, 0, dtype), zeros], [y((3, 5), result, dtype)])
+            yield Case("MUL", [zeros, x((3, 5), number, 0, dtype)], [y((3, 5), (scale, 0), dtype)])
+            if scale:
+                yield Case("ADD", [x((3, 5), number, 0, dtype), zeros], [y((3, 5), result, dtype)])
+        bias = np.array([100, -(1 << 31), 2000, -300], "int32" if dtype == "int8" else "int64")
+        for scales in (np.array([0.01, 0, 0.02, 0]), np.zeros(4)):
+            def layer(shape: Shape, axis: int, scales: np.ndarray = scales) -> list[Tensor]:
+                return [constant("w", random_input(shape), list(scales), 0, axis),
+                        constant("b", bias, list(scales * number[0]))]  # noqa: B023 (called in this round)
+
+            image, wide = x((1, 6, 5, 2), number, 0, dtype), x((1, 6, 5, 4), number, 0, dtype)
+            out = [y((1, 6, 5, 4), result, dtype)]
+            yield Case("FULLY_CONNECTED", [x((3, 5), number, 0, dtype), *layer((4, 5), 0)], [y((3, 4), result, dtype)])
+            yield Case("CONV_2D", [image, *layer((4, 3, 3, 2), 0)], out, dilated)
+            yield Case("DEPTHWISE_CONV_2D", [wide, *layer((1, 3, 3, 4), 3)], out, {**dilated, "depthMultiplier": 1})
+            weights, offset = layer((4, 3, 3, 2), 0)
+            yield Case("TRANSPOSE_CONV", [ints("size", 1, 6, 5, 4), weights, image, offset], out, step)
+
+
+def softmax_scales() -> Iterator[Case]:
+    """Input scales from the least that the reference takes to the largest, of scores under a causal mask."""
+    scales = (1.6e-8, 1e-7, 15.9, 16.5, 33.0, 4e6, 3e38)
+    for scale, beta, length in itertools.product(scales, (1.0, 0.25, 8.0), (37,)):
+        if scale * beta > 1.5e-8:
+            for result, dtype in (((1 / 256, -128), "int8"), ((1 / 65536, -32768), "int16")):
+                yield Case("SOFTMAX", [x((3, length), (scale, -5))], [y((3, length), result, dtype)], {"beta": beta})
+
+
 #: Scales of int16: equal, and smaller either way.
 _SCALES = ((2e-4, 2e-4), (1.7e-4, 3.1e-5), (3e-5, 4.4e-4))
 #: Inputs' scales of functions with an output from -1 to 1: powers of two, near them, small and large.
@@ -190,5 +225,6 @@ CORNERS = {
         *(every_int16("LEAKY_RELU", *_SCALES, alpha=alpha) for alpha in (0.3, -1.7)),
         *(every_int16(op, *_FRACTIONS) for op in ("LOGISTIC", "TANH"))),
     "long sums": long_sums, "DIV": division, "QUANTIZE": quantising, "SOFTMAX of int16": softmax_int16,
-    "STRIDED_SLICE": steps_back, "layers of int16": layers_int16,
+    "STRIDED_SLICE": steps_back, "layers of int16": layers_int16, "scales of 0": zero_scales,
+    "scales of SOFTMAX": softmax_scales,
 }  # fmt: skip

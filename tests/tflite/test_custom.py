@@ -1,17 +1,20 @@
-"""TensorFlow Lite Micro's custom operators: rings of rows, and boxes of a detector."""
+"""TensorFlow Lite Micro's custom operators: rings of rows, boxes of a detector, packed weights."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import flatbuffers
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
+from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
 from tests.tflite.compare import SLOW, check_exact, random_input
 from tests.tflite.tflm import Tflm
 from tests.tflite.writer import Operator, Tensor, constant, write
 from tigris_pio import ModelError, Session, UnsupportedError, compile_model
+from tigris_pio.compiler.load import load_model
 
 
 def ring(slots: int, options: bytes, width: int = 1) -> bytes:
@@ -86,6 +89,103 @@ def test_detections_are_the_references(background: int, options: dict[str, Any])
             assert got["classes"][0, :found].tolist() == classes[0, :found].tolist()
             assert got["scores"][0, :found].tolist() == scores[0, :found].tolist()
             assert not any(got[name][0, found:].any() for name in ("boxes", "classes", "scores"))
+
+
+def test_a_detectors_declared_shapes_are_hints() -> None:
+    random = np.random.default_rng(3)
+    given = {"x": random.normal(0, 1.5, (1, BOXES, 4)).astype(np.float32),
+             "s": random.uniform(0, 1, (1, BOXES, CLASSES)).astype(np.float32)}
+    data = detector(0, {})
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
+    for place, tensor in enumerate(model.subgraphs[0].tensors[-4:]):
+        tensor.shape = [COUNT] if place < 3 else []
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    with Session(compile_model(data)) as session, Session(compile_model(bytes(builder.Output()))) as other:
+        expected, got = session.run(given), other.run(given)
+    assert {name: (array.shape, array.tobytes()) for name, array in got.items()} == {
+        name: (array.shape, array.tobytes()) for name, array in expected.items()}
+
+
+def _bits(text: str) -> np.ndarray:
+    return np.packbits([int(bit) for bit in text.ljust(-(-len(text) // 32) * 32, "0")])
+
+
+def _header(method: int, parameters: int = 0, size: int = 0, version: int = 1) -> np.ndarray:
+    return np.array([method, 1, 0, 0, version, parameters, size, *[0] * 9], np.uint8)
+
+
+def _in_tables(weights: np.ndarray, axis: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Three bits an element, the fewest elements of a table that there may be."""
+    parts = [weights] if axis is None else list(np.moveaxis(weights, axis, 0))
+    tables = [np.unique(part) for part in parts]
+    size = max(map(len, tables))
+    indices = np.stack([np.searchsorted(table, part) for table, part in zip(tables, parts, strict=True)])
+    indices = indices[0] if axis is None else np.moveaxis(indices, 0, axis)
+    values = np.concatenate([np.pad(table, (0, size - len(table))) for table in tables])
+    head = _header(0, (15 if axis is None else axis) << 4 | 3, size)
+    codes = _bits("".join(f"{index:03b}" for index in indices.reshape(-1)))
+    return codes, np.concatenate([head, values.view(np.uint8)])
+
+
+def _pruned(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    kept = weights != 0
+    return np.packbits(kept), np.concatenate([_header(2), weights[kept].view(np.uint8)])
+
+
+def _as_huffman(weights: np.ndarray, wide: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Codes 0, 10, 110, … looked up by two bits, of which the last entry leads to the next table."""
+    values = np.unique(weights).tolist()
+    kind, shift = (np.uint32, 27) if wide else (np.uint16, 11)
+    codes = {value: "1" * place + "0" for place, value in enumerate(values)}
+    entries = []
+    for place in range(0, len(values), 2):
+        found = [1 << shift + 4 | bits << shift | value & 255 for value, bits in
+                 zip([*values[place:], 0][:2], (1, 2), strict=False)]
+        entries += [found[0], found[0], found[1], 1 << shift | 1]
+    text = "".join(codes[value] for value in weights.reshape(-1).tolist())
+    return _bits(text), np.concatenate([_header(1, 1 << 4 | wide), np.array(entries, kind).view(np.uint8)])
+
+
+WEIGHTS = (np.random.default_rng(5).integers(-3, 3, (6, 16)) * 21).astype(np.int8)
+PACKED = {
+    "a table": _in_tables(WEIGHTS, None), "a table a row": _in_tables(WEIGHTS, 0),
+    "a table a column": _in_tables(WEIGHTS, 1), "pruned": _pruned(WEIGHTS),
+    "Huffman": _as_huffman(WEIGHTS, False), "Huffman, wide": _as_huffman(WEIGHTS, True),
+}  # fmt: skip
+
+
+def packed(codes: np.ndarray, how: np.ndarray) -> bytes:
+    tensors = [Tensor("x", (1, 16), "int8", 0.05, 3), constant("codes", codes), constant("how", how),
+               Tensor("w", WEIGHTS.shape, "int8", 0.01), Tensor("y", (1, 6), "int8", 0.3, -4)]
+    operators = [Operator("TFLM_DECODE", ["codes", "how"], ["w"], custom=b""),
+                 Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])]
+    return write(tensors, operators, ["x"], ["y"])
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_weights_are_unpacked_when_compiling(name: str) -> None:
+    """The reference has them plain: its own operator takes the tables' axis from the scales."""
+    tensors = [Tensor("x", (1, 16), "int8", 0.05, 3), constant("w", WEIGHTS, 0.01),
+               Tensor("y", (1, 6), "int8", 0.3, -4)]
+    plain = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
+    check_exact(plain, packed(*PACKED[name]), {"x": random_input((1, 16))}, tight=False)
+    if "a row" not in name and "column" not in name:
+        check_exact(packed(*PACKED[name]), plain, {"x": random_input((1, 16))}, tight=False)
+
+
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("codes", (True, False))
+def test_damaged_packed_weights_are_refused(name: str, codes: bool) -> None:
+    ours, how = PACKED[name]
+    with pytest.raises(ModelError, match="TFLM_DECODE_0: its codes do not fit int8"):
+        load_model(packed(ours[:3] if codes else ours, how if codes else how[:17]))
+
+
+def test_other_packings_are_refused() -> None:
+    for head in (_header(128), _header(0, version=2)):
+        with pytest.raises(UnsupportedError, match=r"TFLM_DECODE_0 .*give the file from before it was compressed"):
+            compile_model(packed(np.zeros(4, np.uint8), head))
 
 
 @pytest.mark.parametrize(("options", "reason"), [

@@ -28,8 +28,8 @@ from tigris_pio.format.enums import DType, OpKind
 #: Operators that other tests have: layers with a memory, constants, control flow, custom operators.
 ELSEWHERE = frozenset((
     "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "COMPLEX_ABS", "Convolution2DTransposeBias", "DENSIFY", "IF",
-    "IMAG", "RANGE", "READ_VARIABLE", "REAL", "RELU_0_TO_1", "RFFT2D", "SELECT", "SVDF",
-    "TFLite_Detection_PostProcess", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE", "WHILE",
+    "IMAG", "RANGE", "READ_VARIABLE", "REAL", "RELU_0_TO_1", "RFFT2D", "SELECT", "STABLEHLO_COMPOSITE", "SVDF",
+    "TFLM_DECODE", "TFLite_Detection_PostProcess", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE", "WHILE",
 ))  # fmt: skip
 #: Operators that compute in integers throughout, so no operator of the plan is float32.
 INTEGER = ("ADD", "SUB", "MUL", "MEAN", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "AVERAGE_POOL_2D",
@@ -145,6 +145,17 @@ def test_scales_too_far_apart_are_refused() -> None:
     data = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
     with pytest.raises(UnsupportedError, match=r"FULLY_CONNECTED_0 .*scale ratio of 1e\+06 is too large for int16"):
         compile_model(data)
+
+
+@pytest.mark.parametrize("scale", (0.0, 1e-40, 7.84e-9))
+@pytest.mark.parametrize("length", (3, 10, 37))
+def test_softmax_of_a_tiny_scale_has_equal_shares(length: int, scale: float) -> None:
+    """As LiteRT has it; TensorFlow Lite Micro stops."""
+    for result, dtype in (((1 / 256, -128), "int8"), ((1 / 65536, -32768), "int16")):
+        case = Case("SOFTMAX", [x((3, length), (scale, -5))], [y((3, length), result, dtype)], {"beta": 1.0})
+        with Session(compile_model(case.file())) as session:
+            got = session.run(case.arrays())["y0"]
+        assert np.all(got == round(1 / length / result[0]) + result[1])
 
 
 def test_operators_without_int16_run_in_float() -> None:

@@ -18,6 +18,8 @@ from tigris_pio.format.rounding import rounded
 INT8_MIN, INT8_MAX = -128, 127
 INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+#: The smallest scale of int8 Softmax that TensorFlow Lite Micro has a multiplier for.
+SOFTMAX_LEAST = 2.0**-26
 #: The kernel QUANTIZE rounds numbers up to this one exactly, and takes others for it.
 _MOST_ROUNDED = np.float32(4194303)
 _TYPES: dict[DType, type[np.signedinteger[Any]]] = {DType.INT8: np.int8, DType.INT16: np.int16}
@@ -124,11 +126,11 @@ def quantise_table(scale: float, zero_point: int, rounding: Rounding) -> np.ndar
 def softmax_scaling(input_scale: float) -> tuple[int, int, int]:
     """(multiplier, left_shift, diff_min) of int8 Softmax with 5 integer bits and beta 1.
 
-    Raises ValueError for input scales too small to hold.
+    The multiplier is 0 for a scale up to SOFTMAX_LEAST, at which all exponentials are 1 to five digits.
     """
+    if input_scale <= SOFTMAX_LEAST:
+        return 0, 0, INT8_MIN - INT8_MAX
     real = min(input_scale * float(1 << 26), float(2**31 - 1))
-    if real <= 1.0:
-        raise ValueError(f"an input scale of {input_scale:g} is too small for int8 Softmax")
     multiplier, left_shift = quantize_multiplier(real)
     radius = math.floor(31.0 * (1 << 26) / (1 << left_shift))
     return multiplier, left_shift, -radius

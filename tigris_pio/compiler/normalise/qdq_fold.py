@@ -168,7 +168,7 @@ def _move_constant(editor: GraphEditor, node: Node) -> bool:
     editor.remove(node)
     for name, moved in zip(node.outputs, results, strict=False):
         if name:
-            editor.set_constant(name, np.ascontiguousarray(moved), dataclasses.replace(quantisation, axis=axis))
+            editor.set_constant(name, np.asarray(moved, order="C"), dataclasses.replace(quantisation, axis=axis))
     return True
 
 

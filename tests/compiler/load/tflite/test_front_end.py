@@ -93,6 +93,99 @@ def test_tensors_names_are_made_short_and_different(given: str, name: str) -> No
     assert graph.outputs == (name,) and graph.inputs == ("placeholder",)
 
 
+@pytest.mark.parametrize("fields", (("builtinCode",), ("deprecatedBuiltinCode",),
+                                    ("builtinCode", "deprecatedBuiltinCode")))
+def test_a_code_is_in_either_field(fields: tuple[str, ...]) -> None:
+    def code(model) -> None:
+        item = model.operatorCodes[0]
+        item.builtinCode = item.deprecatedBuiltinCode = 0
+        for field in fields:
+            setattr(item, field, schema.BuiltinOperator.ABS)
+
+    x = random_input((1, 4), "float32")
+    assert np.array_equal(run(changed(relu(), code), placeholder=x)["y"], np.abs(x))
+
+
+@pytest.mark.parametrize("declared", ([1, 5], [4], [], [2, 3, 4]))
+def test_declared_shapes_of_outputs_are_hints(declared: list[int]) -> None:
+    x = random_input((1, 4), "float32")
+    data = changed(relu(), lambda model: setattr(model.subgraphs[0].tensors[1], "shape", declared))
+    assert np.array_equal(run(data, placeholder=x)["y"], np.maximum(x, 0))
+
+
+def test_a_composite_is_its_subgraph() -> None:
+    tensors = [Tensor("x", (1, 4), "float32"), constant("k", np.float32([[1, -2, 3, -4]])),
+               Tensor("y", (1, 4), "float32")]
+    inner = [Tensor(name, (1, 4), "float32") for name in "abc"]
+    data = write(tensors, [Operator("ADD", ["x", "k"], ["y"])], ["x"], ["y"],
+                 subgraphs=[(inner, [Operator("SUB", ["b", "a"], ["c"])])])
+
+    def composite(model) -> None:
+        main, part = model.subgraphs
+        part.inputs, part.outputs = [0, 1], [2]
+        operator, options = main.operators[0], schema.StableHLOCompositeOptionsT()
+        options.name, options.decompositionSubgraphIndex = "odml.backwards", 1
+        operator.builtinOptions, operator.builtinOptionsType, operator.builtinOptions2 = None, 0, options
+        operator.builtinOptions2Type = schema.BuiltinOptions2.StableHLOCompositeOptions
+        code = model.operatorCodes[operator.opcodeIndex]
+        code.builtinCode, code.deprecatedBuiltinCode = schema.BuiltinOperator.STABLEHLO_COMPOSITE, 127
+
+    x = random_input((1, 4), "float32")
+    assert np.array_equal(run(changed(data, composite), x=x)["y"], np.float32([[1, -2, 3, -4]]) - x)
+
+
+def test_data_and_options_may_lie_behind_the_tables() -> None:
+    values = np.float32([[1, -2, 3, -4]])
+    tensors = [Tensor("x", (1, 4), "float32"), constant("k", values), Tensor("y", (1, 4), "float32")]
+    data = write(tensors, [Operator("ADD", ["x", "k"], ["y"])], ["x"], ["y"])
+
+    def outside(start: int) -> bytes:
+        def move(model) -> None:
+            buffer = model.buffers[model.subgraphs[0].tensors[1].buffer]
+            buffer.data, buffer.offset, buffer.size = None, start, values.nbytes
+        return changed(data, move)
+
+    start = len(outside(1 << 20))
+    x = random_input((1, 4), "float32")
+    assert np.array_equal(run(outside(start) + values.tobytes(), x=x)["y"], x + values)
+    with pytest.raises(ModelError, match="outside of the file; it is truncated"):
+        load_model(outside(start))
+
+
+#: Operators on the height 4 and the width 5 of an image that give a whole number, which is 9, 20, 2 ….
+SCALARS = {
+    "MUL": 20, "ADD": 9, "SUB": -1, "MAXIMUM": 5, "MINIMUM": 4, "FLOOR_DIV": 0, "FLOOR_MOD": 4, "DIV": 0,
+    "SQUARED_DIFFERENCE": 1, "REDUCE_PROD": 20, "SUM": 9, "REDUCE_MAX": 5, "ARG_MAX": 1, "GREATER": 0,
+}
+
+
+@pytest.mark.parametrize("op", SCALARS)
+def test_arithmetic_on_scalars_of_a_shape(op: str) -> None:
+    """The result, clamped to 1 and more, is a size: that of a vector that is filled."""
+    types = {"ARG_MAX": "int32", "GREATER": "bool"}
+    tensors = [Tensor("x", (1, 4, 5, 1), "float32"), Tensor("shape", (4,), "int32"), Tensor("size", (2,), "int32"),
+               Tensor("h", (), "int32"), Tensor("w", (), "int32"), Tensor("raw", (), types.get(op, "int32")),
+               Tensor("r", (), "int32"), Tensor("more", (), "int32"), Tensor("sizes", (2,), "int32"),
+               Tensor("filled", (1, 1), "float32"), Tensor("y", (1, 1), "float32"),
+               *(constant(name, numbers(value)) for name, value in (("1", 1), ("3", 3))),
+               constant("0", np.array(0, np.int32)), constant("2", np.array(2, np.int32)),
+               constant("value", np.array(0.5, np.float32)), constant("axes", numbers(0, 1, 2, 3)),
+               Tensor("sum", (), "float32")]
+    pair = ["size", "0"] if op.startswith(("REDUCE", "SUM", "ARG")) else ["h", "w"]
+    options = {"ARG_MAX": {"outputType": 2}}.get(op, {})
+    operators = [
+        Operator("SHAPE", ["x"], ["shape"]), Operator("STRIDED_SLICE", ["shape", "1", "3", "1"], ["size"]),
+        Operator("UNPACK", ["size"], ["h", "w"], {"num": 2}), Operator(op, pair, ["raw"], options),
+        Operator("CAST", ["raw"], ["r"]), Operator("MAXIMUM", ["r", "2"], ["more"]),
+        Operator("PACK", ["more", "2"], ["sizes"], {"valuesCount": 2}), Operator("SUM", ["x", "axes"], ["sum"]),
+        Operator("FILL", ["sizes", "value"], ["filled"]), Operator("ADD", ["filled", "sum"], ["y"]),
+    ]  # fmt: skip
+    x = random_input((1, 4, 5, 1), "float32")
+    got = run(write(tensors, operators, ["x"], ["y"]), x=x)["y"]
+    assert got.shape == (max(SCALARS[op], 2), 2)
+    np.testing.assert_allclose(got, 0.5 + x.sum(), rtol=1e-5)
+
+
 def test_weights_of_half_precision_are_widened() -> None:
     half = np.linspace(-2, 2, 12).astype(np.float16).reshape(3, 4)
     tensors = [Tensor("x", (1, 4), "float32"), constant("half", half), Tensor("w", (3, 4), "float32"),
@@ -110,7 +203,41 @@ def test_int8_weights_between_float_tensors_are_computed_in_float_and_that_is_sa
     x = random_input((1, 4), "float32")
     np.testing.assert_allclose(run(data, x=x)["y"], x @ (weights * np.float32(0.5)).T, rtol=1e-5)
     (warning,) = compile_model(data).report["warnings"]
-    assert warning.startswith("layer FULLY_CONNECTED_0 has int8 weights between float tensors")
+    assert warning.startswith("layer FULLY_CONNECTED_0 has narrow weights between float tensors")
+
+
+def test_weights_that_the_model_dequantises_are_computed_in_float_and_that_is_said() -> None:
+    weights = random_input((3, 4))
+    tensors = [Tensor("x", (1, 4), "float32"), constant("q", weights, 0.5), Tensor("w", (3, 4), "float32"),
+               Tensor("y", (1, 3), "float32")]
+    operators = [Operator("DEQUANTIZE", ["q"], ["w"]), Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])]
+    data = write(tensors, operators, ["x"], ["y"])
+    x = random_input((1, 4), "float32")
+    np.testing.assert_allclose(run(data, x=x)["y"], x @ (weights * np.float32(0.5)).T, rtol=1e-5)
+    assert sum("narrow weights between float tensors" in item for item in compile_model(data).report["warnings"]) == 1
+
+
+def test_weights_with_a_scale_for_each_block() -> None:
+    random = np.random.default_rng(2)
+    scales, zeros = random.uniform(0.1, 2, (3, 2)).astype(np.float16), random.integers(-3, 3, (3, 2)).astype(np.int8)
+    weights = random.integers(-8, 7, (3, 64), np.int8)
+    tensors = [Tensor("x", (1, 64), "float32"), constant("w", weights, 1.0), Tensor("y", (1, 3), "float32"),
+               constant("s", scales), constant("z", zeros)]
+    data = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
+
+    def blocks(size: int):
+        def change(model) -> None:
+            said, details = schema.QuantizationParametersT(), schema.BlockwiseQuantizationT()
+            details.scales, details.zeroPoints, details.blockSize = 3, 4, size
+            said.details, said.detailsType = details, schema.QuantizationDetails.BlockwiseQuantization
+            model.subgraphs[0].tensors[1].quantization = said
+        return change
+
+    x = random_input((1, 64), "float32")
+    real = (weights - np.repeat(zeros, 32, 1).astype(np.float32)) * np.repeat(scales.astype(np.float32), 32, 1)
+    np.testing.assert_allclose(run(changed(data, blocks(32)), x=x)["y"], x @ real.T, rtol=1e-4)
+    with pytest.raises(ModelError, match=r"scales \[3, 2\] of blocks of 16 for \[3, 64\]"):
+        load_model(changed(data, blocks(16)))
 
 
 #: A matrix of zeros but for these, as rows of indices, and in blocks of 1 x 2.
@@ -146,18 +273,23 @@ def test_sparse_constants_are_made_dense(blocks: bool, densify: bool) -> None:
     np.testing.assert_allclose(result, x @ SPARSE.T, rtol=1e-5)
 
 
-def test_weights_of_four_bits_are_those_of_the_reference() -> None:
-    values = np.array([[1, -8, 7, 0], [3, -1, 2, -4]], np.int8)
-    packed = (values.reshape(-1)[::2] & 15 | values.reshape(-1)[1::2] << 4).astype(np.uint8)
-    tensors = [Tensor("x", (1, 4), "int8", 0.1, 2), constant("w", values, 0.25), Tensor("y", (1, 2), "int8", 0.3, -1)]
+@pytest.mark.parametrize("bits", (4, 2))
+def test_packed_weights_are_those_of_the_reference(bits: int) -> None:
+    """The reference has them in whole bytes."""
+    least = -(1 << (bits - 1))
+    values = np.random.default_rng(bits).integers(least, -least, (3, 8), np.int8)
+    each = 8 // bits
+    packed = sum((values.reshape(-1)[place::each] & ((1 << bits) - 1)).astype(np.uint8) << place * bits
+                 for place in range(each))
+    tensors = [Tensor("x", (1, 8), "int8", 0.1, 2), constant("w", values, 0.25), Tensor("y", (1, 3), "int8", 0.3, -1)]
 
     def pack(model) -> None:
         tensor = model.subgraphs[0].tensors[1]
-        tensor.type = schema.TensorType.INT4
+        tensor.type = {4: schema.TensorType.INT4, 2: schema.TensorType.INT2}[bits]
         model.buffers[tensor.buffer].data = packed
 
     plain = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
-    check_exact(plain, changed(plain, pack), {"x": random_input((1, 4))})
+    check_exact(plain, changed(plain, pack), {"x": random_input((1, 8))})
 
 
 @pytest.mark.parametrize("taken", (True, False))
@@ -192,12 +324,12 @@ def test_all_that_is_refused_is_named_at_once() -> None:
 
 
 WRONG = {
-    "another shape": (lambda model: setattr(model.subgraphs[0].tensors[1], "shape", [1, 5]),
-                      r"node RELU_0: its output y is declared as \[1, 5\], but is \[1, 4\]"),
     "no tensor": (lambda model: setattr(model.subgraphs[0].operators[0], "inputs", [99]),
                   r"operator 0 \(RELU\): its inputs name tensor 99 of 2; the file is damaged"),
     "no buffer": (lambda model: setattr(model.subgraphs[0].tensors[0], "buffer", 77),
                   r"tensor 0 \(placeholder\): its data are in buffer 77 of 1; the file is damaged"),
+    "an external buffer": (lambda model: setattr(model.subgraphs[0].tensors[0], "externalBuffer", 2),
+                           "its data are in another file; convert the model into one file"),
     "no code": (lambda model: setattr(model.subgraphs[0].operators[0], "opcodeIndex", 5),
                 "operator 0: its code is number 5 of 1; the file is damaged"),
     "a size below zero": (lambda model: setattr(model.subgraphs[0].tensors[0], "shape", [1, -4]),
@@ -224,6 +356,18 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(what: str, tmp_path: P
     with pytest.raises(ModelError, match=said) as refusal:
         load_model(path)
     assert "net" in str(refusal.value)
+
+
+@pytest.mark.parametrize("op, remedy", (("ethos-u", "before Vela"), ("edgetpu-custom-op", "from before")))
+def test_a_file_for_an_npu_is_refused_in_a_line(op: str, remedy: str) -> None:
+    tensors = [Tensor("x", (1, 4), "int8", 0.1), constant("commands", random_input((64,), "uint8")),
+               Tensor("scratch", (4096,), "uint8"), Tensor("y", (1, 2), "int8", 0.1)]
+    operator = Operator(op, ["commands", "scratch", "x"], ["y"], custom=b"\1\4\1")
+    with pytest.raises(UnsupportedError) as refusal:
+        compile_model(write(tensors, [operator], ["x"], ["y"]))
+    assert str(refusal.value).splitlines()[1:] == [
+        f"  {op}_0 (tflite.{op}): this operator is not supported; the file was compiled "
+        f"{'by Vela ' * (op == 'ethos-u')}for an NPU: give the file {'from ' * (op == 'ethos-u')}{remedy} (output y)"]
 
 
 def test_a_file_that_was_cut_off_is_refused_wherever_it_ends() -> None:

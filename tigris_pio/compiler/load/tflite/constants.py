@@ -12,6 +12,9 @@ from tigris_pio.compiler.load.tflite.file import FlatTensor
 from tigris_pio.compiler.load.tflite.sparse import Sparsity, dense
 from tigris_pio.errors import ModelError
 
+#: Bits of elements of which a byte holds several.
+_PACKED = {"int4": 4, "int2": 2}
+
 
 def read_constant(tensor: FlatTensor, where: str, limits: Limits) -> np.ndarray:
     """The elements of a tensor that the file holds: views of it where they are stored as they are used."""
@@ -22,8 +25,8 @@ def read_constant(tensor: FlatTensor, where: str, limits: Limits) -> np.ndarray:
         return np.zeros(tensor.shape, np.float32 if tensor.type == "float16" else DTYPES[tensor.type])
     assert tensor.data is not None
     limits.check("elements", count, where)
-    if tensor.type == "int4":
-        return _nibbles(tensor, count, where)
+    if tensor.type in _PACKED:
+        return _packed(tensor, count, _PACKED[tensor.type], where)
     if tensor.sparsity is not None:
         return _sparse(tensor, tensor.sparsity, where)
     dtype = np.dtype(np.float16) if tensor.type == "float16" else DTYPES[tensor.type]
@@ -47,10 +50,12 @@ def _sparse(tensor: FlatTensor, sparsity: Sparsity, where: str) -> np.ndarray:
     return values.astype(np.float32) if tensor.type == "float16" else values
 
 
-def _nibbles(tensor: FlatTensor, count: int, where: str) -> np.ndarray:
-    """Two elements of four bits a byte, the first in the lower half."""
+def _packed(tensor: FlatTensor, count: int, bits: int, where: str) -> np.ndarray:
+    """Several elements a byte, the first in the lowest bits."""
     assert tensor.data is not None
-    if len(tensor.data) != (count + 1) // 2:
-        raise ModelError(f"{where}: size {count} of four bits each in {len(tensor.data)} bytes; the file is damaged")
-    pairs = np.stack([tensor.data & 15, tensor.data >> 4], axis=1).reshape(-1)[:count].astype(np.int8)
-    return np.where(pairs > 7, pairs - 16, pairs).astype(np.int8).reshape(tensor.shape)
+    if len(tensor.data) != -(-count * bits // 8):
+        raise ModelError(f"{where}: size {count} of {bits} bits each in {len(tensor.data)} bytes; the file is damaged")
+    parts = tensor.data[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)
+    values = (parts << 8 - bits).astype(np.uint8).view(np.int8) >> 8 - bits
+    result: np.ndarray = values.reshape(-1)[:count].reshape(tensor.shape)
+    return result

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import tflite
+from flatbuffers import number_types
 
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.tflite.sparse import SparseAxis, Sparsity
@@ -34,14 +35,30 @@ _MOST_OPTIONS = 1 << 12
 MOST_AXES = 16
 
 TYPES = {number: name.lower() for name, number in vars(tflite.TensorType).items() if not name.startswith("_")}
+TYPES[19] = "int2"
 _OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
-_OPTIONS = {number: name for name, number in vars(tflite.BuiltinOptions).items() if not name.startswith("_")}
-_CUSTOM = "CUSTOM"
+_OPTIONS, _OPTIONS_2 = ({number: name for name, number in vars(union).items() if not name.startswith("_")}
+                        for union in (tflite.BuiltinOptions, tflite.BuiltinOptions2))
+#: Slots of fields in their tables.
+_WIDE_CODE, _EXTERNAL_BUFFER = 10, 24
+_BLOCK_SCALES, _BLOCK_ZERO_POINTS, _BLOCK_SIZE = 4, 6, 8
+#: Kinds of a quantisation's details: BlockwiseQuantization, of whose scales each has a block.
+_BLOCKWISE = 2
 _SPARSE = {tflite.SparseIndexVector.Int32Vector: tflite.Int32Vector,
            tflite.SparseIndexVector.Uint16Vector: tflite.Uint16Vector,
            tflite.SparseIndexVector.Uint8Vector: tflite.Uint8Vector}
 
 Options = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """Scales of blocks along the last axis: the tensors that hold scales and zero points, and elements a block. Below 1
+    there are no zero points."""
+
+    scales: int
+    zero_points: int
+    size: int
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,6 +76,7 @@ class FlatTensor:
     axis: int
     is_variable: bool
     sparsity: Sparsity | None = None
+    blocks: Blocks | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -157,14 +175,16 @@ class _Reader:
             return subgraphs, self._signatures(model, subgraphs)
 
     def _code(self, model: Any, place: int) -> tuple[str, int]:
-        """An operator's name and version. A newer file has the number in a wider field."""
+        """An operator's name and version.
+
+        The number is the larger one of a wide field and of a narrow, older one; a writer may fill either alone. The
+        package's method for the wide field returns the narrow one, so the wide one is read from its slot.
+        """
         self._where = f"operator code {place}"
         code = model.OperatorCodes(place)
-        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-        name = _OPERATORS.get(number, f"operator {number}")
-        if name == _CUSTOM:
-            name = self._text(code.CustomCode(), "custom code") or _CUSTOM
-        return name, int(code.Version())
+        number = max(_number(code, _WIDE_CODE), code.DeprecatedBuiltinCode())
+        custom = self._text(code.CustomCode(), "custom code")
+        return custom or _OPERATORS.get(number, f"operator {number}"), int(code.Version())
 
     def _text(self, text: bytes | None, what: str) -> str:
         if text is None:
@@ -213,12 +233,14 @@ class _Reader:
             signature = shape
         number = tensor.Type()
         if number not in TYPES:
-            raise self._error(f"type {number}; there is none of that number")
+            raise self._error(f"type {number}, which is not supported; convert the model to float32, int8 or int16")
         if tensor.Buffer() and tensor.Buffer() >= buffers:
             raise self._error(f"its data are in buffer {tensor.Buffer()} of {buffers}; the file is damaged")
+        if _number(tensor, _EXTERNAL_BUFFER):
+            raise self._error("its data are in another file; convert the model into one file")
         scale, zero_point, axis = self._quantisation(tensor)
         return FlatTensor(place, name, shape, signature, TYPES[number], self._data_of(model, tensor.Buffer()), scale,
-                          zero_point, axis, bool(tensor.IsVariable()), self._sparsity(tensor))
+                          zero_point, axis, bool(tensor.IsVariable()), self._sparsity(tensor), self._blocks(tensor))
 
     def _shape(self, tensor: Any, what: str) -> tuple[int, ...]:
         values = self._vector(tensor, what)
@@ -232,20 +254,29 @@ class _Reader:
             return None
         buffer = model.Buffers(number)
         if buffer.Offset() > 1:
-            start, size = buffer.Offset(), buffer.Size()
-            if start + size > len(self._data):
-                raise self._error(f"its {size} bytes of data at {start} are outside of the file; it is truncated")
-            return np.frombuffer(self._data, np.uint8, size, start)
+            return self._behind(buffer.Offset(), buffer.Size())
         if not buffer.DataLength():
             return None
         data: np.ndarray = buffer.DataAsNumpy()
         return data
+
+    def _behind(self, start: int, size: int) -> np.ndarray:
+        if start + size > len(self._data):
+            raise self._error(f"its {size} bytes of data at {start} are outside of the file; it is truncated")
+        return np.frombuffer(self._data, np.uint8, size, start)
 
     def _quantisation(self, tensor: Any) -> tuple[np.ndarray, np.ndarray, int]:
         found = tensor.Quantization()
         if found is None:
             return np.zeros(0, np.float32), np.zeros(0, np.int64), 0
         return self._vector(found, "Scale"), self._vector(found, "ZeroPoint"), int(found.QuantizedDimension())
+
+    def _blocks(self, tensor: Any) -> Blocks | None:
+        found = tensor.Quantization()
+        if found is None or found.DetailsType() != _BLOCKWISE:
+            return None
+        table = found.Details()
+        return Blocks(*(_number(table, slot) for slot in (_BLOCK_SCALES, _BLOCK_ZERO_POINTS, _BLOCK_SIZE)))
 
     def _sparsity(self, tensor: Any) -> Sparsity | None:
         found = tensor.Sparsity()
@@ -283,8 +314,13 @@ class _Reader:
             raise self._error("an output that is no tensor")
         kind = _OPTIONS.get(operator.BuiltinOptionsType(), "")
         table = operator.BuiltinOptions() if kind else None
+        if table is None:
+            kind = _OPTIONS_2.get(operator.BuiltinOptions2Type(), "")
+            table = operator.BuiltinOptions2() if kind else None
         options = {} if table is None else self._options(kind, table)
         custom = bytes(self._vector(operator, "CustomOptions").astype(np.uint8))
+        if operator.LargeCustomOptionsOffset() > 1:
+            custom = bytes(self._behind(operator.LargeCustomOptionsOffset(), operator.LargeCustomOptionsSize()))
         return FlatOperator(place, name, version, inputs, outputs, kind if table is not None else "", options, custom)
 
     def _options(self, kind: str, table: Any) -> Options:
@@ -321,6 +357,13 @@ class _Reader:
     def _names(self, entry: Any, count: int) -> dict[int, str]:
         entries = (entry(place) for place in range(count))
         return {int(item.TensorIndex()): self._text(item.Name(), "name") for item in entries}
+
+
+def _number(table: Any, slot: int) -> int:
+    """A field of 32 bits that the package has no method for, or one that returns another field."""
+    table = getattr(table, "_tab", table)
+    place = table.Offset(slot)
+    return int(table.Get(number_types.Int32Flags, place + table.Pos)) if place else 0
 
 
 def _fields(known: type) -> Iterator[str]:

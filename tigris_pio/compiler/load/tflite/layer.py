@@ -12,7 +12,7 @@ import tflite
 from tigris_pio.compiler.ir.graph import Quantisation, Tensor
 from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, stored
 from tigris_pio.compiler.load.tflite.constants import read_constant
-from tigris_pio.compiler.load.tflite.file import FlatOperator, FlatTensor, Options, Subgraph, defaults
+from tigris_pio.compiler.load.tflite.file import Blocks, FlatOperator, FlatTensor, Options, Subgraph, defaults
 from tigris_pio.compiler.load.tflite.network import FROM_IMAGE, IMAGE_SUFFIX, TO_IMAGE, Network, Unsupported
 from tigris_pio.compiler.load.tflite.variables import Variables
 from tigris_pio.errors import ModelError
@@ -88,18 +88,37 @@ class Layer:
         tensor = self.declared(place)
         name = self.scope.names.get(tensor.index)
         if name is None and (tensor.data is not None or _is_empty(tensor)):
-            name = self.scope.names[tensor.index] = self._constant(tensor)
+            name = self.scope.names[tensor.index] = self.stored_constant(tensor)
         if name is None:
             raise self.fault(f"it reads tensor {tensor.index} ({tensor.name}), which nothing before it computes")
         return name
 
-    def _constant(self, tensor: FlatTensor) -> str:
+    def stored_constant(self, tensor: FlatTensor) -> str:
+        """The graph's name for the elements that a tensor of the file holds."""
         where = f"{self.network.label}: node {self.name}: constant {tensor.name}"
         quantisation = annotation(tensor, tensor.shape, where)
         values = read_constant(tensor, where, self.network.limits)
+        if tensor.blocks is not None:
+            values = self._of_blocks(tensor.blocks, values)
         if quantisation is None:
             return self.network.add_constant(tensor_name(tensor), values)
         return self.network.add_constant(tensor_name(tensor), stored(values), quantisation)
+
+    def _of_blocks(self, blocks: Blocks, values: np.ndarray) -> np.ndarray:
+        """The real numbers of a constant whose last axis has a scale for each block of elements."""
+        self.network.hybrid.append(self.name)
+        real = values.astype(np.float32)
+        for index, combine in ((blocks.zero_points, np.subtract), (blocks.scales, np.multiply)):
+            if combine is np.subtract and index < 1:
+                continue
+            tensors = self.scope.subgraph.tensors
+            if not 0 <= index < len(tensors) or tensors[index].data is None:
+                raise self.fault(f"the scales of its blocks are in tensor {index}, which is no constant")
+            each = read_constant(tensors[index], f"{self.network.label}: node {self.name}", self.network.limits)
+            if blocks.size < 1 or (*each.shape[:-1], each.shape[-1] * blocks.size) != values.shape:
+                raise self.fault(f"scales {list(each.shape)} of blocks of {blocks.size} for {list(values.shape)}")
+            real = combine(real, np.repeat(each, blocks.size, -1).astype(np.float32))
+        return real
 
     def inputs(self) -> list[str]:
         """All of them, absent ones empty."""
@@ -363,7 +382,7 @@ class Layer:
         tensor = scope.subgraph.tensors[index]
         if tensor.data is None:
             raise self.fault(f"nothing computes {tensor.name}, an output of the subgraph it runs")
-        return self._constant(tensor)
+        return self.stored_constant(tensor)
 
     def pass_on(self, name: str, output: int = 0) -> None:
         """An output that is another tensor of the graph."""
@@ -375,13 +394,10 @@ class Layer:
         self.network.set_constant(name, value, quantisation)
 
     def _declare(self, output: int, shape: tuple[int, ...]) -> str:
-        """Defines an output under a name of its own, once its shape is known."""
+        """Defines an output under a name of its own. The shape that the file declares is a hint: writers copy it from a
+        network of another batch, or leave it out."""
         dtype, quantisation = self.annotation(output)
         tensor = self.output(output)
-        where = f"its output {tensor.name} is declared as {list(tensor.shape)}, but is {list(shape)}"
-        fixed = zip(tensor.signature, shape, strict=False)
-        if tensor.shape and (len(tensor.shape) != len(shape) or any(size not in (-1, real) for size, real in fixed)):
-            raise self.fault(where)
         name = self.scope.given.get(tensor.index) or self.network.fresh(tensor_name(tensor))
         self.network.add_tensor(name, shape, dtype, quantisation)
         self._define(output, name)

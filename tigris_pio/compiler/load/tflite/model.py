@@ -187,10 +187,10 @@ def _outputs(network: Network, scope: Scope, names: Mapping[int, str]) -> tuple[
 
 
 def _warn_hybrid(network: Network) -> None:
-    count = len(network.hybrid)
-    if count:
-        layers = f"{count} layers have" if count > 1 else f"layer {network.hybrid[0]} has"
+    names = list(dict.fromkeys(network.hybrid))
+    if names:
+        layers = f"{len(names)} layers have" if len(names) > 1 else f"layer {names[0]} has"
         network.warnings.append(
-            f"{layers} int8 weights between float tensors (dynamic range quantisation): computed in float32, with "
-            "weights of four times the size; convert the model with a representative dataset for int8"
+            f"{layers} narrow weights between float tensors (dynamic range or weight-only quantisation): computed "
+            "in float32, with weights of four bytes each; convert the model with a representative dataset for int8"
         )

@@ -47,7 +47,7 @@ class Network:
         self.warnings: list[str] = []
         self.inputs: list[str] = []
         self.refused: list[tuple[Node, str]] = []
-        self.hybrid: list[str] = []  #: nodes with int8 weights between float tensors
+        self.hybrid: list[str] = []  #: nodes with narrow weights between float tensors
         self.images: dict[str, str] = {}
         self.lists: dict[str, tuple[str, ...]] = {}  #: names that stand for lists of tensors; an empty one for no item
         self._widened: dict[str, str] = {}
@@ -127,7 +127,7 @@ class Network:
         results = evaluate(node, {name: self.weights[name] for name in read}, {"": OPSET}, self.label)
         for item, value in zip(written, results, strict=False):
             self._budget.add(item.name, value.nbytes, where)
-            self.set_constant(item.name, np.asarray(value, order="C"), item.quantisation)
+            self.set_constant(item.name, np.asarray(value, item.dtype, order="C"), item.quantisation)
         return True
 
     def recoded(self, name: str, like: Tensor) -> str:

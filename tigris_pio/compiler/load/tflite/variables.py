@@ -64,4 +64,4 @@ class Variables:
         value, held = self._network.weights[variable.initial], self._network.tensors[variable.held]
         if value.shape != held.shape:
             value = np.broadcast_to(value, held.shape)
-        return np.ascontiguousarray(value)
+        return np.asarray(value, order="C")

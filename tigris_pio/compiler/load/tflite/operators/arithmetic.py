@@ -68,11 +68,12 @@ def read_squared_difference(layer: Layer) -> None:
     if is_int8(layer):
         layer.elementwise("SQUARED_DIFFERENCE", (0, 1), domain="tflite")
         return
-    if layer.declared(0).type in ("int32", "int64"):
+    integers = layer.declared(0).type in ("int32", "int64")
+    if integers and not all(layer.network.is_constant(layer.input(place)) for place in (0, 1)):
         _read_integers(layer, "Square")
         return
     names, shape, image = layer.operands(0, 1)
-    difference = layer.part("Sub", names, shape, real=True)
+    difference = layer.part("Sub", names, shape, real=not integers)
     layer.write("Mul", [difference, difference], layer.broadcast(0, 1), image=image)
 
 

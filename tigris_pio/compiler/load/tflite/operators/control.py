@@ -54,11 +54,21 @@ def read_if(layer: Layer) -> None:
         raise Unsupported("its condition is computed at run time")
     if condition.size != 1:
         raise layer.fault(f"a condition of {condition.size} elements")
-    number = int(options["ThenSubgraphIndex" if condition.reshape(-1)[0] else "ElseSubgraphIndex"])
+    _call(layer, int(options["ThenSubgraphIndex" if condition.reshape(-1)[0] else "ElseSubgraphIndex"]), 1)
+
+
+@handler("STABLEHLO_COMPOSITE", summary="the operators that it stands for")
+def read_composite(layer: Layer) -> None:
+    """The subgraph that the composite's name abbreviates."""
+    _call(layer, int(layer.options("StableHLOCompositeOptions")["DecompositionSubgraphIndex"]), 0)
+
+
+def _call(layer: Layer, number: int, first: int) -> None:
+    """Outputs that a subgraph computes from the inputs from `first` on."""
     branch = _subgraph(layer, number)
-    if len(branch.inputs) != layer.count - 1 or len(branch.outputs) != len(layer.operator.outputs):
+    if len(branch.inputs) != layer.count - first or len(branch.outputs) != len(layer.operator.outputs):
         raise layer.fault(f"subgraph {number} has other inputs or outputs; the file is damaged")
-    names = {index: layer.input(1 + place) for place, index in enumerate(branch.inputs)}
+    names = {index: layer.input(first + place) for place, index in enumerate(branch.inputs)}
     for place, name in enumerate(_results(layer, _inner(layer, branch, names))):
         layer.pass_on(name, place)
 

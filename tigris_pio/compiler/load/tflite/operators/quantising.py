@@ -45,6 +45,8 @@ def read_dequantize(layer: Layer) -> None:
     name = layer.input(0)
     quantisation = layer.quantisation(0)
     if layer.network.is_constant(name):
+        if quantisation is not None:
+            layer.network.hybrid.append(layer.name)
         layer.write_constant(layer.network.real(name))
     elif quantisation is None:
         layer.write("Identity", [name], layer.shape(0))

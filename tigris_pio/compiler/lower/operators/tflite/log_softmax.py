@@ -31,11 +31,8 @@ def lower_log_softmax(builder: Builder, node: Node) -> None:
     length = shape[-1] if shape else 1
     if length > _LONGEST:
         raise Refusal(f"vectors of {length} elements; at most {_LONGEST} are supported")
-    try:
-        multiplier, shift, least = numerics.softmax_scaling(source.scale)
-        reverse = numerics.quantize_multiplier(math.ldexp(1.0, 31 - shift) / multiplier)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    multiplier, shift, least = numerics.softmax_scaling(max(source.scale, 2 * numerics.SOFTMAX_LEAST))
+    reverse = numerics.quantize_multiplier(math.ldexp(1.0, 31 - shift) / multiplier)
     differences = [fixed_point.multiply(-code, multiplier, shift) for code in range(min(_CODES, 1 - least))]
     blobs = {"exponentials": softmax_exponentials(multiplier, shift, least),
              "differences": np.array([*differences, *([0] * (_CODES - len(differences)))], np.int32)}
