@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from tests.tflite.compare import check_exact, random_input
+from tests.tflite.tflm import Tflm
 from tests.tflite.writer import Operator, Part, Tensor, constant, write
 from tigris_pio import ModelError, Session, UnsupportedError, compile_model
 from tigris_pio.compiler.load.model import load_model
+from tigris_pio.format.enums import OpKind
 
 STEPS, WIDTH = 5, 6
 NUMBER = (0.05, 3)
@@ -99,6 +101,73 @@ def test_a_loop_within_a_loop_has_the_references_bytes() -> None:
 def test_all_trips_read_the_same_weights() -> None:
     read = [item.inputs[1] for item in load_model(loop("less", "float32")).nodes if item.op == "Gemm"]
     assert len(read) == STEPS - 1 and len(set(read)) == 1  # the first state is a constant
+
+
+#: Bodies by operators on `given`, a row of x times weights, and `kept`, the state times weights; `split` has the gates.
+#: `h`, `c` are the states before, `n` and `d` those after.
+CELLS = {
+    "RNN": "ADD given kept z; TANH z n",
+    "GRU": "SPLIT given a b g; SPLIT kept e f k; ADD a e u; LOGISTIC u v; ADD b f r; LOGISTIC r q; MUL q k m; "
+           "ADD g m t; TANH t w; MUL v h o; SUB one v x1; MUL x1 w y1; ADD o y1 n",
+    "LSTM": "ADD given kept z; SPLIT z a b g o; LOGISTIC a i1; LOGISTIC b f; TANH g t; LOGISTIC o p; MUL f c q; "
+            "MUL i1 t r; ADD q r d; TANH d w; MUL p w n",
+    "relu": "ADD given kept z; RELU z n",
+}
+GATES = {"GRU": 3, "LSTM": 4}
+
+
+def recurrent(kind: str, every: bool, bias: bool) -> bytes:
+    """A recurrent layer; `y` has the states of all steps, or the last one."""
+    gates, rows = GATES.get(kind, 1), STEPS if every else 1
+    def real(name: str, *shape: int) -> Tensor:
+        return Tensor(name, shape, "float32")
+
+    def weights(name: str, *shape: int) -> Tensor:
+        return constant(name, random_input(shape, "float32", ord(name[1])) / 8)
+
+    state = [counter(), real("h", 1, WIDTH), *([real("c", 1, WIDTH)] if kind == "LSTM" else []),
+             sequence("x", "float32"), real("same", 1, WIDTH), real("out", rows, 1, WIDTH)]
+    names = [item.name for item in state]
+    condition: Part = ([*state, whole("e", STEPS), flag("r")], [Operator("LESS", ["i", "e"], ["r"])], names, ["r"])
+    tensors = [whole("step", 1), counter("j"), real("row", 1, WIDTH), weights("wx", gates * WIDTH, WIDTH),
+               weights("wh", gates * WIDTH, WIDTH), weights("wb", gates * WIDTH), whole("axis", 1),
+               *(real(name, 1, gates * WIDTH) for name in ("given", "kept", "z")), constant("one", np.float32([1])),
+               whole("like", 1, 1, WIDTH), real("slice", 1, 1, WIDTH), whole("zero", 0),
+               Tensor("at", (3,), "int32"), real("after", rows, 1, WIDTH)]
+    work = [Operator("ADD", ["i", "step"], ["j"]), Operator("GATHER", ["x", "i"], ["row"], {"axis": 0}),
+            Operator("FULLY_CONNECTED", ["row", "wx", "wb" if bias else ""], ["given"]),
+            Operator("FULLY_CONNECTED", ["h", "wh", ""], ["kept"])]
+    for op, *words in (item.split() for item in CELLS[kind].split(";")):
+        places = 1 if op in ("SPLIT", "TANH", "LOGISTIC", "RELU") else 2
+        given, results = words[:places], words[places:]
+        tensors += [real(name, 1, WIDTH) for name in results if name != "z"]
+        options = {"numSplits": gates} if op == "SPLIT" else {}
+        work.append(Operator(op, ["axis", *given] if op == "SPLIT" else given, results, options))
+    work += [Operator("RESHAPE", ["n", "like"], ["slice"]),
+             Operator("PACK", ["i" if every else "zero", "zero", "zero"], ["at"], {"axis": 0, "valuesCount": 3}),
+             Operator("DYNAMIC_UPDATE_SLICE", ["out", "slice", "at"], ["after"])]
+    body: Part = ([*state, *tensors], work, names, ["j", "n", *(["d"] if kind == "LSTM" else []), "x", "same", "after"])
+    first = [whole("i", 0), *(constant(name, np.full((1, WIDTH), 0.25, np.float32)) for name in "hc"[: len(state) - 4]),
+             sequence("x", "float32"), constant("same", np.full((1, WIDTH), 0.5, np.float32)),
+             constant("out", np.zeros((rows, 1, WIDTH), np.float32))]
+    last = [dataclasses.replace(item, name=f"{item.name}/last", data=None) for item in first[:-1]]
+    results = [*(item.name for item in last), "y"]
+    run = Operator("WHILE", names, results, {"condSubgraphIndex": 1, "bodySubgraphIndex": 2})
+    outputs = ["y", "h/last", "same/last"]
+    return write([*first, *last, real("y", rows, 1, WIDTH)], [run], ["x"], outputs, [condition, body])
+
+
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize(("every", "bias"), [(True, False), (False, True)])
+def test_a_recurrent_layer_is_one_operator(kind: str, every: bool, bias: bool) -> None:
+    """One with another function is unrolled."""
+    data, x = recurrent(kind, every, bias), random_input((STEPS, 1, WIDTH), "float32", 7)
+    compiled = compile_model(data)
+    assert (OpKind.RECURRENT in {op.kind for op in compiled.plan.program.ops}) == (kind != "relu")
+    with Session(compiled) as session:
+        got = session.run({"x": x})
+    for name, want in zip(("y", "h/last", "same/last"), Tflm(data).run([x], 3), strict=True):
+        np.testing.assert_allclose(got[name], want, rtol=0, atol=2e-6)
 
 
 def listed(prefix: str, places: Sequence[str] = ("i", "i"), reader: str = "TensorListStack") -> bytes:

@@ -120,6 +120,10 @@ class Layer:
             real = combine(real, np.repeat(each, blocks.size, -1).astype(np.float32))
         return real
 
+    def constant_in(self, tensor: FlatTensor) -> np.ndarray:
+        """The elements of a constant of another subgraph."""
+        return read_constant(tensor, f"{self.network.label}: node {self.name}: {tensor.name}", self.network.limits)
+
     def inputs(self) -> list[str]:
         """All of them, absent ones empty."""
         return [self.input(place) if self.has(place) else "" for place in range(self.count)]
@@ -316,6 +320,17 @@ class Layer:
         if self.network.tensors[name].shape == tuple(shape):
             return name
         return self.part("Reshape", [name, self.numbers(shape)], shape, like=name)
+
+    def item(self, name: str, place: int) -> str:
+        """A part of a tensor along its first axis, which goes."""
+        index = self.network.add_constant(f"{self.name}/number", np.array(place, np.int64))
+        return self.part("Gather", [name, index], self.network.tensors[name].shape[1:], {"axis": 0}, like=name)
+
+    def listed(self, items: Sequence[str]) -> str:
+        """A list of tensors."""
+        name = self.network.fresh(f"{self.name}/list")
+        self.network.lists[name] = tuple(items)
+        return name
 
     def _unclipped(self, activation: int, final: str) -> tuple[str, str]:
         """A fused activation's name, and the tensor it reads."""

@@ -9,6 +9,7 @@ from tigris_pio.compiler.load.tflite.annotation import annotation
 from tigris_pio.compiler.load.tflite.file import FlatOperator, Subgraph
 from tigris_pio.compiler.load.tflite.layer import Layer, Scope
 from tigris_pio.compiler.load.tflite.network import Unsupported
+from tigris_pio.compiler.load.tflite.operators.cells import read_cell
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 from tigris_pio.compiler.lower.registry import REFUSAL
 
@@ -73,16 +74,25 @@ def _call(layer: Layer, number: int, first: int) -> None:
         layer.pass_on(name, place)
 
 
-@handler("WHILE", summary="a number of trips that follows from constants; unrolled")
+@handler("WHILE", summary="a number of trips that follows from constants; LSTM, GRU and SimpleRNN of float32 are one "
+         "operator, other bodies are unrolled")
 def read_while(layer: Layer) -> None:
-    """The body once for each trip. All copies read the same constants."""
+    """A recurrent layer, or the body once for each trip. All copies read the same constants."""
     options, network, values = layer.options("WhileOptions"), layer.network, layer.inputs()
     condition, body = (_subgraph(layer, int(options[f"{part}SubgraphIndex"])) for part in ("Cond", "Body"))
     sides = (len(condition.inputs), len(body.inputs), len(body.outputs), len(layer.operator.outputs))
     if {*sides} != {layer.count} or len(condition.outputs) != 1:
         raise layer.fault("its condition or its body has other inputs or outputs; the file is damaged")
-    trips, shared = _trips(layer, condition, body, values), dict[int, str]()
+    trips = _trips(layer, condition, body, values)
     network.limits.check("unrolled", trips * len(body.operators), f"{network.label}: node {layer.name}")
+    found = read_cell(layer, body, values, trips, lambda names: _unrolled(layer, body, names, trips))
+    for place, name in enumerate(found or _unrolled(layer, body, values, trips)):
+        layer.pass_on(name, place)
+
+
+def _unrolled(layer: Layer, body: Subgraph, values: Sequence[str], trips: int) -> Sequence[str]:
+    """The values after so many trips."""
+    network, shared = layer.network, dict[int, str]()
     for trip in range(trips):
         before, refused = len(network.nodes), len(network.refused)
         scope = _inner(layer, body, shared | _entered(layer, body, values), part=f"{trip}/")
@@ -90,8 +100,7 @@ def read_while(layer: Layer) -> None:
         shared = {index: name for index, name in scope.names.items() if body.tensors[index].data is not None}
         if len(network.refused) > refused or any(REFUSAL in node.attributes for node in network.nodes[before:]):
             break  # what the first trip cannot have, no other can
-    for place, name in enumerate(values):
-        layer.pass_on(name, place)
+    return values
 
 
 def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[int, str]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
@@ -29,9 +27,7 @@ def read_reserve(layer: Layer) -> None:
 def read_from_tensor(layer: Layer) -> None:
     """An item for each index of the first axis."""
     shape, source = layer.shape(0), layer.input(0)
-    numbers = [np.array(place, np.int64) for place in range(shape[0])]
-    places = [layer.network.add_constant(f"{layer.name}/number", number) for number in numbers]
-    _write(layer, [layer.part("Gather", [source, place], shape[1:], {"axis": 0}, like=source) for place in places])
+    _write(layer, [layer.item(source, place) for place in range(shape[0])])
 
 
 @handler("TensorListSetItem", "FlexTensorListSetItem", summary=_SUMMARY)
@@ -66,9 +62,7 @@ def _items(layer: Layer) -> list[str]:
 
 
 def _write(layer: Layer, items: Sequence[str]) -> None:
-    name = layer.network.fresh(f"{layer.name}/list")
-    layer.network.lists[name] = tuple(items)
-    layer.pass_on(name)
+    layer.pass_on(layer.listed(items))
 
 
 def _place(layer: Layer, items: Sequence[str]) -> int:
