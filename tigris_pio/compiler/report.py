@@ -153,4 +153,5 @@ def _io(plan: ExecutionPlan, io: ProgramIo, port: tuple[OpKind, int] | None = No
         "scale": tensor.scale,
         "zero_point": tensor.zero_point,
         "home": "stream" if port in plan.program.movers else plan.homes[io.tensor].home.name.lower(),
+        **({"labels": list(io.labels)} if io.labels else {}),
     }

@@ -92,6 +92,7 @@ def prepare(source: onnx.ModelProto, dims: Mapping[str, int], label: str) -> Pre
     """Binds free dimensions as the compiler does and has onnxruntime fold what can be folded."""
     bound, inputs = _bound(source, dims, label)
     model = _optimised(bound, label)
+    _flatten_biases(model.graph)
     _name_all(model.graph)
     layers = _layers(model.graph)
     kept = {name for layer in layers for name in layer.nodes}
@@ -144,6 +145,15 @@ def _readers(graph: onnx.GraphProto) -> dict[str, list[onnx.NodeProto]]:
         for name in node.input:
             found.setdefault(name, []).append(node)
     return found
+
+
+def _flatten_biases(graph: onnx.GraphProto) -> None:
+    """onnxruntime quantises the biases of Gemm if they are vectors; it makes others itself, of MatMul and Add."""
+    readers = _readers(graph)
+    for tensor in graph.initializer:
+        is_bias = all(node.op_type == "Gemm" and tensor.name in node.input[2:] for node in readers.get(tensor.name, ()))
+        if is_bias and len(tensor.dims) > 1 and tensor.dims[0] == 1:
+            del tensor.dims[:-1]
 
 
 def _optimised(bound: onnx.ModelProto, label: str) -> onnx.ModelProto:

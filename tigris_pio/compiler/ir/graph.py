@@ -93,6 +93,7 @@ class Graph:
     output = tensor.transpose(permutation). `tflite`: whether the model is a .tflite file, whose integers are those of
     TensorFlow Lite Micro also where ONNX's would be closer to the real numbers. `refused`: nodes that are left
     out, with all that follows from them, and why: the model cannot be compiled, the others can be looked at.
+    `labels`: names of classes, of outputs that are the index of one or have a number for each.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Graph:
     states: tuple[State, ...] = ()
     tflite: bool = False
     refused: tuple[tuple[Node, str], ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def rounding(self) -> Rounding:

@@ -167,6 +167,7 @@ class ProgramIo:
     shape: tuple[int, ...]
     stored_shape: tuple[int, ...]
     permutation: tuple[int, ...]
+    labels: tuple[str, ...] = ()  #: names of the classes that it is an index of, or has a number for each
 
 
 @dataclasses.dataclass(frozen=True)

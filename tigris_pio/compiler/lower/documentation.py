@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tigris_pio.compiler.load.onnx.classical import CLASSICAL
+from tigris_pio.compiler.load.onnx.fused import FUSED
+from tigris_pio.compiler.load.onnx.qoperators import QUANTISED
 from tigris_pio.compiler.load.tflite.operators.registry import read_operators
 from tigris_pio.compiler.lower.registry import supported_operators
 from tigris_pio.compiler.lower.remedies import REMEDIES
@@ -14,7 +17,8 @@ DOCUMENT_PATH = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 _HEAD = """# Supported operators
 
 Written from the compiler's operator contracts by `python -m tigris_pio.compiler.lower.documentation`; a test keeps it
-so. ONNX operators that are not listed compile too when ONNX defines them as functions of listed ones. What does not
+so. ONNX operators that are not listed compile too when ONNX defines them as functions of listed ones, and so do those
+of onnxruntime and of scikit-learn that are [read as others](#read-as-others). What does not
 compile is refused by name, every such node at once, with what to do: `tigris check MODEL` lists them.
 
 Where activations are quantised to int16, weights to int8 (ONNX with QuantizeLinear to int16 or uint16, TensorFlow
@@ -49,6 +53,19 @@ Custom operators that are not listed, strings, and WHILE or IF whose condition d
 |---|---|
 """
 
+_REWRITTEN = """
+## Read as others
+
+Operators that onnxruntime's optimiser and quantisers write, and those of skl2onnx, mean a few of ONNX's own, also in
+opsets that lack these. float16 and bfloat16 are computed in float32, which a warning says. Labels that are texts are
+their index, and a ZipMap is the array of its numbers; the names are `labels` of the output in the report, and of the
+model's metadata in what `tigris quantize` writes. Probabilities of an SVM of two classes are exact, where onnxruntime
+ends an iteration within 0.005 of them.
+
+| domain | operators |
+|---|---|
+"""
+
 _REFUSED = """
 ## Refused
 
@@ -69,7 +86,11 @@ def render() -> str:
     rows = [f"| {contract.operator} | {contract.summary} |" for contract in supported_operators()]
     read = [f"| {entry.operator} | {entry.summary} |" for entry in read_operators()]
     refused = [f"| {_plain(item.operators)} | {item.remedy} |" for item in REMEDIES]
-    parts = ((_HEAD, rows), (_TFLITE, read), (_REFUSED, refused))
+    keys = sorted({*QUANTISED, *FUSED, *CLASSICAL})
+    keys = [key for key in keys if key[0] or ("com.microsoft", key[1]) not in keys]
+    domains = [f"| `{domain or 'ai.onnx'}` | {', '.join(name for own, name in keys if own == domain)} |"
+               for domain in sorted({domain for domain, _ in keys})]
+    parts = ((_HEAD, rows), (_TFLITE, read), (_REWRITTEN, domains), (_REFUSED, refused))
     return "".join(head + "\n".join(lines) + "\n" for head, lines in parts)
 
 

@@ -166,4 +166,5 @@ def _io(builder: Builder, name: str, value: Value, shape: tuple[int, ...]) -> Pr
         place = "graph input" if name in builder.graph.inputs else "graph output"
         raise UnsupportedError(f"{builder.graph.name}: {name} ({place}) has type {dtype}, which a plan cannot hold")
     inverse = tuple(int(axis) for axis in np.argsort(layout.order))
-    return ProgramIo(name, value.storage, _DTYPES[dtype.name], shape, layout.stored_shape, inverse)
+    return ProgramIo(name, value.storage, _DTYPES[dtype.name], shape, layout.stored_shape, inverse,
+                     builder.graph.labels.get(name, ()))

@@ -88,7 +88,7 @@ def is_lowered(proto: onnx.NodeProto) -> bool:
 
 #: Operators of other domains than ONNX's own.
 _DOMAINS = {
-    "com.microsoft": frozenset(("QuantizeLinear", "DequantizeLinear", "Silu")),
+    "com.microsoft": frozenset(("QuantizeLinear", "DequantizeLinear", "Gelu", "Silu")),
     "ai.onnx.ml": frozenset(("Binarizer", "ArrayFeatureExtractor")),
     "ai.onnx.preview.training": frozenset(("Momentum", "Adagrad", "Adam")),
 }

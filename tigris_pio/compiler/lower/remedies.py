@@ -34,6 +34,9 @@ REMEDIES = (
            "ai.onnx.ml.LabelEncoder tflite.HASHTABLE*",
            "it computes with texts: make numbers of them in the firmware, and export the model from there on"),
     Remedy("ai.onnx.ml.TreeEnsemble*", "trees: emlearn and m2cgen write them as C"),
+    Remedy("ai.onnx.ml.SVMClassifier",
+           "three and more classes have their probabilities by iteration, which is not compiled: train it with "
+           "probability=False"),
     Remedy("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss ai.onnx.preview.training.*",
            "it is for training: export the model for inference"),
     Remedy("tflite.ethos-u", "the file was compiled by Vela for an NPU: give the file from before Vela"),

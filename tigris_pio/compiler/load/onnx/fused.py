@@ -26,7 +26,7 @@ _OWN = ("activation", "activation_params", "activation_alpha", "activation_beta"
 
 def expand_fused(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model without onnxruntime's fused operators; `model` itself when it has none."""
-    return replace_nodes(model, _TABLE)
+    return replace_nodes(model, FUSED)
 
 
 def _conv(part: Replacement) -> bool:
@@ -123,7 +123,7 @@ def _unpacked(packed: np.ndarray, bits: int) -> np.ndarray:
     return integers.reshape(*packed.shape[:-1], -1).astype(np.float32)
 
 
-_TABLE = {
+FUSED = {
     (_MICROSOFT, "FusedConv"): _conv, (_MICROSOFT, "FusedGemm"): _gemm, (_MICROSOFT, "FusedMatMul"): _mat_mul,
     (_MICROSOFT, "TransposeMatMul"): _mat_mul, (_MICROSOFT, "QuickGelu"): _quick_gelu,
     **{(_MICROSOFT, name): _gelu for name in ("Gelu", "BiasGelu", "FastGelu")},

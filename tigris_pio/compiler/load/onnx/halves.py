@@ -1,61 +1,70 @@
-"""Reads float16 and bfloat16 as float32: constants keep their values, results are rounded less."""
+"""Reads float16 and bfloat16 as float32: constants keep their values, results are rounded less. Of models by skl2onnx
+also float64, which needs no more there: shapes do not depend on it."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 _FLOAT = onnx.TensorProto.FLOAT
-_HALVES = {onnx.TensorProto.FLOAT16: "float16", onnx.TensorProto.BFLOAT16: "bfloat16"}
+_HALVES: dict[int, str] = {onnx.TensorProto.FLOAT16: "float16", onnx.TensorProto.BFLOAT16: "bfloat16"}
+_DOUBLE: dict[int, str] = {onnx.TensorProto.DOUBLE: "float64"}
 #: Attributes that hold an element type.
 _TYPES = frozenset(("to", "dtype", "output_dtype", "precision", "softmax_precision", "stash_type"))
 
 
-def widen(model: onnx.ModelProto) -> str | None:
+def read_as_float32(model: onnx.ModelProto, doubles: bool) -> str | None:
     """Changes a model; returns what is to be said about it, None if it has no such tensors."""
+    change = _Change(_HALVES | _DOUBLE if doubles else _HALVES)
     shown = [f"{kind} {value.name}" for kind, values in (("input", model.graph.input), ("output", model.graph.output))
-             for value in values if value.type.tensor_type.elem_type in _HALVES]
-    found: set[int] = set()
-    _widen(model.graph, found)
+             for value in values if value.type.tensor_type.elem_type in change.kinds]
+    change.graph(model.graph)
     for function in model.functions:
-        _widen_nodes(function.node, found)
-    if not found:
+        change.nodes(function.node)
+    if not change.found:
         return None
-    names = " and ".join(_HALVES[kind] for kind in sorted(found, reverse=True))
+    names = " and ".join(change.kinds[kind] for kind in sorted(change.found, reverse=True))
     ends = f"; {', '.join(shown)} {'is' if len(shown) == 1 else 'are'} float32" if shown else ""
     return f"{names} is computed in float32{ends}"
 
 
-def _widen(graph: onnx.GraphProto, found: set[int]) -> None:
-    for value in (*graph.input, *graph.output, *graph.value_info):
-        kind = value.type.tensor_type
-        if value.type.HasField("tensor_type") and kind.elem_type in _HALVES:
-            found.add(kind.elem_type)
-            kind.elem_type = _FLOAT
-    for tensor in graph.initializer:
-        _widen_tensor(tensor, found)
-    _widen_nodes(graph.node, found)
+class _Change:
+    """Goes through a model; collects what it found of `kinds`."""
 
+    def __init__(self, kinds: Mapping[int, str]):
+        self.kinds = kinds
+        self.found: set[int] = set()
 
-def _widen_nodes(nodes: object, found: set[int]) -> None:
-    for node in nodes:  # type: ignore[attr-defined]  # a container of protobuf, which has no public type
-        for item in node.attribute:
-            if item.name in _TYPES and item.i in _HALVES:
-                found.add(item.i)
+    def graph(self, graph: onnx.GraphProto) -> None:
+        """A graph and all within it."""
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            kind = value.type.tensor_type
+            if value.type.HasField("tensor_type") and kind.elem_type in self.kinds:
+                self.found.add(kind.elem_type)
+                kind.elem_type = _FLOAT
+        for tensor in graph.initializer:
+            self._tensor(tensor)
+        self.nodes(graph.node)
+
+    def nodes(self, nodes: Iterable[onnx.NodeProto]) -> None:
+        """Attributes that are such tensors or name such types."""
+        for item in (item for node in nodes for item in node.attribute):
+            if item.name in _TYPES and item.i in self.kinds:
+                self.found.add(item.i)
                 item.i = _FLOAT
             if item.HasField("t"):
-                _widen_tensor(item.t, found)
+                self._tensor(item.t)
             for graph in (*item.graphs, *([item.g] if item.HasField("g") else [])):
-                _widen(graph, found)
+                self.graph(graph)
 
-
-def _widen_tensor(tensor: onnx.TensorProto, found: set[int]) -> None:
-    """Tensors that cannot be read stay; whoever needs them says what is wrong."""
-    if tensor.data_type in _HALVES:
-        with contextlib.suppress(ValueError, TypeError, KeyError):
-            values = numpy_helper.to_array(tensor).astype(np.float32)
-            found.add(tensor.data_type)
-            tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+    def _tensor(self, tensor: onnx.TensorProto) -> None:
+        """Tensors that cannot be read stay; whoever needs them says what is wrong."""
+        if tensor.data_type in self.kinds:
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                values = numpy_helper.to_array(tensor).astype(np.float32)
+                self.found.add(tensor.data_type)
+                tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))

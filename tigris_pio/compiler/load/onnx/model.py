@@ -17,6 +17,7 @@ from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.consistency import check_empty, check_reshapes, check_sizes
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.onnx.branches import inline_branches
+from tigris_pio.compiler.load.onnx.classical import labels_of
 from tigris_pio.compiler.load.onnx.dimensions import declared_shape
 from tigris_pio.compiler.load.onnx.extent import check_extent
 from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
@@ -28,6 +29,7 @@ from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.compiler.load.onnx.scan import unroll_scans
 from tigris_pio.compiler.load.onnx.shapes import infer, left_open
 from tigris_pio.errors import ModelError
+from tigris_pio.text import visible_name
 
 OLDEST_OPSET = 7
 
@@ -61,6 +63,7 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         check_reshapes(nodes, tensors, source.label)
         check_empty(nodes, tensors, names, outputs, source.label)
     check_sizes(nodes, tensors, names, weights, source.label, limits)
+    labels = labels_of(source.model)
     return Graph(
         name=source.name,
         opset=opset,
@@ -70,11 +73,19 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         inputs=names,
         outputs=tuple(outputs),
         source_sha256=source.sha256,
-        warnings=(*source.warnings, *binding.warnings),
+        warnings=(*source.warnings, *binding.warnings, *_class_warnings(labels, tensors)),
         limits=limits,
         io_dtypes={name: tensors[name].dtype for name in (*names, *outputs)},
         refused=refused,
+        labels=labels,
     )
+
+
+def _class_warnings(labels: Mapping[str, tuple[str, ...]], tensors: Mapping[str, Any]) -> list[str]:
+    """What is to be said of outputs that are the index of a class."""
+    return [f"output {visible_name(output)} is the index of its class: "
+            + ", ".join(f"{index} {visible_name(name)}" for index, name in enumerate(names))
+            for output, names in labels.items() if output in tensors and tensors[output].dtype.kind == "i"]
 
 
 def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.ModelProto:

@@ -11,8 +11,9 @@ import onnx
 from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 
 from tigris_pio.compiler.load.onnx import external_data
+from tigris_pio.compiler.load.onnx.classical import expand_classical, is_classical
 from tigris_pio.compiler.load.onnx.external_data import ExternalDataError
-from tigris_pio.compiler.load.onnx.halves import widen
+from tigris_pio.compiler.load.onnx.halves import read_as_float32
 from tigris_pio.errors import ModelError, ModelFileError
 from tigris_pio.files import read_named
 
@@ -44,18 +45,20 @@ def read(source: Path | str | onnx.ModelProto) -> Source:
         digest = hashlib.sha256(source.SerializeToString(deterministic=True)).digest() if _fits(source) else b"\0" * 32
         model = onnx.ModelProto()
         model.CopyFrom(_checked(source, name))
-        return _widened(Source(model, name, name, digest))
+        return _simplified(Source(model, name, name, digest))
     path = Path(source)
     data = _read_bytes(path)
     model = _checked(_parse(data, path), str(path))
     digests = _load_external(model, path)
     digest = external_data.source_digest(hashlib.sha256(data).digest(), digests)
-    return _widened(Source(model, path.stem, str(path), digest))
+    return _simplified(Source(model, path.stem, str(path), digest))
 
 
-def _widened(source: Source) -> Source:
-    said = widen(source.model)
-    return source if said is None else dataclasses.replace(source, warnings=(said,))
+def _simplified(source: Source) -> Source:
+    """In the types and operators that the rest of the compiler knows."""
+    said = read_as_float32(source.model, is_classical(source.model))
+    model = expand_classical(source.model)
+    return dataclasses.replace(source, model=model, warnings=() if said is None else (said,))
 
 
 def _fits(model: onnx.ModelProto) -> bool:

@@ -86,7 +86,7 @@ class _Quantised(Replacement):
 
 def expand_qoperators(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model without QLinear operators; `model` itself when it has none."""
-    return replace_nodes(model, _TABLE, _Quantised)
+    return replace_nodes(model, QUANTISED, _Quantised)
 
 
 def _conv(part: _Quantised) -> bool:
@@ -154,7 +154,7 @@ def _dynamic_product(part: _Quantised) -> bool:
     return _product_of_integers(part, left, (part.input(1), part.input(2), part.input(3)), part.input(4))
 
 
-_TABLE = {
+QUANTISED = {
     **{(domain, name): replace for domain in ("", _MICROSOFT) for name, replace in {
         "QLinearConv": _conv, "QLinearMatMul": _mat_mul, "QGemm": _gemm, "QLinearConcat": _concat,
         **dict.fromkeys(_UNARY, _unary), **dict.fromkeys(_BINARY, _binary)}.items()},

@@ -16,8 +16,9 @@ from tigris_pio.compiler.load.onnx.subgraphs import tensor_names
 class Replacement:
     """Collects the nodes that stand for one. New operators may be of a later opset than the model's."""
 
-    def __init__(self, node: onnx.NodeProto, name: str, tensors: Mapping[str, onnx.TensorProto], names: Names):
-        self.node, self.name = node, name
+    def __init__(self, node: onnx.NodeProto, name: str, tensors: Mapping[str, onnx.TensorProto], names: Names,
+                 opset: int):
+        self.node, self.name, self.opset = node, name, opset
         self.nodes: list[onnx.NodeProto] = []
         self.added: list[onnx.TensorProto] = []
         self.attributes: dict[str, Any] = {item.name: helper.get_attribute_value(item) for item in node.attribute}
@@ -75,10 +76,12 @@ def replace_nodes(model: onnx.ModelProto, table: Table, kind: type[Replacement] 
     tensors |= {node.output[0]: item.t for node in model.graph.node if node.op_type == "Constant"
                 for item in node.attribute if item.name == "value"}
     names = tensor_names(model.graph)
+    opset = max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")),
+                default=onnx.defs.onnx_opset_version())
     del changed.graph.node[:]
     for index, node in enumerate(model.graph.node):
         replace = table.get(_key(node))
-        part = kind(node, node.name or f"{node.op_type}_{index}", tensors, names)
+        part = kind(node, node.name or f"{node.op_type}_{index}", tensors, names, opset)
         stays = replace is None or not replace(part)
         changed.graph.node.extend([node] if stays else part.nodes)
         changed.graph.initializer.extend(() if stays else part.added)
