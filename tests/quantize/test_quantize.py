@@ -10,14 +10,14 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.models import make, node
+from tests.compiler.models import make, node, nodes
 from tests.harness import tiers
 from tests.harness.command import tigris
 from tests.quantize.twins import DIGITS, written
 from tests.runtime.build import ensure_library
 from tigris_pio import Session, compile_model
 from tigris_pio.quantize.library import quantization
-from tigris_pio.quantize.masks import bound_masks
+from tigris_pio.quantize.masks import bound_masks, may_mask
 
 FUZZ = tiers.chosen() == "fuzz"
 #: Samples, and how many of them are held out. What some samples say of a network whose classes are near to each other
@@ -192,8 +192,46 @@ def test_causal_attention_in_int8(tmp_path: Path) -> None:
               node("MatMul", "p v", "y")]  # fmt: skip
     onnx.save(make(layers, {"x": (1, 8, 8)}, ["y"], weights), tmp_path / "float.onnx")
     np.savez(tmp_path / "x.npz", x=rng.normal(0, 1, (32, 8, 8)).astype(np.float32))
-    found = quantize(tmp_path / "float.onnx", "--data", tmp_path / "x.npz")
-    assert found["error"] < 0.1 and found["float_ops"] == []
+    for method in ("minmax", "percentile"):
+        found = quantize(tmp_path / "float.onnx", "--data", tmp_path / "x.npz", "--calibration", method)
+        assert found["error"] < 0.1 and found["float_ops"] == []
+
+
+@pytest.mark.parametrize(("op", "style"), [
+    ("Mul", "Sub one c i; Mul i fill a"), ("Where", "Cast m d to=9; Where d zero fill a")])
+def test_masks_that_are_computed_of_constants(op: str, style: str) -> None:
+    """The constants are bounded, not what another node reads; a Max against the lowest float counts for nothing."""
+    constants = {"one": np.array(1, np.float32), "zero": np.array(0, np.float32), "fill": np.array(-1e9, np.float32)}
+    layers = nodes(f"Cast m c to=1; {style}; Add x a s; Max s fill t; Softmax t y; Neg fill q")
+    model = make(layers, {"x": (4, 4), "m": (4, 4)}, ["y", "q"], constants, types={"m": onnx.TensorProto.INT64})
+    assert may_mask(model)
+    ends = {"x": (-2, 3), "a": (-1e9, 0), "s": (-1e9, 3), "t": (-1e9, 3)}
+    calibrate = quantization("calibrate")
+    ranges = calibrate.TensorsData(calibrate.CalibrationMethod.MinMax, {
+        name: tuple(np.array([end], np.float32) for end in pair) for name, pair in ends.items()})  # fmt: skip
+    assert bound_masks(model, ranges)
+    assert [ranges[name].lowest.item() for name in ends] == [-2, -25, -27, -27]
+    values = {item.name: onnx.numpy_helper.to_array(item) for item in model.graph.initializer}
+    used = {layer.op_type: [values[name].item() for name in layer.input if name in values]
+            for layer in model.graph.node}
+    assert used[op][-1] == -25 and used["Max"] == [-27] and used["Neg"] == [-1e9]
+
+
+@pytest.mark.parametrize("method", ["minmax", "percentile"])
+def test_what_has_no_end_is_said_once_for_each_layer(method: str, tmp_path: Path) -> None:
+    onnx.save(make(nodes("Relu x r; Log r l; Sigmoid l y"), {"x": (1, 8)}, ["y"]), tmp_path / "float.onnx")
+    np.savez(tmp_path / "x.npz", x=np.linspace(-1, 1, 320, dtype=np.float32).reshape(40, 8))
+    said, kept = "", []
+    for _ in range(2):
+        done = tigris("quantize", tmp_path / "float.onnx", "--data", tmp_path / "x.npz", "--calibration", method, *kept,
+                      "-o", tmp_path / "out.onnx", status=1)
+        assert done.stderr != said
+        said = done.stderr
+        if method == "percentile":
+            assert "use --calibration minmax" in said
+            return
+        kept += ["--keep-float", said.partition("--keep-float ")[2].split()[0]]
+    tigris("quantize", tmp_path / "float.onnx", "--data", tmp_path / "x.npz", *kept, "-o", tmp_path / "out.onnx")
 
 
 def test_a_search_meets_the_tolerance_with_few_layers(tmp_path: Path) -> None:

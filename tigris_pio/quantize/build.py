@@ -22,6 +22,7 @@ _MORE = frozenset((
     "Min", "Mish", "Neg", "PRelu", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "Round", "Selu", "Sin",
     "Softplus", "Softsign", "SpaceToDepth", "Sqrt", "Sub", "Sum", "Swish", "Tanh", "ThresholdedRelu", "Tile",
 ))  # fmt: skip
+_QUANTISING = ("QuantizeLinear", "DequantizeLinear")
 #: TensorFlow Lite's outputs of Softmax, which the kernel writes without another step: 0 to 255/256.
 _SOFTMAX = {"scale": np.array(1 / 256, np.float32), "zero_point": np.array(-128, np.int8)}
 #: The same of int16: 0 to 32767 / 32768.
@@ -63,7 +64,7 @@ def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (), fi
         quantizer.quantize_model()
     result: onnx.ModelProto = quantizer.model.model
     result.producer_name = "tigris"
-    _check_scales(result, prepared.label)
+    _check_scales(result, prepared.label, excluded)
     return result
 
 
@@ -91,12 +92,20 @@ def _quantizer(wide: Collection[str]) -> Any:
     return Quantizer
 
 
-def _check_scales(model: onnx.ModelProto, label: str) -> None:
-    """Ranges may be without end: the logarithm of 0."""
-    scales = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
-    writers = {name: node for node in model.graph.node for name in node.output}
-    for node in model.graph.node:
-        if node.op_type == "QuantizeLinear" and not np.isfinite(scales[node.input[1]]).all():
-            name = writers[node.input[0]].name if node.input[0] in writers else node.input[0]
-            raise ModelError(f"{label}: what {visible_name(name)} computes from the samples is not finite and has no "
-                             f"range in int8; --keep-float {visible_name(name)} keeps it in float")
+def _check_scales(model: onnx.ModelProto, label: str, kept: Collection[str]) -> None:
+    """Ranges may be without end: the logarithm of 0, or a mask of minus infinity."""
+    graph, scales = model.graph, {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
+    writers = {name: node for node in graph.node for name in node.output}
+    for node in graph.node:
+        scale = scales.get(node.input[1]) if node.op_type in _QUANTISING else None
+        if scale is None or np.isfinite(scale).all():
+            continue
+        near = [writers[node.input[0]]] if node.input[0] in writers else []
+        near += [reader for reader in graph.node if node.output[0] in reader.input]
+        near += [reader for item in near for reader in graph.node
+                 if item.op_type == "DequantizeLinear" and item.output[0] in reader.input]
+        names = [item.name for item in near if item.op_type not in _QUANTISING and item.name not in kept]
+        remedy = f"--keep-float {visible_name(names[0])} keeps it in float" if names else (
+            "leave out the samples that lead there, or export the model with a finite number in its place")
+        raise ModelError(f"{label}: what {visible_name((names or [node.input[0]])[0])} reads or computes is not finite "
+                         f"and has no range in int8; {remedy}")

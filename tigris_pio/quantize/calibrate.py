@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx
 
+from tigris_pio.errors import ModelError
 from tigris_pio.quantize.build import quantised_kinds
 from tigris_pio.quantize.library import quantization, quiet
 from tigris_pio.quantize.prepare import Prepared
@@ -52,8 +53,14 @@ def find_ranges(prepared: Prepared, samples: Sequence[Sample], method: str, perc
             path, sorted(quantised_kinds(prepared.model)), str(Path(folder) / "augmented.onnx"),
             library.CalibrationMethod[name], extra_options=settings,
         )  # fmt: skip
-        for begin in range(0, len(samples), _AT_ONCE):
-            steps("calibrating", begin, len(samples))
-            calibrator.collect_data(_Reader(samples[begin : begin + _AT_ONCE]))
-        steps("calibrating", len(samples), len(samples))
-        return calibrator.compute_data()
+        try:
+            for begin in range(0, len(samples), _AT_ONCE):
+                steps("calibrating", begin, len(samples))
+                calibrator.collect_data(_Reader(samples[begin : begin + _AT_ONCE]))
+            steps("calibrating", len(samples), len(samples))
+            return calibrator.compute_data()
+        except ValueError as error:
+            if method == "minmax":
+                raise
+            raise ModelError(f"{prepared.label}: some tensor holds values that are infinite, or too far apart to be "
+                             f"counted ({error}); use --calibration minmax") from error

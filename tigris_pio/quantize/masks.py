@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,55 +15,113 @@ from tigris_pio.compiler.ir.names import Names
 _FAR = 20.0
 #: A computed operand that goes from here to 0 is a mask. The values in use are -1e4, -65504 and below.
 _MASK = -1e3
+#: Operators by which masks are made, of truth values or integers and of constants that are far too large.
+_MAKING = frozenset(("Add", "Concat", "Expand", "Gather", "Identity", "Max", "Min", "Mul", "Reshape", "Slice",
+                     "Squeeze", "Sub", "Tile", "Transpose", "Unsqueeze", "Where"))
+#: Such constants are at least this large: what is multiplied by less may be more than a truth value.
+_TOO_LARGE = 9999.0
 
 
-def bound_masks(model: onnx.ModelProto, ranges: Any) -> None:
+class _Masked:
+    """A model whose masks are bounded; nodes by their first output."""
+
+    def __init__(self, model: onnx.ModelProto):
+        self.graph = model.graph
+        self.writers = {name: node for node in model.graph.node for name in node.output}
+        self.constants = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
+        self.readers: dict[str, set[str]] = {}
+        for node in model.graph.node:
+            for name in node.input:
+                self.readers.setdefault(name, set()).add(node.output[0])
+        self.ranks = {item.name: len(item.type.tensor_type.shape.dim) for item in model.graph.value_info}
+        self.bounded: set[str] = set()  #: nodes that only masks reach, and those that read them
+        self._names = Names([*self.constants, *self.writers, *(item.name for item in model.graph.input)])
+
+    def masking(self) -> Iterator[tuple[onnx.NodeProto, onnx.NodeProto]]:
+        """Each Softmax along the last axis with the Add or Where in front of it, which a Max may keep from the lowest
+        float."""
+        for softmax in (node for node in self.graph.node if node.op_type == "Softmax"):
+            axis = next((item.i for item in softmax.attribute if item.name == "axis"), -1)
+            node = self.writers.get(softmax.input[0])
+            if axis not in (-1, self.ranks.get(softmax.input[0], 0) - 1):
+                continue  # vectors of a mask are looked at along its last axis
+            if node is not None and node.op_type == "Max":
+                found = (self.writers.get(name) for name in node.input if name not in self.constants)
+                node = next((item for item in found if item is not None), None)
+            if node is not None and node.op_type in ("Add", "Where"):
+                yield softmax, node
+
+    def bound(self, node: onnx.NodeProto, index: int, floor: float, least: float) -> None:
+        """Raises a constant of at least this size that a node reads, and lowers it to as much above 0."""
+        values = self.constants[node.input[index]]
+        if values.dtype == np.float32 and values.size and np.abs(values).max() > max(least, -floor):
+            name = self._names.fresh(node.input[index])
+            clipped = np.clip(values, np.float32(floor), np.float32(-floor))
+            self.graph.initializer.append(numpy_helper.from_array(clipped, name))
+            node.input[index] = name
+
+    def bound_sources(self, mask: str, floor: float) -> None:
+        """The same of all constants that a mask is computed of, as far as nothing else is."""
+        waiting = [mask]
+        while waiting:
+            name = waiting.pop()
+            node = self.writers.get(name)
+            if node is None or node.op_type not in _MAKING or not self.readers[name] <= self.bounded:
+                continue
+            self.bounded.add(node.output[0])
+            for index, item in list(enumerate(node.input))[node.op_type == "Where" :]:
+                if item in self.constants:
+                    self.bound(node, index, floor, _TOO_LARGE)
+                else:
+                    waiting.append(item)
+
+
+def may_mask(model: onnx.ModelProto) -> bool:
+    """Whether a Softmax reads what bound_masks looks at."""
+    return next(_Masked(model).masking(), None) is not None
+
+
+def bound_masks(model: onnx.ModelProto, ranges: Any) -> bool:
     """Raises masks that are added to scores, or chosen in their place, to a little below the lowest score: constants in
-    the model, computed ones in `ranges`, where int8 saturates them."""
-    writers = {name: node for node in model.graph.node for name in node.output}
-    constants = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
-    names = Names([*constants, *writers, *(item.name for item in model.graph.input)])
-    ranks = {item.name: len(item.type.tensor_type.shape.dim) - 1 for item in model.graph.value_info}
+    the model, also those that masks are computed of, and computed ones in `ranges`, where int8 saturates them. Returns
+    whether there was any."""
+    masked = _Masked(model)
     floors: dict[str, float] = {}
-    bounded: list[onnx.NodeProto] = []
-    for softmax in (node for node in model.graph.node if node.op_type == "Softmax"):
-        node = writers.get(softmax.input[0])
-        if node is None or node.op_type not in ("Add", "Where") or node in bounded:
-            continue
-        axis = next((item.i for item in softmax.attribute if item.name == "axis"), -1)
-        if axis not in (-1, ranks.get(node.output[0])):
-            continue  # vectors of a mask are looked at along its last axis
+    computed: dict[str, float] = {}
+    for softmax, node in masked.masking():
         first, second = list(node.input)[-2:]
         for mask, scores in ((first, second), (second, first)):
-            if scores not in ranges:
+            if scores not in ranges or node.output[0] in masked.bounded:
                 continue
             lowest, highest = (float(end.item()) for end in ranges[scores].range_value)
-            floor = lowest - _FAR if node.op_type == "Where" else lowest - highest - _FAR
-            if not np.isfinite(floor) or not _is_mask(mask, floor, constants, ranges):
+            chosen = node.op_type == "Where"
+            floor = lowest - _FAR if chosen else lowest - highest - _FAR
+            values = masked.constants.get(mask)
+            if not np.isfinite(floor) or not _is_mask(mask, values, floor, ranges) or (
+                    chosen and (values is None or values.min() != values.max())):
                 continue
-            if node.op_type == "Where" and (mask not in constants or constants[mask].min() != constants[mask].max()):
-                continue
-            bounded.append(node)
-            floors[softmax.input[0]] = floor if node.op_type == "Where" else lowest + floor
-            if mask in constants:
-                own = names.fresh(mask)
-                values = np.maximum(constants[mask], np.float32(floor))
-                model.graph.initializer.append(numpy_helper.from_array(values, own))
-                node.input[list(node.input).index(mask)] = own
-            else:
-                floors[mask] = min(floor, floors.get(mask, floor))
-            break
+            clamp = masked.writers[softmax.input[0]]
+            masked.bounded |= {node.output[0], clamp.output[0]}
+            floors |= dict.fromkeys((node.output[0], clamp.output[0]), floor if chosen else lowest + floor)
+            if values is None:
+                computed[mask] = floors[mask] = min(floor, floors.get(mask, floor))
+            for item, least in ((node, floor), (clamp, floors[clamp.output[0]])):
+                for index, name in enumerate(item.input):
+                    if name in masked.constants and name != scores:
+                        masked.bound(item, index, least, 0.0)
+    for mask, floor in computed.items():
+        masked.bound_sources(mask, floor)
     for name, floor in floors.items():
-        readers = [node for node in model.graph.node if name in node.input]
-        if name in ranges and all(node.op_type == "Softmax" or node in bounded for node in readers):
+        readers = (masked.writers[reader] for reader in masked.readers.get(name, ()))
+        if name in ranges and all(node.op_type == "Softmax" or node.output[0] in masked.bounded for node in readers):
             ranges[name].lowest = np.maximum(ranges[name].lowest, np.float32(floor))
+    return bool(floors)
 
 
-def _is_mask(name: str, floor: float, constants: Mapping[str, np.ndarray], ranges: Any) -> bool:
+def _is_mask(name: str, values: np.ndarray | None, floor: float, ranges: Any) -> bool:
     """Whether values below `floor` can be raised to it: each vector of the Softmax has one of 0, or all alike."""
-    if name not in constants:
+    if values is None:
         return name in ranges and ranges[name].range_value[0] <= _MASK and ranges[name].range_value[1] == 0
-    values = constants[name]
     if values.dtype != np.float32 or values.size == 0 or values.min() >= floor:
         return False
     most, least = (np.atleast_1d(values).max(axis=-1), np.atleast_1d(values).min(axis=-1))

@@ -26,7 +26,7 @@ from tigris_pio.quantize.compare import (
     runner,
 )
 from tigris_pio.quantize.images import Normalisation, read_images
-from tigris_pio.quantize.masks import bound_masks
+from tigris_pio.quantize.masks import bound_masks, may_mask
 from tigris_pio.quantize.pins import pins_of
 from tigris_pio.quantize.prepare import LayerNodes, Prepared, prepare, read_float
 from tigris_pio.quantize.samples import FEW, Sample, Samples, read_samples, split
@@ -95,9 +95,8 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
         raise UsageError(f"--int16 {layer.name}: --keep-float names this layer too; it is one or the other")
     pins = pins_of(prepared.model, options.like, options.ranges)
     samples = _samples(prepared, options)
-    ranges = find_ranges(prepared, samples.calibration, options.method, options.percentile, steps)
-    bound_masks(prepared.model, ranges)
     expected = run_all(runner(prepared.model), samples.held_out, "running the float model", steps)
+    ranges = _ranges(prepared, samples, options, steps)
     found = None
     if options.tolerance is not None:
         found, kept, fine = _search(_Trial(prepared, ranges, samples.held_out, expected), kept, fine, options, steps)
@@ -113,6 +112,17 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
         accuracy(expected, samples.labels), accuracy(actual, samples.labels), before, after, not why, found,
         (*before.report["warnings"], *_warnings(samples, after), *why),
     )  # fmt: skip
+
+
+def _ranges(prepared: Prepared, samples: Samples, options: QuantizeOptions, steps: Steps) -> Any:
+    """By the method asked for; masks are bounded first, by the lowest and the highest score."""
+    if may_mask(prepared.model):
+        ranges = find_ranges(prepared, samples.calibration, "minmax", None, steps)
+        if not bound_masks(prepared.model, ranges) and options.method == "minmax":
+            return ranges
+    ranges = find_ranges(prepared, samples.calibration, options.method, options.percentile, steps)
+    bound_masks(prepared.model, ranges)
+    return ranges
 
 
 def _samples(prepared: Prepared, options: QuantizeOptions) -> Samples:
