@@ -44,10 +44,11 @@ TensorFlow Lite Micro's bytes, where that has the operator in int16. Weights may
 with a scale for each block of a row, sparse, or packed by TensorFlow Lite Micro's compressor. Between float32 tensors
 narrow weights (dynamic range and weight-only quantisation) are computed in float32 and take four bytes each, which a
 warning says; LiteRT quantises the inputs of dynamic-range layers as well, so its outputs differ by 1 or 2 % of the
-largest (weights of two bits: 6 %). Scale 0 means that all values are 0. Shapes that a file declares of what is computed
-are hints: those that follow from the inputs count. int16 Softmax saturates where TensorFlow Lite's arithmetic
-overflows, at input scales beyond about 5.
-Custom operators that are not listed, strings, and WHILE or IF whose condition depends on data are refused.
+largest (weights of two bits: 6 %). Scale 0 means that all values are 0. Shapes that a file declares of what is
+computed are hints: those that follow from the inputs count. LOCAL_RESPONSE_NORMALIZATION has TensorFlow's window of
+the radius on both sides, as LiteRT's default kernel, of which its reference kernel lacks the last channel. int16
+Softmax saturates where TensorFlow Lite's arithmetic overflows, at input scales beyond about 5. Custom operators that
+are not listed, strings, and WHILE or IF whose condition depends on data are refused.
 
 | operator | how it is read |
 |---|---|

@@ -24,7 +24,7 @@ _LABELS = {"DepthwiseConv": "Conv", "Conv1D": "Conv", "Relu6": "Relu"}
 #: Inference lacks their parameters once these are attributes, or computes another size (pools with ceil_mode).
 _OWN_SHAPES = frozenset(("AveragePool", "Clip", "Expand", "LpPool", "MaxPool", "Reshape", "Resize", "Upsample"))
 _SMALL = 4096
-_POSITIONS = frozenset(("ArgMax", "ArgMin"))
+_POSITIONS = frozenset(("ArgMax", "ArgMin", "TopK"))
 
 
 class BrokenGraph(Exception):

@@ -430,14 +430,25 @@ def test_the_shape_of_a_scalar_has_no_buffer() -> None:
     assert run(data, x=np.array([[1.5]], np.float32))["y"].tolist() == [3.0, 4.5]
 
 
-@pytest.mark.parametrize("begin", ((0, 9), (-4, 0)))
-def test_a_slice_is_updated_in_the_nearest_place_inside(begin: tuple[int, int]) -> None:
-    tensors = [Tensor("x", (4, 5), "float32"), Tensor("u", (2, 3), "float32"), constant("at", numbers(*begin)),
-               Tensor("y", (4, 5), "float32")]
-    data = write(tensors, [Operator("DYNAMIC_UPDATE_SLICE", ["x", "u", "at"], ["y"])], ["x", "u"], ["y"])
-    x, u = random_input((4, 5), "float32"), random_input((2, 3), "float32", 1)
-    (expected,) = Tflm(data).run([x, u])
-    assert np.array_equal(run(data, x=x, u=u)["y"], expected)
+@pytest.mark.parametrize("dtype", ("float32", "int8", "int32"))
+@pytest.mark.parametrize("shape, part, begin", (
+    ((4, 5), (2, 3), (0, 9)), ((4, 5), (2, 3), (-4, 0)), ((1, 6, 2, 3), (1, 1, 2, 3), (0, 4, 0, 0)),
+    ((2, 3, 4), (2, 3, 1), (9, -1, 2)), ((4, 5), (4, 5), (1, 1)),
+))  # fmt: skip
+def test_a_slice_is_updated_in_the_nearest_place_inside(shape, part, begin, dtype: str) -> None:
+    """At a constant place and at a computed one."""
+    scale = 0.1 if dtype == "int8" else None
+    at = numbers(*begin)
+    x, u = (random_input(size, "int8", place).astype(dtype) for place, size in enumerate((shape, part)))
+    got, refs = [], []
+    for place in (constant("at", at), Tensor("at", at.shape, "int32")):
+        tensors = [Tensor("x", shape, dtype, scale), Tensor("u", part, dtype, scale), place,
+                   Tensor("y", shape, dtype, scale)]
+        given = {"x": x, "u": u} if place.data is not None else {"x": x, "u": u, "at": at}
+        data = write(tensors, [Operator("DYNAMIC_UPDATE_SLICE", ["x", "u", "at"], ["y"])], list(given), ["y"])
+        got.append(run(data, **given)["y"])
+        refs += Tflm(data).run(list(given.values())) if place.data is not None else []
+    assert np.array_equal(got[0], refs[0]) and np.array_equal(got[1], refs[0])
 
 
 @pytest.mark.parametrize("op, source, target, said", [("QUANTIZE", "int32", "int16", "from int32 (x)"),

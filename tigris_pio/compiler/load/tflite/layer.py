@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 import tflite
 
 from tigris_pio.compiler.ir.graph import Quantisation, Tensor
@@ -297,6 +298,11 @@ class Layer:
             transpose = self.network.fresh(f"{name}/transpose")
             self.network.add_node(transpose, "Transpose", (final,), (name,), {"perm": FROM_IMAGE})
 
+    def write_all(self, op: str, inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> None:
+        """The node that computes all outputs of the file."""
+        names = [self._declare(output, shape) for output, shape in enumerate(shapes)]
+        self.network.add_node(self.name, op, inputs, names)
+
     def activated(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any],
                   activation: int) -> str:
         """The same for a result behind which the output is only reshaped."""
@@ -314,6 +320,16 @@ class Layer:
                                          tensor.quantisation)
         self._activate(_ACTIVATIONS.get(activation, ""), name, result)
         return result
+
+    def whole(self, name: str) -> str:
+        """Indices as ONNX's operators want them."""
+        tensor = self.network.tensors[name]
+        if tensor.dtype == np.int64:
+            return name
+        wide = self.network.add_tensor(self.network.fresh(f"{self.name}/indices"), tensor.shape, np.dtype(np.int64))
+        self.network.add_node(self.network.fresh(f"{self.name}/wide"), "Cast", (name,), (wide,),
+                              {"to": onnx.TensorProto.INT64})
+        return wide
 
     def reshaped(self, name: str, shape: Sequence[int]) -> str:
         """A tensor of the graph under another shape."""

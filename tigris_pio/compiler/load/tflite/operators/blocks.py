@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.operators.registry import handler
@@ -74,9 +73,4 @@ def read_gather_nd(layer: Layer) -> None:
     shape, places = layer.shape(0), layer.shape(1)
     if not places or places[-1] > len(shape):
         raise layer.fault(f"indices {list(places)} of {list(shape)}")
-    indices = layer.input(1)
-    if layer.network.tensors[indices].dtype != np.int64:  # which ONNX's operator wants
-        wide = layer.network.add_tensor(layer.network.fresh(f"{layer.name}/indices"), places, np.dtype(np.int64))
-        layer.network.add_node(f"{layer.name}/wide", "Cast", (indices,), (wide,), {"to": onnx.TensorProto.INT64})
-        indices = wide
-    layer.write("GatherND", [layer.input(0), indices], (*places[:-1], *shape[places[-1] :]))
+    layer.write("GatherND", [layer.input(0), layer.whole(layer.input(1))], (*places[:-1], *shape[places[-1] :]))

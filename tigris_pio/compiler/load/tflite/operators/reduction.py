@@ -49,6 +49,18 @@ def read_arg(layer: Layer) -> None:
     layer.write(op, [layer.input(0)], result, {"axis": axis, "keepdims": 0})
 
 
+@handler("LOCAL_RESPONSE_NORMALIZATION", summary="along the last axis; computed in float32")
+def read_local_response_normalization(layer: Layer) -> None:
+    """LRN, which divides alpha by the number of channels it adds up."""
+    options, shape = layer.options("LocalResponseNormalizationOptions"), layer.shape(0)
+    radius = int(options["Radius"])
+    if len(shape) != 4 or radius < 0:
+        raise layer.fault(f"radius {radius} on {list(shape)}")
+    attributes = {"size": 2 * radius + 1, "alpha": float(options["Alpha"]) * (2 * radius + 1),
+                  "beta": float(options["Beta"]), "bias": float(options["Bias"])}
+    layer.write("LRN", [layer.image(0)], shape, attributes, image=True)
+
+
 @handler("L2_NORMALIZATION", summary="along the last axis; computed in float32")
 def read_l2_normalization(layer: Layer) -> None:
     """Each vector divided by its length, which is at least 1e-6 (micro/kernels/l2norm.cc)."""

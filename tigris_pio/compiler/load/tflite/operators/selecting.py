@@ -224,15 +224,3 @@ def read_reverse(layer: Layer) -> None:
     starts = [size - 1 if step < 0 else 0 for size, step in zip(shape, steps, strict=True)]
     ends = [-_END if step < 0 else size for size, step in zip(shape, steps, strict=True)]
     keep(layer, starts, ends, steps, shape, 0)
-
-
-@handler("DYNAMIC_UPDATE_SLICE", summary="constant places")
-def read_dynamic_update_slice(layer: Layer) -> None:
-    """ScatterND. A slice that would reach over an end is moved back inside (micro/kernels/dynamic_update_slice.cc)."""
-    shape, part, begin = layer.shape(0), layer.shape(1), layer.integers(2, "places")
-    if not len(begin) == len(part) == len(shape) or any(more > full for more, full in zip(part, shape, strict=True)):
-        raise layer.fault(f"{list(part)} at {begin} of {list(shape)}")
-    inside = [min(max(start, 0), full - more) for start, full, more in zip(begin, shape, part, strict=True)]
-    places = np.indices(part).reshape(len(part), -1).T + np.array(inside, np.int64)
-    indices = layer.network.add_constant(f"{layer.name}/places", places.reshape(*part, len(part)))
-    layer.write("ScatterND", [layer.input(0), indices, layer.input(1)], shape)

@@ -1,0 +1,136 @@
+"""Operators that choose elements, or put them at places, which may be computed at run time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import onnx
+
+from tigris_pio.compiler.ir.graph import Quantisation
+from tigris_pio.compiler.load.tflite.annotation import stored
+from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.operators.registry import handler
+
+
+@handler("TOPK_V2", summary="along the last axis; constant k")
+def read_top_k(layer: Layer) -> None:
+    """TopK; the first of equal elements comes first."""
+    shape, (k, *more) = layer.shape(0), layer.integers(1, "k") or [-1]
+    if not shape or more or not 0 < k <= shape[-1]:
+        raise layer.fault(f"the largest {k} of {list(shape)}")
+    result = (*shape[:-1], k)
+    layer.write_all("TopK", [layer.input(0), layer.numbers([k])], (result, result))
+
+
+@handler("ONE_HOT", summary="constant depth, any axis and values")
+def read_one_hot(layer: Layer) -> None:
+    """A comparison with every index, and a choice: indices outside, and negative ones, have no hot element."""
+    shape, (depth, *_) = layer.shape(0), layer.integers(1, "depth") or [-1]
+    axis = int(layer.options("OneHotOptions")["Axis"])
+    if depth < 0 or not -1 <= axis <= len(shape) or any(math.prod(layer.shape(place)) != 1 for place in (2, 3)):
+        raise layer.fault(f"depth {depth} along axis {axis} of {list(shape)}")
+    axis = len(shape) if axis < 0 else axis
+    result = (*shape[:axis], depth, *shape[axis:])
+    spread = layer.reshaped(_real(layer, layer.input(0)), (*shape[:axis], 1, *shape[axis:]))
+    numbers = np.arange(depth, dtype=np.float32).reshape(-1, *(1,) * (len(shape) - axis))
+    name = layer.network.fresh(f"{layer.name}/hot")
+    hot = layer.network.add_tensor(name, result, np.dtype(np.bool_))
+    layer.network.add_node(layer.network.fresh(f"{layer.name}/equal"), "Equal",
+                           (spread, layer.network.add_constant(f"{layer.name}/depth", numbers)), (hot,))
+    layer.write("Where", [hot, *(layer.reshaped(layer.input(place), ()) for place in (2, 3))], result)
+
+
+@handler("SCATTER_ND", summary="constant shape, any indices; updates of one place are added")
+def read_scatter_nd(layer: Layer) -> None:
+    """ScatterND on zeros. Integers of quantised tensors are added as they are, whatever they stand for."""
+    places, updates, wanted = layer.shape(0), layer.shape(1), tuple(layer.integers(2, "sizes"))
+    depth = places[-1] if places else 0
+    if not 0 < depth <= len(wanted) or min(wanted) < 0 or updates != (*places[:-1], *wanted[depth:]):
+        raise layer.fault(f"{list(updates)} at {list(places)} of {list(wanted)}")
+    layer.network.limits.check("elements", math.prod(wanted), f"{layer.network.label}: node {layer.name}")
+    given, network, source, said = layer.constant(0), layer.network, layer.input(1), layer.quantisation(1)
+    if given is not None and (np.any(given < 0) or np.any(given >= np.array(wanted[:depth]))):
+        raise layer.fault(f"a place outside of {list(wanted)}")
+    once = given is not None and len(np.unique(given.reshape(-1, depth), axis=0)) == math.prod(places[:-1])
+    attributes = {} if once else {"reduction": "add"}
+    number = network.tensors[source].dtype
+    if said is None:
+        added = number.kind in "iu" and not once
+        zeros = network.add_constant(f"{layer.name}/zeros", np.zeros(wanted, np.float32 if added else number))
+        if not added:
+            layer.write("ScatterND", [zeros, layer.whole(layer.input(0)), source], wanted, attributes)
+            return
+        network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, for integers are carried as "
+                                "float32")
+        inputs = [zeros, layer.whole(layer.input(0)), _real(layer, source)]
+        result = layer.part("ScatterND", inputs, wanted, attributes, real=True)
+        layer.write("Cast", [result], wanted, {"to": onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])})
+        return
+    nothing = stored(np.zeros(1, layer.declared(1).type))
+    steps = Quantisation(np.array(1, np.float32), nothing.astype(np.int64).reshape(()), said.dtype)
+    zeros = network.add_constant(f"{layer.name}/zeros", np.broadcast_to(nothing, wanted).copy(), steps)
+    source = network.recoded(source, network.tensors[zeros])
+    result = layer.part("ScatterND", [zeros, layer.whole(layer.input(0)), source], wanted, attributes, said=steps)
+    layer.write("Identity", [network.recoded(result, layer.output_like())], wanted)
+
+
+@handler("REVERSE_SEQUENCE", summary="any axes and lengths")
+def read_reverse_sequence(layer: Layer) -> None:
+    """Gather of all steps of all sequences."""
+    options, shape = layer.options("ReverseSequenceOptions"), layer.shape(0)
+    batch, time, rank = int(options["BatchDim"]), int(options["SeqDim"]), len(shape)
+    if not (0 <= batch < rank and 0 <= time < rank) or batch == time or layer.shape(1) != (shape[batch],):
+        raise layer.fault(f"lengths {list(layer.shape(1))} along axis {batch}, steps along {time}, of {list(shape)}")
+    count, steps, name = shape[batch], shape[time], layer.input(0)
+    lengths = layer.constant(1)
+    if lengths is not None and (lengths.min(initial=0) < 0 or lengths.max(initial=0) > steps):
+        raise layer.fault(f"lengths {lengths.tolist()} of {steps} steps")
+    order = (batch, time, *(axis for axis in range(rank) if axis not in (batch, time)))
+    inside = tuple(shape[axis] for axis in order)
+    if order != tuple(range(rank)):
+        name = layer.network.transposed(name, order, f"{layer.name}/sequences")
+    name = layer.reshaped(name, (count * steps, *inside[2:]))
+    grid, number = (count, steps), np.tile(np.arange(steps, dtype=np.float32), (count, 1))
+    own = number + steps * np.arange(count, dtype=np.float32)[:, np.newaxis]
+    step, odd, place = (layer.network.add_constant(f"{layer.name}/{what}", value) for what, value in (
+        ("step", number), ("odd", 2 * number + 1), ("place", own)))
+    length = layer.reshaped(_real(layer, layer.input(1)), (count, 1))
+    # Of the first `length` steps s takes the place of length - 1 - s, which is length - (2 s + 1) further on.
+    left = layer.part("Sub", [length, step], grid, real=True)
+    moves = layer.part("Clip", [left, layer.number(0.0), layer.number(1.0)], grid, real=True)
+    further = layer.part("Mul", [moves, layer.part("Sub", [length, odd], grid, real=True)], grid, real=True)
+    place = layer.part("Add", [place, further], grid, real=True)
+    flat = layer.whole(layer.reshaped(place, (count * steps,)))
+    taken = layer.part("Gather", [name, flat], (count * steps, *inside[2:]), {"axis": 0}, like=name)
+    back = tuple(int(axis) for axis in np.argsort(order))
+    layer.write("Transpose", [layer.reshaped(taken, inside)], shape, {"perm": back})
+
+
+@handler("DYNAMIC_UPDATE_SLICE", summary="any places")
+def read_dynamic_update_slice(layer: Layer) -> None:
+    """ScatterND. A slice that would reach over an end is moved back inside (micro/kernels/dynamic_update_slice.cc)."""
+    shape, part = layer.shape(0), layer.shape(1)
+    if len(part) != len(shape) or layer.shape(2) != (len(shape),) or any(
+            more > full for more, full in zip(part, shape, strict=True)):
+        raise layer.fault(f"{list(part)} at {list(layer.shape(2))} numbers of {list(shape)}")
+    free = [full - more for full, more in zip(shape, part, strict=True)]
+    moved = max((axis + 1 for axis, room in enumerate(free) if room), default=0)  # axes behind are written as a whole
+    if not moved:
+        layer.write("Identity", [layer.input(1)], shape)
+        return
+    limits = [layer.numbers(values) for values in ([0], [moved], [0], [1])]
+    begin = layer.part("Slice", [_real(layer, layer.input(2)), *limits], (moved,), real=True)
+    begin = layer.part("Max", [begin, layer.number(0.0)], (moved,), real=True)
+    most = layer.network.add_constant(f"{layer.name}/most", np.array(free[:moved], np.float32))
+    begin = layer.part("Min", [begin, most], (moved,), real=True)
+    places = (*part[:moved], moved)
+    offsets = np.moveaxis(np.indices(part[:moved], np.float32), 0, -1)
+    offset = layer.network.add_constant(f"{layer.name}/offsets", np.ascontiguousarray(offsets))
+    indices = layer.whole(layer.part("Add", [begin, offset], places, real=True))
+    layer.write("ScatterND", [layer.input(0), indices, layer.input(1)], shape)
+
+
+def _real(layer: Layer, name: str) -> str:
+    """Whole numbers as float32, which holds those up to 2^24."""
+    return layer.part("Cast", [name], layer.network.tensors[name].shape, {"to": onnx.TensorProto.FLOAT}, real=True)
