@@ -202,8 +202,8 @@ def zero_scales() -> Iterator[Case]:
 
 def softmax_scales() -> Iterator[Case]:
     """Input scales from the least that the reference takes to the largest, of scores under a causal mask."""
-    scales = (1.6e-8, 1e-7, 15.9, 16.5, 33.0, 4e6, 3e38)
-    for scale, beta, length in itertools.product(scales, (1.0, 0.25, 8.0), (37,)):
+    scales = (1.6e-8, 15.9, 16.5, 33.0, 3e38)
+    for scale, beta, length in itertools.product(scales, (1.0, 8.0), (37,)):
         if scale * beta > 1.5e-8:
             for result, dtype in (((1 / 256, -128), "int8"), ((1 / 65536, -32768), "int16")):
                 yield Case("SOFTMAX", [x((3, length), (scale, -5))], [y((3, length), result, dtype)], {"beta": beta})

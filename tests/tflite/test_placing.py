@@ -96,7 +96,7 @@ def responses() -> Iterator[Made]:
 @pytest.mark.parametrize("make", (largest, hot, scattered, turned, responses))
 def test_results_are_those_of_litert(make: Callable[[], Iterator[Made]]) -> None:
     """Cases side by side in one file."""
-    made = list(make())[:: examples(3, 1)]
+    made = list(make())[:: examples(5, 1)]
     data, given = merged([item for item, _ in made])
     with Session(compile_model(data)) as session:
         got = list(session.run(given).values())
