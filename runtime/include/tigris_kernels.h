@@ -83,6 +83,7 @@ extern const tigris_kernel_entry tigris_divide_int8;
 extern const tigris_kernel_entry tigris_squared_difference_int8;
 extern const tigris_kernel_entry tigris_asymmetric_conv_2d_int8;
 extern const tigris_kernel_entry tigris_asymmetric_depthwise_conv_2d_int8;
+extern const tigris_kernel_entry tigris_fully_connected_int32;
 extern const tigris_kernel_entry tigris_asymmetric_fully_connected_int8;
 extern const tigris_kernel_entry tigris_fetch_int8;
 extern const tigris_kernel_entry tigris_take_int8;

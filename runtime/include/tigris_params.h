@@ -1068,6 +1068,30 @@ typedef struct tigris_asymmetric_conv_int8_params {
 } tigris_asymmetric_conv_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_conv_int8_params) == 52U, tigris_asymmetric_conv_int8_params_size);
 
+/* out[r][o] = clamp(scale[o] * (bias[o] + sum_i weights[o][i] * in[r][i])): int8 in, sums of int32,
+ * float32 out. */
+typedef struct tigris_fully_connected_int32_params {
+    /* vectors, each in_features long */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 0: one scale for all outputs; 1: one per output */
+    uint32_t scale_step;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 per output, the input's zero point folded in */
+    uint32_t bias;
+    /* float32, the input's times the weights' */
+    uint32_t scale;
+} tigris_fully_connected_int32_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int32_params) == 36U, tigris_fully_connected_int32_params_size);
+
 /* The same, and weight_zero_points[o] * (sum of the vector) is taken off each sum. */
 typedef struct tigris_asymmetric_fully_connected_int8_params {
     /* vectors, each in_features long; the input is rows * in_features contiguous bytes */

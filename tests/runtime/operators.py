@@ -241,5 +241,9 @@ def operators() -> list[Operator]:
         result += [_pool(kind, dtype) for kind in (OpKind.AVERAGE_POOL, OpKind.MAX_POOL)]
         result += [_binary(kind, dtype) for kind in (OpKind.ADD, OpKind.SUB, OpKind.MUL)]
         result += [*_movement(dtype), *_resampling(dtype)]
+    sums = p.FullyConnectedInt32Params(24, 4, 4, scale_step=1, **OF_FLOAT, scale=0)
+    constants = {name: array for name, array in _constants(INT8, 4, 4).items() if name in ("weights", "bias")}
+    result.append(operator(OpKind.FULLY_CONNECTED, sums, _data(INT8), dtype=DType.INT32, output_dtype=FLOAT32,
+                           **constants, scale=np.full(4, 0.25, np.float32)))
     result += [*_scalar_functions(), *_float_functions(), *_plain(), *_int8_pairs(), *_asymmetric()]
     return [*result, _lstm(), _suppress(), *int16_operators()]

@@ -21,6 +21,9 @@ from tigris_pio.text import visible
 #: The JSON document of `analyze` and `compile`.
 Report = dict[str, Any]
 
+#: What a network is said to compute in, the first that fits: sums of int32 are those of int8.
+_DTYPES = (("int8", DType.INT8), ("int16", DType.INT16), ("int8", DType.INT32))
+
 
 def build_report(plan: ExecutionPlan, data: bytes, budget: Budget, refusal: str | None = None) -> Report:
     """The report of `plan`, whose file is `data`; `refusal` says why it does not meet `budget`, the one asked for."""
@@ -33,7 +36,7 @@ def build_report(plan: ExecutionPlan, data: bytes, budget: Budget, refusal: str 
     stages = [_stage(plan, stage) for stage in plan.stages]
     document: Report = {
         "model": program.name,
-        "dtype": next((kind.name.lower() for kind in (DType.INT8, DType.INT16) if kind in found), "float32"),
+        "dtype": next((name for name, kind in _DTYPES if kind in found), "float32"),
         "ops": len(program.ops),
         "fits": refusal is None,
         "budget": {"fast": budget.fast, "slow": budget.slow, "flash": budget.flash},

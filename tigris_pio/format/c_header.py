@@ -23,7 +23,7 @@ from tigris_pio.format.record import Record
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 HEADER_PATH = _RUNTIME / "include" / "tigris_format.h"
 _BY = "generated from tigris_pio/format by python -m tigris_pio.format.c_header"
-_TYPE_NAMES = {DType.INT8: "int8", DType.INT16: "int16", DType.FLOAT32: "float"}
+_TYPE_NAMES = {DType.INT8: "int8", DType.INT16: "int16", DType.INT32: "int32", DType.FLOAT32: "float"}
 
 _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (enums.DType, "dtype"),

@@ -70,6 +70,7 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_squared_difference_int8,
     &tigris_asymmetric_conv_2d_int8,
     &tigris_asymmetric_depthwise_conv_2d_int8,
+    &tigris_fully_connected_int32,
     &tigris_asymmetric_fully_connected_int8,
     &tigris_fetch_int8,
     &tigris_take_int8,

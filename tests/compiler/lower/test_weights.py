@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.lower.compare import outputs
+from tests.compiler.lower.compare import check, outputs
 from tests.compiler.models import Quantiser, make, node, ort, program
 from tigris_pio import compile_model
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.errors import ModelError
-from tigris_pio.format.enums import DType
+from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(23)
 LOSS = re.compile(r"by up to ([\d.]+) and on average ([\d.]+) of their steps, outputs by some ([\d.]+) steps and at "
@@ -76,12 +77,38 @@ def test_the_loss_of_weights_scaled_along_an_inner_axis_is_said() -> None:
 @pytest.mark.parametrize(("op", "shape"), [("Conv", (8, 16, 1, 1)), ("Gemm", (16, 8)), ("MatMul", (16, 8)),
                                            ("ConvTranspose", (16, 8, 1, 1))])
 def test_int8_weights_in_float_are_said(op: str, shape: tuple[int, ...]) -> None:
-    lowered = program(layer(op, integers(shape, "int8"), 0.01, 0, quantised_output=False))
+    lowered = program(layer(op, integers(shape, "int8"), 0.01, 3, quantised_output=False))
     assert [op.dtype for op in lowered.ops if op.name == "layer"] == [DType.FLOAT32]
     (warning,) = lowered.warnings
     assert warning.startswith("node layer: runs in float32 although its weights are int8, because c is not quantised")
     assert "QuantizeLinear and DequantizeLinear there" in warning
     assert not program(layer(op, integers(shape, "int8"), 0.01, 0)).warnings
+
+
+WINDOWS = {"pads": [1, 0, 2, 1], "strides": [2, 1], "dilations": [1, 2]}
+
+
+@pytest.mark.parametrize("bias", ["int32", "float", ""])
+@pytest.mark.parametrize(("op", "shape", "given", "attributes"), [
+    ("Conv", (6, 4, 3, 3), (2, 4, 9, 8), WINDOWS), ("Conv", (6, 4, 1, 1), (1, 4, 5, 3), {}),
+    ("Conv", (6, 4, 1, 3), (1, 4, 5, 6), {"auto_pad": "SAME_UPPER"}), ("Gemm", (6, 36), (1, 36), {"transB": 1}),
+    ("Gemm", (36, 6), (5, 36), {"alpha": 0.5}), ("MatMul", (12, 6), (2, 3, 12), {})])
+def test_results_that_nobody_quantised_are_sums_times_scales(op: str, shape: tuple[int, ...], given: tuple[int, ...],
+                                                             attributes: dict[str, Any], bias: str) -> None:
+    q, axis = Quantiser(), 0 if op == "Conv" or "transB" in attributes else len(shape) - 1
+    scales = np.linspace(0.005, 0.02, 6)
+    names = [q.pair("x", 0.05, -20), q.constant("w", integers(shape, "int8"), scales, axis)]
+    if bias == "int32" and op != "MatMul":
+        names.append(q.constant("b", np.arange(-300, 300, 100, dtype=np.int32),
+                                (np.float32(0.05) * scales.astype(np.float32)) * attributes.get("alpha", 1.0)))
+    elif bias and op != "MatMul":
+        q.weights["b"] = np.linspace(-1, 1, 6, dtype=np.float32)
+        names.append("b")
+    q.add(node(op, " ".join(names), "c", **attributes), node("Relu", "c", "y"))
+    model = make(q.nodes, {"x": given}, ["y"], q.weights)
+    compiled = check(model, {"x": RANDOM.normal(0, 2, given).astype(np.float32)}, rtol=1e-5, atol=1e-5)
+    assert [item.dtype for item in compiled.plan.program.ops if item.kind is OpKind.FULLY_CONNECTED] == [DType.INT32]
+    assert not compiled.report["warnings"]
 
 
 def diverged(op: str, bad: str, value: float) -> onnx.ModelProto:

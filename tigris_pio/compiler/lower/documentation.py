@@ -21,6 +21,9 @@ so. ONNX operators that are not listed compile too when ONNX defines them as fun
 of onnxruntime and of scikit-learn that are [read as others](#read-as-others). What does not
 compile is refused by name, every such node at once, with what to do: `tigris check MODEL` lists them.
 
+A Conv without groups, a Gemm or a MatMul between an int8 input, int8 weights without zero points and a result that
+nothing quantises multiplies in int8: its result is a sum of 32 bits times a scale.
+
 Where activations are quantised to int16, weights to int8 (ONNX with QuantizeLinear to int16 or uint16, TensorFlow
 Lite's 16x8), these run in int16: convolutions, Gemm, MatMul, Add, Sub, Mul, Max, Min, pools, ReduceSum, ReduceMean,
 ReduceMax, ReduceMin, Softmax, Relu and its like, LeakyRelu, Abs, Neg, any other function of one number that 512

@@ -24,6 +24,7 @@ from tigris_pio.format.params import (
     FullyConnectedFloatParams,
     FullyConnectedInt8Params,
     FullyConnectedInt16Params,
+    FullyConnectedInt32Params,
     SelectParams,
     TransposeParams,
 )
@@ -291,6 +292,7 @@ def _params_of(op: ProgramOp, rows: Rows, height: int, operands: tuple[Operand, 
     if isinstance(params, TransposeParams):
         return dataclasses.replace(params, output_shape=(params.output_shape[0] * count // height,
                                                          *params.output_shape[1:]))
-    if isinstance(params, FullyConnectedInt8Params | FullyConnectedFloatParams | FullyConnectedInt16Params):
+    if isinstance(params, FullyConnectedInt8Params | FullyConnectedFloatParams | FullyConnectedInt16Params
+                  | FullyConnectedInt32Params):
         return dataclasses.replace(params, rows=params.rows * count // height)
     return params

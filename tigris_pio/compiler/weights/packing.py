@@ -94,7 +94,7 @@ def stored_order(
     if isinstance(params, RecurrentInt16Params):
         if field not in ("input_weights", "recurrent_weights"):
             return None
-    elif field != "weights" or dtype != DType.INT8 or kind not in _ORDERED:
+    elif field != "weights" or dtype not in (DType.INT8, DType.INT32) or kind not in _ORDERED:
         return None
     if kind == OpKind.DEPTHWISE_CONV_2D:
         return Order(packing, True, 1, (math.prod(shape[:-1]), shape[-1]))

@@ -54,6 +54,23 @@ class FullyConnectedFloatParams(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class FullyConnectedInt32Params(Record):
+    """out[r][o] = clamp(scale[o] * (bias[o] + sum_i weights[o][i] * in[r][i])): int8 in, sums of int32, float32 out."""
+
+    C_NAME = "tigris_fully_connected_int32_params"
+
+    rows: int = u32("vectors, each in_features long")
+    in_features: int = u32("input vector length")
+    out_features: int = u32("output vector length")
+    scale_step: int = u32("0: one scale for all outputs; 1: one per output")
+    activation_min: float = f32("lowest output value; -inf: none")
+    activation_max: float = f32("highest output value; inf: none")
+    weights: int = u32("int8 [out_features][in_features], packed as SPEC.md section 6 says")
+    bias: int = u32("int32 per output, the input's zero point folded in")
+    scale: int = u32("float32, the input's times the weights'")
+
+
+@dataclasses.dataclass(frozen=True)
 class SumProductsParams(Record):
     """sums[o] += sum_i weights[row][o][i] * in[row][i], from bias[o] at row 0; the output is folded.
 

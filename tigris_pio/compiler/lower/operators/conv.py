@@ -8,8 +8,10 @@ import math
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
+from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.int16.layers import (
     constants,
     layer_bias,
@@ -18,6 +20,8 @@ from tigris_pio.compiler.lower.operators.int16.layers import (
     sums,
 )
 from tigris_pio.compiler.lower.operators.int16.types import Types
+from tigris_pio.compiler.lower.operators.select import emit_selection
+from tigris_pio.compiler.lower.operators.sums import emit_scaled_sums, float_sums, scaled_sums
 from tigris_pio.compiler.lower.operators.weights import (
     float_bias,
     has_int8_weights,
@@ -30,10 +34,13 @@ from tigris_pio.compiler.lower.operators.weights import (
 from tigris_pio.compiler.lower.operators.window import Window, image_dims, image_layout, read_window
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
+from tigris_pio.compiler.lower.selection import OUTSIDE
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import AsymmetricConvInt8Params, ConvFloatParams, ConvInt8Params, ConvInt16Params
 from tigris_pio.format.record import Record
+
+_IMAGE_RANK = 4
 
 
 @operator("Conv", "Conv1D", "DepthwiseConv", summary="1-D and 2-D, any pads, strides, dilations and groups; "
@@ -45,6 +52,8 @@ def lower_conv(builder: Builder, node: Node) -> None:
         raise Refusal("its weights are computed at run time")
     window = _window(builder, node)
     if _emit_int16(builder, node, window):
+        return
+    if _emit_sums(builder, node, window):
         return
     depthwise = node.op == "DepthwiseConv"
     groups = int(node.attributes.get("group", 1))
@@ -88,6 +97,70 @@ def _emit_int16(builder: Builder, node: Node, window: Window) -> bool:
     emit_conv(builder, node, OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D, window, found, params,
               constants.blobs(_arranged(weights.values, depthwise)))
     return True
+
+
+def _emit_sums(builder: Builder, node: Node, window: Window) -> bool:
+    """From int8 to a float32 output: a fully connected layer of every window's taps, which are gathered as int8."""
+    (name, weight, bias), output = (*node.inputs, "")[:3], node.outputs[0]
+    values, shape = builder.graph.weights[weight], builder.shape(output)
+    if builder.tensors[output].quantisation is not None or values.ndim != _IMAGE_RANK or node.op == "DepthwiseConv":
+        return False
+    if int(node.attributes.get("group", 1)) != 1 or not float_sums(builder, name, weight, 0):
+        return False
+    matrix = values.transpose(0, 3, 2, 1).reshape(len(values), -1)
+    scales = builder.tensors[weight].quantisation.scale.reshape(-1)  # type: ignore[union-attr]  # float_sums
+    made = scaled_sums(builder, builder.numeric(name), matrix, scales.astype(np.float64), bias)
+    if made is None:
+        return False
+    taps = _gathered(builder, node, window)
+    source = builder.arranged(taps, image_layout(builder.shape(taps)), builder.numeric(taps))
+    storage = builder.with_dims(source, image_dims(builder.shape(taps)))
+    pixels = math.prod(shape[2:])
+    emit_scaled_sums(builder, node, [(storage, RowMap.same())], image_layout(shape),
+                     Cell(image_dims(shape), fixed=True), (pixels, matrix.shape[1], len(matrix)), made,
+                     shape[0] * pixels, True)
+    return True
+
+
+def _gathered(builder: Builder, node: Node, window: Window) -> str:
+    """The taps of the windows: those of a column as channels, and the columns of each window beside each other."""
+    name, (rows, columns) = node.inputs[0], builder.shape(node.outputs[0])[2:]
+    batch, channels, height, width = builder.shape(name)
+    lines = [_places(rows, window, 0)[:, tap] for tap in range(window.kernel[0])]
+    parts = [_selected(builder, name, (batch, channels, rows, width), {2: _inside(line, height)}) for line in lines]
+    name = parts[0]
+    if len(parts) > 1:
+        name = _like(builder, name, (batch, len(parts) * channels, rows, width))
+        Composer(builder, node).into("Concat", parts, name, {"axis": 1})
+    places = _places(columns, window, 1).reshape(-1)
+    return _selected(builder, name, (batch, len(parts) * channels, rows, len(places)), {3: _inside(places, width)})
+
+
+def _places(count: int, window: Window, axis: int) -> np.ndarray:
+    """Which row or column each tap of each window is, [windows][taps]."""
+    taps = np.arange(window.kernel[axis]) * window.dilation[axis] - window.pad_begin[axis]
+    places: np.ndarray = (np.arange(count) * window.stride[axis])[:, np.newaxis] + taps
+    return places
+
+
+def _inside(places: np.ndarray, size: int) -> np.ndarray:
+    return np.where((places >= 0) & (places < size), places, OUTSIDE)
+
+
+def _selected(builder: Builder, name: str, shape: tuple[int, ...], selections: dict[int, np.ndarray]) -> str:
+    """A tensor of this shape; the tensor itself where all of it is selected."""
+    if all(np.array_equal(chosen, np.arange(builder.shape(name)[axis])) for axis, chosen in selections.items()):
+        return name
+    result = _like(builder, name, shape)
+    emit_selection(builder, name, result, selections)
+    return result
+
+
+def _like(builder: Builder, name: str, shape: tuple[int, ...]) -> str:
+    """Declares a tensor of another shape; returns its name."""
+    result = builder.fresh(f"{name}/taps")
+    builder.tensors[result] = dataclasses.replace(builder.tensors[name], name=result, shape=shape)
+    return result
 
 
 def _emit_memory(builder: Builder, node: Node, window: Window, found: Types) -> None:

@@ -16,6 +16,7 @@ from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_types, sums
 from tigris_pio.compiler.lower.operators.int16.types import Types
 from tigris_pio.compiler.lower.operators.mat_mul import emit_product
+from tigris_pio.compiler.lower.operators.sums import emit_scaled_sums, float_sums, scaled_sums
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
 from tigris_pio.compiler.lower.operators.vectors import rows_of_vectors
 from tigris_pio.compiler.lower.operators.weights import (
@@ -157,6 +158,8 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
     if found is not None:
         _emit_int16(builder, node, product, found)
         return
+    if _emit_sums(builder, node, product):
+        return
     int8 = builder.is_int8(product.source, node.outputs[0]) and has_int8_weights(builder, product.matrix)
     result = builder.numeric(node.outputs[0]) if int8 else FLOAT
     source = builder.numeric(product.source) if int8 else FLOAT
@@ -215,6 +218,25 @@ def _emit_int16(builder: Builder, node: Node, product: _Product, found: Types) -
         plain(builder.shape(node.outputs[0])), found.output, call.cell, params, blobs=constants.blobs(matrix),
         per_image=call.per_image, macs=call.vectors * product.inputs * product.outputs,
     )
+
+
+def _emit_sums(builder: Builder, node: Node, product: _Product) -> bool:
+    """Between an int8 input and a float32 output: the sums of int8 weights, times their scales. Whether that is all."""
+    axis = _weight_axis(builder, product)
+    source, output = product.source, node.outputs[0]
+    if builder.tensors[output].quantisation is not None or not float_sums(builder, source, product.matrix, axis):
+        return False
+    numeric = builder.numeric(source)
+    value, features = _vectors(builder, product, numeric)
+    matrix = _matrix(builder.graph.weights[product.matrix], product, features).reshape(product.outputs, product.inputs)
+    scales = builder.tensors[product.matrix].quantisation.scale.reshape(-1)  # type: ignore[union-attr]  # float_sums
+    made = scaled_sums(builder, numeric, matrix, scales * np.float64(product.alpha), product.bias, product.beta)
+    if made is None:
+        return False
+    call, product = _call(builder, value, product)
+    emit_scaled_sums(builder, node, [(value.storage, call.rows)], plain(builder.shape(output)), call.cell,
+                     (product.rows, product.inputs, product.outputs), made, call.vectors, call.per_image)
+    return True
 
 
 def _weight_axis(builder: Builder, product: _Product) -> int:

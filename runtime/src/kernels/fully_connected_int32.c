@@ -1,0 +1,51 @@
+/* Fully connected: int8 vectors and weights, sums of 32 bits, and float32 results, which are the sums times a scale. */
+#include "access.h"
+#include "check.h"
+#include "rows_int8.h"
+#include "tigris_kernels.h"
+
+static void run(const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_int32_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
+    const tigris_band *out = call->output;
+    const int32_t outputs = (int32_t)params->out_features;
+    const tigris_rows rows = {tigris_int8_data(call, params->weights), (int32_t)params->in_features,
+                              outputs & ~(TIGRIS_CHANNEL_BLOCK - 1)};
+    const int32_t *bias = tigris_int32_data(call, params->bias);
+    const float *scale = tigris_float_data(call, params->scale);
+    const uint32_t row_vectors = tigris_row_elements(out->tensor) / params->out_features;
+    const uint32_t first = (uint32_t)out->first * row_vectors;
+    const int8_t *input = (const int8_t *)(const void *)in->data;
+    input += first * params->in_features - (uint32_t)in->first * tigris_row_elements(in->tensor);
+    float *output = tigris_float_output(call);
+    for (uint32_t left = (uint32_t)out->rows * row_vectors; left > 0U; left--) {
+        for (int32_t from = 0; from < outputs; from += TIGRIS_ROWS) {
+            uint32_t sums[TIGRIS_ROWS];
+            const int32_t count = outputs - from < TIGRIS_ROWS ? outputs - from : TIGRIS_ROWS;
+            tigris_add_rows(&rows, input, from, count, (const uint32_t *)(const void *)(bias + from), sums);
+            for (int32_t i = 0; i < count; i++) {
+                const float value = (float)(int32_t)sums[i] * scale[(uint32_t)(from + i) * params->scale_step];
+                *output++ = tigris_clamp_float(value, params->activation_min, params->activation_max);
+            }
+        }
+        input += params->in_features;
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_fully_connected_int32_params *params = call->params;
+    const uint32_t weights = tigris_multiply(params->in_features, params->out_features);
+    const uint32_t scales = params->scale_step == 0U ? 1U : params->out_features;
+    return tigris_check_result(
+        tigris_check_types(call, 1U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_FLOAT32) &&
+        tigris_check_vectors(call, params->rows, params->in_features, params->out_features) &&
+        params->scale_step <= 1U && tigris_check_data(call, params->weights, weights, 1U) &&
+        tigris_check_data(call, params->bias, params->out_features, sizeof(int32_t)) &&
+        tigris_check_data(call, params->scale, scales, sizeof(float)));
+}
+
+const tigris_kernel_entry tigris_fully_connected_int32 = {
+    TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_INT32, TIGRIS_PACKING_PORTABLE,
+    sizeof(tigris_fully_connected_int32_params), run, check};
