@@ -110,11 +110,28 @@ def without_a_number() -> onnx.ModelProto:
     return make(q.nodes, {"x": (1, 4, 6, 6)}, ["y"], q.weights)
 
 
+def fewer_boxes_than_there_can_be() -> onnx.ModelProto:
+    """The reference has a row for each box that it finds."""
+    nodes = [node("Reshape", "x shape", "b"), node("Slice", "b zero one", "s"),
+             node("Transpose", "s", "t", perm=[0, 2, 1]), node("NonMaxSuppression", "b t most", "y")]
+    weights = {"shape": np.array([1, 36, 4]), "zero": np.array([0, 0, 0]), "one": np.array([1, 36, 1]),
+               "most": np.array([36])}
+    return make(nodes, {"x": (1, 4, 6, 6)}, ["y"], weights, types={"y": TensorProto.INT64})
+
+
+def not_quantised_at_its_end() -> onnx.ModelProto:
+    """Sums of int32 times a scale."""
+    q = Quantiser()
+    weight = q.constant("v", RANDOM.integers(-127, 128, (4, 4, 3, 3)).astype(np.int8), np.linspace(0.01, 0.02, 4))
+    q.add(node("Conv", f"{q.pair('x', 0.03, 4)} {weight}", "y", pads=[1, 1, 1, 1]))
+    return make(q.nodes, {"x": (1, 4, 6, 6)}, ["y"], q.weights)
+
+
 FORMS = [given_quantised, read_otherwise_than_written, in_operator_format, used_rounded_and_unrounded,
          coarse_in_int8_and_fine_in_float, without_a_number]
 
 
-@pytest.mark.parametrize("made", FORMS)
+@pytest.mark.parametrize("made", [*FORMS, fewer_boxes_than_there_can_be, not_quantised_at_its_end])
 def test_right_models_pass_whatever_their_form(made: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
     onnx.save(made(), tmp_path / "right.onnx")
     code, text = verify(tmp_path / "right.onnx", "--json")

@@ -16,7 +16,7 @@ from tigris_pio.host import Session
 from tigris_pio.host.io import IoDescriptor
 from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs
 from tigris_pio.verify.reference import Reference
-from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, numbers, real, traced
+from tigris_pio.verify.traces import Masked, in_front, in_model_order, integer_limits, numbers, real, traced
 
 #: A layer departs when, fed with the plan's own values, it misses by more than this. int8 in steps of its scale: one
 #: for roundings, two for asymmetric weights, which are rounded to symmetric ones. float32 as a share of the largest.
@@ -145,7 +145,7 @@ def compare(
                 if name in tensors:
                     tensor = program.tensors[layer.tensor]
                     wanted = numbers(tensors[name], tensor)
-                    measure(layer, numbers(result, tensor), wanted, tensor.scale)
+                    measure(layer, numbers(in_front(result, wanted), tensor), wanted, tensor.scale)
                     layer.departs |= _departs(layer, tensor, wanted, layer.tensor in rounded)
     return Comparison(len(samples), tuple(layers), (*outputs, *states), identical)
 

@@ -22,7 +22,7 @@ from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.errors import ToolError
 from tigris_pio.host import Session
 from tigris_pio.platformio.compiler import quoted
-from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, traced, unsigned_shift
+from tigris_pio.verify.traces import Masked, in_front, in_model_order, integer_limits, traced, unsigned_shift
 
 _TYPES: Mapping[str, np.dtype[Any]] = {
     "tensor(float)": np.dtype(np.float32), "tensor(int8)": np.dtype(np.int8), "tensor(uint8)": np.dtype(np.uint8),
@@ -114,7 +114,7 @@ class OwnInputs:
         tensor = self._tensors[self._cuts[name].tensor]
         source = self._before.get(name, name)
         expected = given[source] if source != name and source in given else computed[source]
-        return OwnDifference(name, self._op_of[tensor.name], *_measure(array, expected, tensor))
+        return OwnDifference(name, self._op_of[tensor.name], *_measure(in_front(array, expected), expected, tensor))
 
 
 def _stored_values(program: Program) -> dict[str, StoredValue]:

@@ -53,6 +53,13 @@ def in_model_order(array: Masked, value: StoredValue) -> Masked:
     return ordered
 
 
+def in_front(array: Any, expected: np.ndarray) -> Any:
+    """The part of an array that the reference has, where a NonMaxSuppression finds fewer boxes than there can be."""
+    if array.ndim != expected.ndim or any(most < size for most, size in zip(array.shape, expected.shape, strict=True)):
+        return array
+    return array[tuple(map(slice, expected.shape))]
+
+
 def real(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
     """Stored values as the real numbers they stand for, in double."""
     values: np.ndarray = array.astype(np.float64)

@@ -8,7 +8,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from tests.compiler.lower.compare import Case, Given, Shape, case, check, ints, noise
-from tests.compiler.models import Quantiser, make, node
+from tests.compiler.models import Quantiser, make, node, ort
 from tigris_pio import compile_model
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType, OpKind
@@ -161,3 +161,23 @@ def test_dynamic_quantisation_end_to_end() -> None:
 def test_larger_determinants_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"det_y \(Det\): matrices of 5 x 5; up to 4 x 4"):
         compile_model(make([node("Det", "x", "y")], {"x": (5, 5)}, ["y"], opset=22))
+
+
+@pytest.mark.parametrize(("classes", "most", "centres", "bounded"), [(3, 5, 0, True), (1, 50, 1, True),
+                                                                    (2, 4, 0, False)])
+def test_boxes_found_stand_in_front(classes: int, most: int, centres: int, bounded: bool) -> None:
+    """As many rows as there can be; a box's corners may be any two that face each other."""
+    middle, size = RANDOM.uniform(0, 1, (1, 30, 2)), RANDOM.uniform(0.1, 0.4, (1, 30, 2))
+    boxes = [middle, size] if centres else [middle - size / 2, middle + size / 2]
+    given = {"b": np.concatenate(boxes, 2).astype(FLOAT), "s": RANDOM.uniform(0, 1, (1, classes, 30)).astype(FLOAT)}
+    if not centres:
+        given["b"][:, ::2] = given["b"][:, ::2][..., [2, 1, 0, 3]]
+    limits = {"m": np.array([most]), "i": np.array([0.4], FLOAT), "t": np.array([0.3], FLOAT)}
+    item = node("NonMaxSuppression", "b s m i t" if bounded else "b s m i", "y", center_point_box=centres)
+    model = make([item], {name: array.shape for name, array in given.items()}, ["y"], limits, types={"y": T.INT64})
+    wanted = ort(model, given)["y"]
+    rows = classes * min(most, 30)
+    expected = np.concatenate([wanted, np.full((rows - len(wanted), 3), -1)])
+    compiled = check(model, given, {"y": expected}, rtol=0, atol=0)
+    assert compiled.report["warnings"] == [
+        f"node {item.name}: gives {rows} rows, of which those behind the boxes found are -1"]

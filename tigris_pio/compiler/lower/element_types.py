@@ -28,8 +28,8 @@ _SMALL = frozenset(("float32", "bool", "int8", "uint8", "int16"))
 _COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 #: Operators whose integer results are among their inputs, are positions, or come from floats.
 _EXACT = _COMPARISONS | frozenset((
-    "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "MaxUnpool", "OneHot", "TensorScatter",
-    "TopK",
+    "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "MaxUnpool", "NonMaxSuppression",
+    "OneHot", "TensorScatter", "TopK",
     "ArgMax", "ArgMin", "Cast", "CenterCropPad", "Clip", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand",
     "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "IsInf", "IsNaN", "Max", "MaxPool", "Min", "Pad",
     "QuantizeLinear", "ReduceMax", "ReduceMin", "Relu", "Reshape", "ReverseSequence", "Scatter", "ScatterElements",

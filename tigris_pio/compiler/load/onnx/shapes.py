@@ -253,6 +253,9 @@ class _Walk:
         self.tensors[name] = Tensor(name, value.shape, value.dtype)
 
     def _infer(self, node: Node, proto: onnx.NodeProto) -> None:
+        if node.op == "NonMaxSuppression" and not node.domain:
+            self._infer_suppressed(node)
+            return
         version = self.opsets.get(node.domain, 1)
         if not _has_schema(node, self.opsets):
             version = _NEWEST  # onnxruntime knows some operators in opsets that lack them, and so do rewrites here
@@ -283,6 +286,14 @@ class _Walk:
             if tensor is not None:
                 self.tensors[name] = tensor
                 self.types[name] = kind
+
+    def _infer_suppressed(self, node: Node) -> None:
+        """As many rows as there can be, where the number of boxes of a class is constant."""
+        most = self.values.get((*node.inputs, "", "")[2])
+        boxes, scores = (self.tensors.get(name) for name in node.inputs[:2])
+        if most is not None and most.size == 1 and boxes is not None and scores is not None:
+            rows = math.prod(scores.shape[:2]) * min(int(most.item()), scores.shape[2])
+            self.tensors[node.outputs[0]] = Tensor(node.outputs[0], (max(rows, 0), 3), np.dtype(np.int64))
 
     def _infer_quantised(self, node: Node) -> None:
         """onnxruntime's own QuantizeLinear and DequantizeLinear, which are for 16 bits in opsets below 21."""
