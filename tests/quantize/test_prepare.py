@@ -135,3 +135,19 @@ def test_an_input_of_bytes_that_is_cast_stays_bytes(tmp_path: Path) -> None:
             types={"x": TensorProto.UINT8})
     found = quantize(tmp_path, x=np.random.default_rng(1).integers(0, 256, (24, 3, 8, 8)).astype(np.uint8))
     assert found["float_ops"] == [] and found["error"] < 0.05
+
+
+def test_what_onnxruntime_optimised_becomes_int8_as_well(tmp_path: Path) -> None:
+    """Its fused operators are taken apart first: those that onnxruntime's quantiser leaves in float."""
+    network(tmp_path / "m.onnx", f"{CONV}; Relu c d; Flatten d e; Sigmoid e f; Mul e f y")
+    model = onnx.load(tmp_path / "m.onnx")
+    conv, act, *others = model.graph.node
+    conv.op_type, conv.domain, conv.output[0] = "FusedConv", "com.microsoft", act.output[0]
+    conv.attribute.append(onnx.helper.make_attribute("activation", "Relu"))
+    silu = onnx.helper.make_node("QuickGelu", ["e"], ["y"], "silu", domain="com.microsoft", alpha=1.0)
+    del model.graph.node[1:]
+    model.graph.node.extend([others[0], silu])
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, tmp_path / "m.onnx")
+    found = quantize(tmp_path)
+    assert found["error"] < 0.05 and found["float_ops"] == []

@@ -17,6 +17,7 @@ from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.load.onnx.dimensions import declared_shape
 from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
+from tigris_pio.compiler.load.onnx.fused import expand_fused
 from tigris_pio.compiler.load.onnx.protobuf import read
 from tigris_pio.errors import ModelError, UsageError
 from tigris_pio.quantize.library import quantization, quiet
@@ -80,7 +81,7 @@ def read_float(path: str, fixed: Mapping[str, object]) -> onnx.ModelProto:
     if is_tflite(path):
         raise UsageError(f"{path}: is a TensorFlow Lite file, which quantize does not take; give the ONNX model it was "
                          "made of, or have the converter quantise it (representative_dataset)")
-    model = read(Path(path)).model
+    model = expand_fused(read(Path(path)).model, runnable=True)
     for node in model.graph.node:
         if node.op_type in _QUANTISED or node.op_type.startswith("QLinear"):
             raise ModelError(f"{path}: is quantised already (node {visible_name(node.name or node.output[0])}, "

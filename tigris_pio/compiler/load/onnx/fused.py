@@ -6,6 +6,7 @@ stay: they are refused.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import onnx
 from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes, without
 
 _MICROSOFT = "com.microsoft"
+#: The first opset with Gelu.
+_GELU = 20
 #: Activations, and the attributes that their numbers are, in order.
 _ACTIVATIONS = {
     "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",), "Relu": (),
@@ -24,9 +27,13 @@ _ACTIVATIONS = {
 _OWN = ("activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma")
 
 
-def expand_fused(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without onnxruntime's fused operators; `model` itself when it has none."""
-    return replace_nodes(model, FUSED)
+def expand_fused(model: onnx.ModelProto, runnable: bool = False) -> onnx.ModelProto:
+    """The model without onnxruntime's fused operators; `model` itself when it has none.
+
+    runnable: onnxruntime is to run the result, so what only opsets later than its own have stays as it is
+    """
+    return replace_nodes(model, {key: replace for key, replace in FUSED.items()
+                                 if not (runnable and "Simplified" in key[1])})
 
 
 def _conv(part: Replacement) -> bool:
@@ -68,12 +75,25 @@ def _mat_mul(part: Replacement) -> bool:
 
 
 def _gelu(part: Replacement) -> bool:
-    biased = part.part("Add", part.input(0), part.input(1)) if part.input(1) else part.input(0)
-    return part.last("Gelu", biased, approximate="tanh" if part.node.op_type == "FastGelu" else "none")
+    """As exporters spell it where the opset lacks it, which is told by its values later."""
+    x = part.part("Add", part.input(0), part.input(1)) if part.input(1) else part.input(0)
+    by_tanh = part.node.op_type == "FastGelu"
+    if part.opset >= _GELU:
+        return part.last("Gelu", x, approximate="tanh" if by_tanh else "none")
+    if by_tanh:
+        cube = part.part("Mul", part.part("Mul", x, part.part("Mul", x, x)), part.constant("cubic", 0.044715))
+        scaled = part.part("Mul", part.part("Add", x, cube), part.constant("root", math.sqrt(2 / math.pi)))
+        step = part.part("Tanh", scaled)
+    else:
+        step = part.part("Erf", part.part("Div", x, part.constant("root", math.sqrt(2))))
+    share = part.part("Add", step, part.constant("one", 1.0))
+    return part.last("Mul", part.part("Mul", x, share), part.constant("half", 0.5))
 
 
 def _quick_gelu(part: Replacement) -> bool:
-    return part.last("Swish", part.input(0), alpha=part.attributes.get("alpha", 1.702))
+    x, alpha = part.input(0), part.attributes.get("alpha", 1.702)
+    scaled = x if alpha == 1.0 else part.part("Mul", x, part.constant("alpha", alpha))
+    return part.last("Mul", x, part.part("Sigmoid", scaled))
 
 
 def _normalisation(part: Replacement) -> bool:
