@@ -14,7 +14,7 @@ from onnx import helper
 from tests.compiler.lower.compare import check
 from tests.harness.command import tigris
 from tigris_pio import compile_model
-from tigris_pio.errors import UnsupportedError
+from tigris_pio.errors import ModelError, UnsupportedError
 
 T = onnx.TensorProto
 RANDOM = np.random.default_rng(5)
@@ -45,8 +45,8 @@ def ml(op: str, outputs: int = 1, **attributes: object) -> onnx.NodeProto:
 
 
 def linear(classes: int, **more: object) -> onnx.NodeProto:
-    return ml("LinearClassifier", 2, coefficients=numbers(classes * 4), intercepts=numbers(classes),
-              **({"classlabels_ints": list(range(max(2, classes)))} | more))
+    return ml("LinearClassifier", 2, intercepts=numbers(classes), **(
+        {"coefficients": numbers(classes * 4), "classlabels_ints": list(range(max(2, classes)))} | more))
 
 
 def supports(kernel: str, *counts: int, **more: object) -> onnx.NodeProto:
@@ -111,8 +111,15 @@ def test_texts_are_indices_and_dictionaries_arrays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("item", "said"), [
     (ml("TreeEnsembleRegressor"), "emlearn"), (supports("RBF", 2, 2, 2, prob_a=[1.0] * 3, prob_b=[0.0] * 3),
                                                "probability=False"),
-    (linear(3, post_transform="PROBIT"), "not supported")])
+    (linear(3, post_transform="PROBIT"), "not supported"),
+    (ml("LabelEncoder", keys_floats=[0.0], values_strings=["a"]), "computes with texts")])
 def test_what_is_not_compiled_is_named_with_what_to_do(item: onnx.NodeProto, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said) as caught:
         compile_model(model(ml("Scaler", **SCALER), item))
     assert "1 node cannot" in str(caught.value) and "depends on data" not in str(caught.value)
+
+
+@pytest.mark.parametrize("item", [linear(3, coefficients=[1.0]), ml("Normalizer", norm="L7"), ml("Imputer")])
+def test_attributes_that_do_not_fit_name_the_node(item: onnx.NodeProto) -> None:
+    with pytest.raises(ModelError, match=rf"node .*{item.op_type}\): its attributes and constants do not fit"):
+        compile_model(model(item))

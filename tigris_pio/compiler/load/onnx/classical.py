@@ -73,8 +73,8 @@ def _index_labels(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
             classes[node.output[0]] = classes[node.input[0]]
         if node.op_type == "ZipMap" and node.output[0] in outputs:
             outputs[node.output[0]].CopyFrom(helper.make_tensor_type_proto(_FLOAT, None))
-    for kind in outputs.values():
-        if kind.tensor_type.elem_type == _STRING:
+    for name, kind in outputs.items():
+        if kind.tensor_type.elem_type == _STRING and name in classes:
             kind.tensor_type.elem_type = _INT64
         kind.tensor_type.ClearField("shape")  # skl2onnx declares others than its operators give
     del graph.value_info[:]

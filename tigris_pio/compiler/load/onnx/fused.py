@@ -119,7 +119,7 @@ def _mat_mul_of_bits(part: Replacement) -> bool:
     packed, scales, zeros = (part.value(part.input(index)) for index in (1, 2, 3))
     given = part.attributes
     depth, count, bits, size = (int(given[name]) for name in ("K", "N", "bits", "block_size"))
-    if packed is None or scales is None or (zeros is None and part.input(3)) or part.input(4):
+    if packed is None or scales is None or (zeros is None and part.input(3)) or part.input(4) or bits not in (2, 4, 8):
         return False
     blocks = -(-depth // size)
     values = _unpacked(packed.reshape(count, -1), bits)[:, : blocks * size].reshape(count, blocks, size)

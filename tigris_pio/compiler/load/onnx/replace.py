@@ -11,6 +11,8 @@ from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.load.onnx.subgraphs import tensor_names
+from tigris_pio.errors import ModelError
+from tigris_pio.text import visible_name
 
 
 class Replacement:
@@ -82,7 +84,12 @@ def replace_nodes(model: onnx.ModelProto, table: Table, kind: type[Replacement] 
     for index, node in enumerate(model.graph.node):
         replace = table.get(_key(node))
         part = kind(node, node.name or f"{node.op_type}_{index}", tensors, names, opset)
-        stays = replace is None or not replace(part)
+        try:
+            stays = replace is None or not replace(part)
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            raise ModelError(
+                f"node {visible_name(part.name)} ({node.op_type}): its attributes and constants do not fit each other "
+                f"({type(error).__name__}: {error}); export the model again") from error
         changed.graph.node.extend([node] if stays else part.nodes)
         changed.graph.initializer.extend(() if stays else part.added)
     return changed
