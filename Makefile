@@ -8,6 +8,8 @@
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, its instructions on emulated boards, how much of a serial line's rate the harness
 #              uses, whether more memory makes a plan worse; BENCH_ARGS="--machines rv32imc --ops"
+# make zoo     models of torch, Keras, onnxruntime, ai-edge-quantizer and skl2onnx, each exporter in an environment of its own: does it
+#              compile, is it right? EXPORTERS="torch sklearn"
 # make fuzz    feed the runtime damaged plans and hostile bytes; random graphs against onnxruntime, random operators
 #              against TensorFlow Lite Micro, the harness over a line with faults; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
@@ -31,7 +33,7 @@ BOARD := emu_rv32
 STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench fuzz mutants dist size docs clean
+.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench zoo fuzz mutants dist size docs clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -71,6 +73,10 @@ bench:
 	@$(VENV_PYTHON) -m bench.line
 	@$(VENV_PYTHON) -m bench.monotone
 	@$(VENV_PYTHON) -m bench.two_cores
+
+zoo:
+	@$(PYTHON) tools/prepare.py test
+	@$(VENV_PYTHON) -m bench.exporters $(EXPORTERS)
 
 fuzz:
 	@$(PYTHON) tools/prepare.py fuzz

@@ -1,8 +1,9 @@
-"""Writes docs/operators.md from the operator contracts and from what is read of .tflite files;
-`python -m tigris_pio.compiler.lower.documentation`."""
+"""The text of docs/operators.md, from the operator contracts and from what is read of .tflite files;
+`python -m tests.docs.operator_types` measures in which types operators compute, and writes it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tigris_pio.compiler.load.onnx.classical import CLASSICAL
@@ -12,14 +13,19 @@ from tigris_pio.compiler.load.tflite.operators.registry import read_operators
 from tigris_pio.compiler.lower.registry import supported_operators
 from tigris_pio.compiler.lower.remedies import REMEDIES
 
+#: The names of types by operator.
+Types = Mapping[str, Sequence[str]]
 DOCUMENT_PATH = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
 _HEAD = """# Supported operators
 
-Written from the compiler's operator contracts by `python -m tigris_pio.compiler.lower.documentation`; a test keeps it
-so. ONNX operators that are not listed compile too when ONNX defines them as functions of listed ones, and so do those
-of onnxruntime and of scikit-learn that are [read as others](#read-as-others). What does not
-compile is refused by name, every such node at once, with what to do: `tigris check MODEL` lists them.
+Written from the compiler's operator contracts by `python -m tests.docs.operator_types`; a test keeps it so. The types
+are measured on the smallest models of each operator: int8 and int16 where nothing of it is computed in float32; `-`
+where no model of it alone takes float32 or integers that stand for real numbers.
+
+ONNX operators that are not listed compile too when ONNX defines them as functions of listed ones, and so do those
+of onnxruntime and of scikit-learn that are [read as others](#read-as-others). What does not compile is refused by
+name, every such node at once, with what to do: `tigris check MODEL` lists them.
 
 A Conv without groups, a Gemm or a MatMul between an int8 input, int8 weights without zero points and a result that
 nothing quantises multiplies in int8: its result is a sum of 32 bits times a scale.
@@ -34,8 +40,8 @@ size, and inputs and outputs that are integers in the model are converted.
 
 ## ONNX
 
-| ONNX operator | how it runs |
-|---|---|
+| ONNX operator | computes in | how it runs |
+|---|---|---|
 """
 
 
@@ -53,8 +59,8 @@ the radius on both sides, as LiteRT's default kernel, of which its reference ker
 Softmax saturates where TensorFlow Lite's arithmetic overflows, at input scales beyond about 5. Custom operators that
 are not listed, strings, and WHILE or IF whose condition depends on data are refused.
 
-| operator | how it is read |
-|---|---|
+| operator | computes in | how it is read |
+|---|---|---|
 """
 
 _REWRITTEN = """
@@ -81,14 +87,18 @@ attributes and shapes that a row above excludes, each with its reason. `tflite.N
 """
 
 
+def _row(operator: str, summary: str, types: Types) -> str:
+    return f"| {operator} | {', '.join(types.get(operator, ())) or '-'} | {summary} |"
+
+
 def _plain(patterns: str) -> str:
     return " ".join(f"`{pattern}`" for pattern in patterns.split())
 
 
-def render() -> str:
-    """The document's text."""
-    rows = [f"| {contract.operator} | {contract.summary} |" for contract in supported_operators()]
-    read = [f"| {entry.operator} | {entry.summary} |" for entry in read_operators()]
+def render(types: Types, read_types: Types) -> str:
+    """The document's text. types: in which an operator of ONNX, or of TensorFlow Lite, computes."""
+    rows = [_row(item.operator, item.summary, types) for item in supported_operators()]
+    read = [_row(item.operator, item.summary, read_types) for item in read_operators()]
     refused = [f"| {_plain(item.operators)} | {item.remedy} |" for item in REMEDIES]
     keys = sorted({*QUANTISED, *FUSED, *CLASSICAL})
     keys = [key for key in keys if key[0] or ("com.microsoft", key[1]) not in keys]
@@ -97,6 +107,3 @@ def render() -> str:
     parts = ((_HEAD, rows), (_TFLITE, read), (_REWRITTEN, domains), (_REFUSED, refused))
     return "".join(head + "\n".join(lines) + "\n" for head, lines in parts)
 
-
-if __name__ == "__main__":
-    DOCUMENT_PATH.write_text(render(), encoding="utf-8")

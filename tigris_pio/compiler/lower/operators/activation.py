@@ -169,7 +169,7 @@ _TABLE: dict[str, Callable[[Node], Unary]] = {
 _JUMPING = frozenset(("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"))
 
 
-@operator(*_TABLE, summary="elementwise, int8 and float32")
+@operator(*_TABLE, summary="elementwise")
 def lower_unary(builder: Builder, node: Node) -> None:
     """LOOKUP or UNARY in whatever element order the input has."""
     if node.op == "Clip" and len([name for name in node.inputs if name]) > 1:

@@ -1,0 +1,1 @@
+"""Models that today's exporters write, each in an environment of its own, compiled and held to its reference."""
