@@ -13,6 +13,7 @@ from tests.compiler.lower.compare import Shape, check, noise, outputs
 from tests.compiler.models import Quantiser, make, node
 from tests.harness.tiers import chosen
 from tigris_pio import compile_model
+from tigris_pio.compiler.normalise.quantisation import symmetric_scale
 from tigris_pio.errors import TigrisError
 from tigris_pio.format.enums import DType, OpKind
 
@@ -201,3 +202,9 @@ def test_activations_of_int16_may_have_zero_points(op: str, shape: Shape, weight
     model = Model()
     last = layer(model, op, model.rounded("x", "int16", 2e-4, before), weights, 2e-4, **attributes)
     model.check({"x": shape}, model.rounded(last, "int16", 9e-4, after), 9e-4, 3.0)
+
+
+def test_a_mask_of_the_lowest_number_may_have_a_zero_point() -> None:
+    """Its scale times the integers that it is moved by leaves float32."""
+    scale = np.float32(np.finfo(np.float32).max / 65535)
+    assert symmetric_scale(scale, 32767) == pytest.approx(scale * np.float32(65535 / 32767), rel=1e-6)

@@ -83,7 +83,8 @@ def _clip(editor: GraphEditor, name: str, range_of: Quantisation) -> None:
     assert node is not None
     limits = np.iinfo(range_of.dtype)
     ends = [(end - int(range_of.zero_point)) * float(range_of.scale) for end in (limits.min, limits.max)]
-    constants = [editor.add_constant(f"{name}/{word}", np.array(end, np.float32))
+    most = float(np.finfo(np.float32).max)  # a mask of its lowest number ends a rounding beyond
+    constants = [editor.add_constant(f"{name}/{word}", np.array(min(max(end, -most), most), np.float32))
                  for word, end in zip(("low", "high"), ends, strict=True)]
     raw = editor.add_tensor(f"{name}/unclipped", editor.tensors[name])
     clip = Node(editor.fresh(f"{node.name}/clip"), "Clip", (raw, *constants), (name,))

@@ -100,4 +100,5 @@ def _shown(values: np.ndarray) -> str:
 def symmetric_scale(scale: np.ndarray, zero_point: int) -> np.ndarray:
     """The least scale with which int16 around zero holds all that int16 around a zero point does, float32 []."""
     limits = np.iinfo(np.int16)
-    return np.asarray(scale * max(limits.max - zero_point, zero_point - limits.min) / limits.max, np.float32)
+    # float64: a mask of float32's lowest number takes a scale whose products leave float32.
+    return np.asarray(float(scale) * max(limits.max - zero_point, zero_point - limits.min) / limits.max, np.float32)
