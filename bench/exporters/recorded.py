@@ -64,12 +64,18 @@ def write_all(makers: Mapping[str, Maker]) -> None:
             (folder / f"{name}.txt").write_text(f"the exporter died with status {status}")
 
 
+def _numbers(value: Any) -> np.ndarray:
+    """An output as an array; a ZipMap's without its labels."""
+    maps = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return np.array([list(item.values()) for item in value], np.float32) if maps else np.asarray(value)
+
+
 def _write(folder: Path, name: str, maker: Maker) -> NoReturn:
     try:
         for path, inputs in maker(folder):
             outputs = (run_tflite if path.suffix == ".tflite" else run_onnx)(path, inputs)
             arrays = {f"in:{key}": np.asarray(value) for key, value in inputs.items()}
-            arrays |= {f"out:{key}": np.asarray(value) for key, value in outputs.items()}
+            arrays |= {f"out:{key}": _numbers(value) for key, value in outputs.items()}
             np.savez(path.with_suffix(".npz"), **arrays)
     except Exception as error:
         traceback.print_exc()

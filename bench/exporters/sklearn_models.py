@@ -29,7 +29,8 @@ MODELS: dict[str, Any] = {
     "minmax_sgd": make_pipeline(MinMaxScaler(), SGDClassifier(random_state=0)),
     "normalizer_linear": make_pipeline(Normalizer(), LinearRegression()),
     "robust_ridge": make_pipeline(RobustScaler(), Ridge()),
-    "pca_linear_svc": make_pipeline(MaxAbsScaler(), PCA(5), LinearSVC()),
+    "pca_logistic": make_pipeline(MaxAbsScaler(), PCA(5), LogisticRegression()),
+    "linear_svc": LinearSVC(),
     "svc": SVC(probability=False),
     "svr": SVR(),
     "mlp_classifier": make_pipeline(StandardScaler(), MLPClassifier((16,), max_iter=50, random_state=0)),
@@ -46,8 +47,7 @@ def _maker(name: str) -> Maker:
         target = np.minimum(Y, 1) if "two" in name else Y
         model = MODELS[name].fit(X, target)
         path = folder / f"{name}.onnx"
-        has_map = hasattr(model, "predict_proba") and name != "pca_linear_svc"
-        options = {id(model): {"zipmap": False}} if has_map else None
+        options = {id(model): {"zipmap": False}} if hasattr(model, "predict_proba") else None
         path.write_bytes(to_onnx(model, X[:1], target_opset=18, options=options).SerializeToString())
         yield path, {"X": X[:1]}
         if name == "scaler_logistic":
