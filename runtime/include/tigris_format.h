@@ -71,7 +71,7 @@ typedef enum tigris_header_flag {
     TIGRIS_HEADER_FLAG_HALF_AWAY = 8
 } tigris_header_flag;
 
-/* Which neighbour a half is rounded to when float32 becomes an integer. */
+/* Rounding of halves when float32 becomes an integer. */
 typedef enum tigris_rounding {
     /* the even neighbour: ONNX's QuantizeLinear */
     TIGRIS_ROUNDING_HALF_EVEN = 0,
@@ -99,9 +99,9 @@ typedef enum tigris_view_flag {
     TIGRIS_VIEW_FLAG_KEEP = 8
 } tigris_view_flag;
 
-/* What becomes of an operand's view once its operator has had its turn in a band. */
+/* How an operand's view is treated after its operator has run in a band. */
 typedef enum tigris_operand_flag {
-    /* no later operator of the stage reads it: a window parks the rows it keeps */
+    /* no later operator of the stage reads it: its window parks the kept rows */
     TIGRIS_OPERAND_FLAG_LAST = 1
 } tigris_operand_flag;
 
@@ -111,7 +111,7 @@ typedef enum tigris_op_flag {
     TIGRIS_OP_FLAG_SPLIT = 1
 } tigris_op_flag;
 
-/* Kernel families. An operator's kernel is found by (kind, dtype). */
+/* Kernel families. An operator's kernel is found by (kind, dtype, packing). */
 typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_CONV_2D = 1,
     TIGRIS_OP_KIND_DEPTHWISE_CONV_2D = 2,
@@ -205,16 +205,15 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_LOGISTIC = 81
 } tigris_op_kind;
 
-/* In which order an operator's weights lie, by which its kernel is found. */
+/* The order of an operator's weights. The runtime looks for a kernel with the same packing. */
 typedef enum tigris_packing {
-    /* blocks of four channels, tiles of four taps; all that is not packed */
+    /* blocks of four channels, tiles of four taps; also of operators without packed weights */
     TIGRIS_PACKING_PORTABLE = 0,
-    /* each channel's taps behind each other, as they are in the model */
+    /* each channel's taps in model order */
     TIGRIS_PACKING_ROWS = 1,
     /* blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles */
     TIGRIS_PACKING_LANES_16 = 2,
-    /* as the kernels in the ESP32-S3's vector instructions read them, with what makes outputs of
-     * sums */
+    /* as the ESP32-S3's vector kernels read them, requantisation included */
     TIGRIS_PACKING_PIE = 3
 } tigris_packing;
 
@@ -291,7 +290,7 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_header_record) == 200U, tigris_header_record_
 
 /* One activation or constant, stored as [batch, height, width, channels], channels fastest. Ranks
  * other than four are brought into this form; a row is one index of height. A folded tensor takes
- * the memory of one row: what makes row r adds to row r - 1, which is no more afterwards. */
+ * the memory of one row: the maker of row r adds to row r - 1, which no longer exists afterwards. */
 typedef struct tigris_tensor_record {
     /* offset in strings */
     uint32_t name;
@@ -318,9 +317,10 @@ typedef struct tigris_tensor_record {
 } tigris_tensor_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_tensor_record) == 36U, tigris_tensor_record_size);
 
-/* A model input or output as its user knows it. model array = stored array, seen as stored_shape,
- * axes permuted by permutation, reshaped to shape; values by the tensor's scale when model_dtype is
- * float32 and the tensor's is not, plus 128 when it is uint8 and the tensor's int8. */
+/* A model input or output as its user knows it. The model's array is the stored array, viewed as
+ * stored_shape, with its axes permuted by permutation, then reshaped to shape. If model_dtype is
+ * float32 and the tensor's is not, values are dequantised by its scale. If model_dtype is uint8 and
+ * the tensor's int8, values are 128 more. */
 typedef struct tigris_io_record {
     /* offset in strings */
     uint32_t name;
@@ -361,7 +361,7 @@ typedef struct tigris_stage_record {
     uint8_t strategy;
     /* tigris_weight_mode */
     uint8_t weight_mode;
-    /* how often the bands run: once for each image of its operators, all of which have so many */
+    /* runs of the bands, one for each image; the same number for all its operators */
     uint16_t images;
     /* offset of the stage's weight block in the weights section */
     uint32_t block;
@@ -390,7 +390,7 @@ typedef struct tigris_view_record {
     uint32_t pace_denominator;
     /* see pace_numerator */
     int32_t pace_offset;
-    /* fast-arena offset of the rows a window keeps, from band to band; offset: they stay in it */
+    /* fast-arena offset of the kept rows between bands; offset: they stay at the window's start */
     uint32_t parked;
 } tigris_view_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_view_record) == 28U, tigris_view_record_size);
@@ -428,8 +428,8 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_op_record) == 36U, tigris_op_record_size);
 
 /* One input of an operator, and which of its rows a range of output rows needs. Output rows [a, b)
  * need input rows [(a * numerator + first) // denominator, ((b - 1) * numerator + last) //
- * denominator + 1), floor division; what lies outside the tensor is padding. numerator 0, first 0,
- * last height-1: always the whole input. */
+ * denominator + 1), with floor division. Rows outside the tensor are padding. Numerator 0, first 0
+ * and last height - 1 ask for the whole input. */
 typedef struct tigris_operand_record {
     /* view of the input, counted from the stage's first view */
     uint16_t view;

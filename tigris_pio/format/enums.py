@@ -49,12 +49,12 @@ class WeightMode(enum.IntEnum):
 
 
 class Packing(enum.IntEnum):
-    """In which order an operator's weights lie, by which its kernel is found."""
+    """The order of an operator's weights. The runtime looks for a kernel with the same packing."""
 
-    PORTABLE = 0  #: blocks of four channels, tiles of four taps; all that is not packed
-    ROWS = 1  #: each channel's taps behind each other, as they are in the model
+    PORTABLE = 0  #: blocks of four channels, tiles of four taps; also of operators without packed weights
+    ROWS = 1  #: each channel's taps in model order
     LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
-    PIE = 3  #: as the kernels in the ESP32-S3's vector instructions read them, with what makes outputs of sums
+    PIE = 3  #: as the ESP32-S3's vector kernels read them, requantisation included
 
 
 class HeaderFlag(enum.IntFlag):
@@ -67,7 +67,7 @@ class HeaderFlag(enum.IntFlag):
 
 
 class Rounding(enum.IntEnum):
-    """Which neighbour a half is rounded to when float32 becomes an integer."""
+    """Rounding of halves when float32 becomes an integer."""
 
     HALF_EVEN = 0  #: the even neighbour: ONNX's QuantizeLinear
     HALF_AWAY = 1  #: the neighbour that is farther from zero: TensorFlow Lite's QUANTIZE
@@ -90,9 +90,9 @@ class ViewFlag(enum.IntFlag):
 
 
 class OperandFlag(enum.IntFlag):
-    """What becomes of an operand's view once its operator has had its turn in a band."""
+    """How an operand's view is treated after its operator has run in a band."""
 
-    LAST = 1  #: no later operator of the stage reads it: a window parks the rows it keeps
+    LAST = 1  #: no later operator of the stage reads it: its window parks the kept rows
 
 
 class OpFlag(enum.IntFlag):
@@ -102,7 +102,7 @@ class OpFlag(enum.IntFlag):
 
 
 class OpKind(enum.IntEnum):
-    """Kernel families. An operator's kernel is found by (kind, dtype)."""
+    """Kernel families. An operator's kernel is found by (kind, dtype, packing)."""
 
     CONV_2D = 1
     DEPTHWISE_CONV_2D = 2

@@ -16,8 +16,8 @@ class ConvInt8Params(Record):
     channel c / (out_channels / in_channels)), packed as SPEC.md section 6 says. The bias already holds
     -input_zero_point * sum of the channel's weights, so a padded tap counts as the value input_zero_point.
 
-    For PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D the weights are not packed, the bias is the model's own, products are
-    weight * (input - input_zero_point), padded taps count as nothing, and shifts are int32.
+    PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D have weights that are not packed, the model's own bias, and int32 shifts.
+    Their products are weight * (input - input_zero_point); padded taps count as 0.
     """
 
     C_NAME = "tigris_conv_int8_params"

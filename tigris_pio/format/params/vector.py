@@ -98,7 +98,7 @@ class ArgReduceParams(Record):
 class TopKParams(Record):
     """out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes flattened.
 
-    Of equal elements the first comes first; what is no number comes last. The output is one row.
+    Equal elements keep their order; NaN comes last. The output is one row.
     """
 
     C_NAME = "tigris_top_k_params"
