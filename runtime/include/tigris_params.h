@@ -1297,9 +1297,9 @@ typedef struct tigris_suppress_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_suppress_params) == 32U, tigris_suppress_params_size);
 
 /* out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
- * The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. Updates
- * are skipped if their position is outside or NaN. Only FLOAT32 combines instead of replacing. The
- * output is one row. */
+ * The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. An
+ * update is skipped if its position is outside or NaN. Only FLOAT32 combines instead of replacing.
+ * The output is one row. */
 typedef struct tigris_scatter_params {
     /* slices before the axis */
     uint32_t outer;

@@ -78,7 +78,7 @@ class GatherParams(Record):
 class ScatterParams(Record):
     """out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
 
-    The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. Updates are skipped if their
+    The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. An update is skipped if its
     position is outside or NaN. Only FLOAT32 combines instead of replacing. The output is one row.
     """
 
