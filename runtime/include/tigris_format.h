@@ -25,7 +25,7 @@ typedef enum tigris_dtype {
     TIGRIS_DTYPE_BOOL = 7
 } tigris_dtype;
 
-/* Where a whole tensor lives between stages. */
+/* The memory that holds a whole tensor between stages. */
 typedef enum tigris_home {
     /* nowhere: it exists only inside one stage, in that stage's view */
     TIGRIS_HOME_NONE = 0,
@@ -81,9 +81,9 @@ typedef enum tigris_rounding {
 
 /* How a tensor is stored. */
 typedef enum tigris_tensor_flag {
-    /* all rows lie in one place: row r is what rows 0 to r add up to */
+    /* all rows share one place: row r is the sum of rows 0 to r */
     TIGRIS_TENSOR_FLAG_FOLDED = 1,
-    /* it keeps its place and its value from run to run */
+    /* its place and its value stay from run to run */
     TIGRIS_TENSOR_FLAG_STATE = 2
 } tigris_tensor_flag;
 
@@ -158,13 +158,13 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_SUM_MAP = 39,
     /* the mean of each channel from the last row of SUM_MAP's result */
     TIGRIS_OP_KIND_MEAN_OF_SUMS = 40,
-    /* CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded */
+    /* CONV_2D for kernel libraries: weights not packed, zero points not folded */
     TIGRIS_OP_KIND_PLAIN_CONV_2D = 41,
     TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D = 42,
     TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED = 43,
-    /* products of a row with its part of a matrix, added up row by row in a folded tensor */
+    /* products of rows with their parts of a matrix, summed in a folded tensor */
     TIGRIS_OP_KIND_SUM_PRODUCTS = 47,
-    /* what a fully connected layer makes of the last row of SUM_PRODUCTS's result */
+    /* outputs of a fully connected layer from the last row of SUM_PRODUCTS's result */
     TIGRIS_OP_KIND_SCALE_SUMS = 48,
     /* the larger or the smaller of two int8 */
     TIGRIS_OP_KIND_EXTREME = 50,
@@ -181,20 +181,19 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED = 56,
     /* rows of a streamed input, of any type, from the caller; without operands */
     TIGRIS_OP_KIND_FETCH = 58,
-    /* rows of a streamed output, of any type, to the caller; of its own output only the rows count */
+    /* rows of a streamed output, of any type, to the caller; its own output has no meaning */
     TIGRIS_OP_KIND_TAKE = 59,
-    /* what a state is in the next run, of any type; after all other operators, nothing comes
-     * between */
+    /* the value of a state in the next run, of any type; after all other operators */
     TIGRIS_OP_KIND_COMMIT = 60,
     /* LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16 */
     TIGRIS_OP_KIND_RECURRENT = 61,
-    /* slices of the first input at the positions that the second, of float32, holds */
+    /* slices of the first input, at the positions in the second, of float32 */
     TIGRIS_OP_KIND_GATHER = 62,
     /* positions of the largest or smallest elements of a vector, in order, as float32 */
     TIGRIS_OP_KIND_TOP_K = 63,
-    /* the first input with slices replaced by the third's, at the positions that the second holds */
+    /* the first input, with slices of the third at the positions in the second */
     TIGRIS_OP_KIND_SCATTER = 64,
-    /* int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset */
+    /* int8: (element - mean of its vector) / deviation * factor + offset */
     TIGRIS_OP_KIND_NORMALISE = 65,
     /* the best boxes of each class, without those that overlap a better one */
     TIGRIS_OP_KIND_SUPPRESS = 66,

@@ -186,7 +186,7 @@ typedef struct tigris_conv_int8_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
@@ -223,7 +223,7 @@ typedef struct tigris_conv_float_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
@@ -414,9 +414,9 @@ typedef struct tigris_softmax_float_params {
 } tigris_softmax_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_float_params) == 4U, tigris_softmax_float_params_size);
 
-/* Its logarithm; output scale 1/16, zero point 127. Also TensorFlow Lite's algorithm. The second
- * table has the differences themselves, scaled to Q5.26. Those at or below max(least - 1, (log of
- * the sum of exponentials - 32) / scale, which is requantised) give -128. */
+/* The logarithm of softmax, by TensorFlow Lite's algorithm; output scale 1/16, zero point 127. The
+ * second table has the differences themselves, scaled to Q5.26. A difference gives -128 if it is at
+ * most max(least - 1, (log of the sum of exponentials - 32) / scale); that quotient is requantised. */
 typedef struct tigris_log_softmax_int8_params {
     /* elements of one vector, at most 4096 */
     uint32_t length;
@@ -827,8 +827,7 @@ typedef struct tigris_mat_mul_float_params {
 } tigris_mat_mul_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 76U, tigris_mat_mul_float_params_size);
 
-/* The same in int8, TensorFlow Lite's BatchMatMul: sums of (a - zero_point) * (b - zero_point),
- * requantised. */
+/* TensorFlow Lite's BatchMatMul of int8: sums of (a - zero_point) * (b - zero_point), requantised. */
 typedef struct tigris_mat_mul_int8_params {
     /* matrices */
     uint32_t batch[3];
@@ -1027,10 +1026,10 @@ typedef struct tigris_divide_int8_params {
 } tigris_divide_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_divide_int8_params) == 64U, tigris_divide_int8_params_size);
 
-/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is taken
- * off each sum. The bias holds -input_zero_point * sum of the channel's weights less their zero
- * point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of int16, not
- * packed, less their zero points. */
+/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is
+ * subtracted from each sum. The bias holds -input_zero_point * sum of the channel's weights less
+ * their zero point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of
+ * int16, not packed, less their zero points. */
 typedef struct tigris_asymmetric_conv_int8_params {
     /* rows of the kernel */
     uint16_t kernel_height;
@@ -1044,7 +1043,7 @@ typedef struct tigris_asymmetric_conv_int8_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
@@ -1069,7 +1068,7 @@ typedef struct tigris_asymmetric_conv_int8_params {
 } tigris_asymmetric_conv_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_conv_int8_params) == 52U, tigris_asymmetric_conv_int8_params_size);
 
-/* The same, and weight_zero_points[o] * (sum of the vector) is taken off each sum. */
+/* As FULLY_CONNECTED, but weight_zero_points[o] * (sum of the vector) is subtracted from each sum. */
 typedef struct tigris_asymmetric_fully_connected_int8_params {
     /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
     uint32_t rows;
@@ -1107,9 +1106,9 @@ typedef struct tigris_rows_params {
 } tigris_rows_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_rows_params) == 4U, tigris_rows_params_size);
 
-/* The output, a state, becomes what the next run begins with: its last kept_bytes bytes, then the
- * first input's. The second input, a constant, is what a session begins with, repeated until the
- * state is full; without one every byte is fill. The other fields are for the host, as in an I/O
+/* The output is a state. Its new value is its last kept_bytes bytes, then the bytes of the first
+ * input. The second input is a constant, the value with which a session begins, repeated until the
+ * state is full. Without it every byte is fill. The other fields are for the host, as in an I/O
  * record. */
 typedef struct tigris_commit_params {
     /* bytes of the state that stay and move to its start; fewer than all */
@@ -1133,11 +1132,11 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_commit_params) == 80U, tigris_commit_params_s
 
 /* state(t) = cell(in(t), state(t - 1)); the operands behind the input hold state(-1): hidden, and
  * an LSTM's cell. A state is [batch][units] of the hidden values, for LSTM [batch][2][units]:
- * hidden, then cell. An output row has the states of the steps steps of an input row, or only the
- * last, where it has room for one; a row goes on where the row before ended. Rows behind each other
- * have one step each, and their operator has one more operand: its own output, a row late. Tensors
- * are float32, and so are bias and peepholes; weights of INT8 are int8 with one scale a gate and
- * unit. Scratch: float32 [units], GRU [2 * units]. */
+ * hidden, then cell. An output row has the states of all steps steps of an input row, or only the
+ * last one; each row continues where the row before ended. With several rows each has one step, and
+ * the operator has one more operand: its own output, one row late. Tensors, bias and peepholes are
+ * float32; weights of INT8 are int8 with one scale a gate and unit. Scratch: float32 [units], GRU
+ * [2 * units]. */
 typedef struct tigris_recurrent_params {
     /* tigris_recurrent_cell */
     uint32_t cell;
@@ -1207,7 +1206,7 @@ typedef struct tigris_recurrent_int16_params {
     uint32_t recurrent_weights;
     /* int32 [unit][gate], zero point folded in */
     uint32_t input_bias;
-    /* int32 [unit][gate]: what the zero point takes off */
+    /* int32 [unit][gate]: correction for the zero point */
     uint32_t recurrent_bias;
     /* 256 uint16: sigmoid(place / 24) in Q0.16 */
     uint32_t table;
@@ -1241,8 +1240,8 @@ typedef struct tigris_recurrent_int16_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_int16_params) == 144U, tigris_recurrent_int16_params_size);
 
 /* out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i *
- * s2]. Negative positions count from the end, those outside are the nearest inside, no number is
- * the first. */
+ * s2]. Negative positions count from the end. A position outside is moved to the nearest inside;
+ * NaN is the first. */
 typedef struct tigris_gather_params {
     /* slices before the axis */
     uint32_t outer;
@@ -1273,9 +1272,9 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_top_k_params) == 16U, tigris_top_k_params_siz
 
 /* The best boxes of each class that overlap no better one: non-maximum suppression. Inputs: boxes
  * [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes].
- * Output, one row: [count][3] of class, box and score, class by class, the best first; what is left
- * is -1, -1, 0. The overlap of two boxes is their common area by that of their union; 0 where a box
- * has no area. Scratch: a byte a box. */
+ * Output, one row: [count][3] of class, box and score, class by class, the best first; unused
+ * entries are -1, -1, 0. The overlap of two boxes is their common area by that of their union, 0 if
+ * a box has no area. Scratch: a byte a box. */
 typedef struct tigris_suppress_params {
     /* at most 65535 */
     uint32_t boxes;
@@ -1334,7 +1333,7 @@ typedef struct tigris_conv_int16_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;

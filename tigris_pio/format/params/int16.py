@@ -34,7 +34,7 @@ class ConvInt16Params(Record):
     stride_width: int = u16("column step")
     dilation_height: int = u16("row distance of two taps")
     dilation_width: int = u16("column distance of two taps")
-    pad_left: int = u16("columns of padding on the left; what lacks on the right is padding too")
+    pad_left: int = u16("columns of padding on the left; columns missing on the right are padding too")
     groups: int = u16("groups of CONV_2D; 1 for DEPTHWISE_CONV_2D")
     sum_bits: int = u16(_SUM_BITS)
     weight_bytes: int = u16("1: weights are int8; 2: int16, of CONV_2D")

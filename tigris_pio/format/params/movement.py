@@ -62,7 +62,7 @@ class SelectParams(Record):
 class GatherParams(Record):
     """out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i * s2].
 
-    Negative positions count from the end, those outside are the nearest inside, no number is the first.
+    Negative positions count from the end. A position outside is moved to the nearest inside; NaN is the first.
     """
 
     C_NAME = "tigris_gather_params"
