@@ -1026,10 +1026,10 @@ typedef struct tigris_divide_int8_params {
 } tigris_divide_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_divide_int8_params) == 64U, tigris_divide_int8_params_size);
 
-/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is
- * subtracted from each sum. The bias holds -input_zero_point * sum of the channel's weights less
- * their zero point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of
- * int16, not packed, less their zero points. */
+/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of a pixel's taps) is subtracted
+ * from each sum. The bias holds -input_zero_point * sum of the channel's weights less their zero
+ * point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of int16, not
+ * packed, less their zero points. */
 typedef struct tigris_asymmetric_conv_int8_params {
     /* rows of the kernel */
     uint16_t kernel_height;

@@ -42,7 +42,7 @@ class ConvInt8Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class AsymmetricConvInt8Params(ConvInt8Params):
-    """ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is subtracted from each sum.
+    """ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of a pixel's taps) is subtracted from each sum.
 
     The bias holds -input_zero_point * sum of the channel's weights less their zero point. ASYMMETRIC_DEPTHWISE_CONV_2D
     has the record of DEPTHWISE_CONV_2D and weights of int16, not packed, less their zero points.
