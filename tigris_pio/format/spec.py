@@ -16,16 +16,11 @@ SPEC_PATH = Path(__file__).resolve().parents[2] / "SPEC.md"
 BEGIN, END = "<!-- begin generated: {} -->", "<!-- end generated: {} -->"
 
 
-def _cell(text: str) -> str:
-    """A text in a table, where a bar would end the cell."""
-    return text.replace("|", "\\|")
-
-
 def _record(record: type[Record]) -> str:
     rows = []
     for field in record.layout():
         array = f"[{field.count}]" if field.count > 1 else ""
-        rows.append(f"| {field.offset} | {field.c_type}{array} | {field.name} | {_cell(field.doc)} |")
+        rows.append(f"| {field.offset} | {field.c_type}{array} | {field.name} | {field.doc} |")
     title = record.C_NAME.removeprefix("tigris_")
     doc = " ".join((inspect.getdoc(record) or "").split())
     head = f"### {title} ({record.size()} bytes)\n\n{doc}\n\n| offset | type | field | meaning |\n|---:|---|---|---|\n"
@@ -33,10 +28,8 @@ def _record(record: type[Record]) -> str:
 
 
 def _enum(kind: type[enum.Enum]) -> str:
-    notes = enum_notes(kind)
-    rows = [
-        f"| {int(member.value)} | {name} | {_cell(notes.get(name, ''))} |" for name, member in kind.__members__.items()
-    ]
+    notes = {name: note.replace("|", "\\|") for name, note in enum_notes(kind).items()}  # a bar would end the cell
+    rows = [f"| {int(member.value)} | {name} | {notes.get(name, '')} |" for name, member in kind.__members__.items()]
     doc = " ".join((inspect.getdoc(kind) or "").split())
     return f"### {kind.__name__}\n\n{doc}\n\n| value | name | meaning |\n|---:|---|---|\n" + "\n".join(rows) + "\n"
 
