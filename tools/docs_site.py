@@ -68,6 +68,8 @@ def stage(folder: Path) -> None:
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(path.read_text("utf-8"), "utf-8")
+    for path in (ROOT / "docs").glob("*.png"):
+        shutil.copyfile(path, folder / "docs" / path.name)
     (folder / "site.css").write_text(STYLE, "utf-8")
     (folder / "iframe-worker.js").write_text(WORKER, "utf-8")
 
