@@ -172,7 +172,7 @@ def _block(plane: _Plane, block: Block) -> Markup:
 
 
 def _names(plane: _Plane) -> Iterator[Markup]:
-    """Names and sizes on the blocks, from large blocks to small ones, each at the first place that no other text has."""
+    """Names and sizes on the blocks, large blocks first, each at the first place that no other text has."""
     taken: list[tuple[float, float, float, float]] = []
     for block in sorted(plane.arena.blocks, key=lambda block: (-block.bytes, block.birth)):
         for left, top, lines in _places(plane, block):
