@@ -24,6 +24,7 @@ STYLE = """
 .md-typeset table:not([class]) td { min-width: 4.5rem; }
 .md-typeset table:not([class]) td:not(:first-child):not(:only-child) { min-width: 6rem; }
 .md-typeset table:not([class]) td code { word-break: normal; overflow-wrap: normal; }
+.md-typeset table:not([class]) td code.option { white-space: nowrap; }
 .md-typeset pre > code { font-size: 0.72rem; }
 """
 #: Browsers start no worker for a page on the disk; the search then runs in a frame of the page.
@@ -68,6 +69,8 @@ def stage(folder: Path) -> None:
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(path.read_text("utf-8"), "utf-8")
+    for path in (ROOT / "docs").glob("*.png"):
+        shutil.copyfile(path, folder / "docs" / path.name)
     (folder / "site.css").write_text(STYLE, "utf-8")
     (folder / "iframe-worker.js").write_text(WORKER, "utf-8")
 
@@ -104,6 +107,11 @@ def linked(text: str, page: Path) -> str:
     return "".join(part if index % 2 else _LINK.sub(replaced, part) for index, part in enumerate(parts))
 
 
+def unbroken(text: str) -> str:
+    """A page in whose tables options of commands are not broken at their dashes."""
+    return re.sub(r"(?m)^\|.*$", lambda row: re.sub(r"`-[\w\-=]+`", r"\g<0>{ .option }", row[0]), text)
+
+
 def on_config(config: Any) -> Any:
     """The pages of this build."""
     staged = Path(config["site_dir"]).parent / "pages"
@@ -115,4 +123,4 @@ def on_config(config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Links of a page, before it is rendered."""
-    return linked(markdown, ROOT / page.file.src_uri)
+    return unbroken(linked(markdown, ROOT / page.file.src_uri))

@@ -25,7 +25,7 @@ typedef enum tigris_dtype {
     TIGRIS_DTYPE_BOOL = 7
 } tigris_dtype;
 
-/* Where a whole tensor lives between stages. */
+/* The memory that holds a whole tensor between stages. */
 typedef enum tigris_home {
     /* nowhere: it exists only inside one stage, in that stage's view */
     TIGRIS_HOME_NONE = 0,
@@ -71,7 +71,7 @@ typedef enum tigris_header_flag {
     TIGRIS_HEADER_FLAG_HALF_AWAY = 8
 } tigris_header_flag;
 
-/* Which neighbour a half is rounded to when float32 becomes an integer. */
+/* Rounding of halves when float32 becomes an integer. */
 typedef enum tigris_rounding {
     /* the even neighbour: ONNX's QuantizeLinear */
     TIGRIS_ROUNDING_HALF_EVEN = 0,
@@ -81,9 +81,9 @@ typedef enum tigris_rounding {
 
 /* How a tensor is stored. */
 typedef enum tigris_tensor_flag {
-    /* all rows lie in one place: row r is what rows 0 to r add up to */
+    /* all rows share one place: row r is the sum of rows 0 to r */
     TIGRIS_TENSOR_FLAG_FOLDED = 1,
-    /* it keeps its place and its value from run to run */
+    /* its place and its value stay from run to run */
     TIGRIS_TENSOR_FLAG_STATE = 2
 } tigris_tensor_flag;
 
@@ -99,9 +99,9 @@ typedef enum tigris_view_flag {
     TIGRIS_VIEW_FLAG_KEEP = 8
 } tigris_view_flag;
 
-/* What becomes of an operand's view once its operator has had its turn in a band. */
+/* How an operand's view is treated after its operator has run in a band. */
 typedef enum tigris_operand_flag {
-    /* no later operator of the stage reads it: a window parks the rows it keeps */
+    /* no later operator of the stage reads it: its window parks the kept rows */
     TIGRIS_OPERAND_FLAG_LAST = 1
 } tigris_operand_flag;
 
@@ -111,7 +111,7 @@ typedef enum tigris_op_flag {
     TIGRIS_OP_FLAG_SPLIT = 1
 } tigris_op_flag;
 
-/* Kernel families. An operator's kernel is found by (kind, dtype). */
+/* Kernel families. An operator's kernel is found by (kind, dtype, packing). */
 typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_CONV_2D = 1,
     TIGRIS_OP_KIND_DEPTHWISE_CONV_2D = 2,
@@ -158,13 +158,13 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_SUM_MAP = 39,
     /* the mean of each channel from the last row of SUM_MAP's result */
     TIGRIS_OP_KIND_MEAN_OF_SUMS = 40,
-    /* CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded */
+    /* CONV_2D for kernel libraries: weights not packed, zero points not folded */
     TIGRIS_OP_KIND_PLAIN_CONV_2D = 41,
     TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D = 42,
     TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED = 43,
-    /* products of a row with its part of a matrix, added up row by row in a folded tensor */
+    /* products of rows with their parts of a matrix, summed in a folded tensor */
     TIGRIS_OP_KIND_SUM_PRODUCTS = 47,
-    /* what a fully connected layer makes of the last row of SUM_PRODUCTS's result */
+    /* outputs of a fully connected layer from the last row of SUM_PRODUCTS's result */
     TIGRIS_OP_KIND_SCALE_SUMS = 48,
     /* the larger or the smaller of two int8 */
     TIGRIS_OP_KIND_EXTREME = 50,
@@ -181,20 +181,19 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED = 56,
     /* rows of a streamed input, of any type, from the caller; without operands */
     TIGRIS_OP_KIND_FETCH = 58,
-    /* rows of a streamed output, of any type, to the caller; of its own output only the rows count */
+    /* rows of a streamed output, of any type, to the caller; its own output has no meaning */
     TIGRIS_OP_KIND_TAKE = 59,
-    /* what a state is in the next run, of any type; after all other operators, nothing comes
-     * between */
+    /* the value of a state in the next run, of any type; after all other operators */
     TIGRIS_OP_KIND_COMMIT = 60,
     /* LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16 */
     TIGRIS_OP_KIND_RECURRENT = 61,
-    /* slices of the first input at the positions that the second, of float32, holds */
+    /* slices of the first input, at the positions in the second, of float32 */
     TIGRIS_OP_KIND_GATHER = 62,
     /* positions of the largest or smallest elements of a vector, in order, as float32 */
     TIGRIS_OP_KIND_TOP_K = 63,
-    /* the first input with slices replaced by the third's, at the positions that the second holds */
+    /* the first input, with slices of the third at the positions in the second */
     TIGRIS_OP_KIND_SCATTER = 64,
-    /* int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset */
+    /* int8: (element - mean of its vector) / deviation * factor + offset */
     TIGRIS_OP_KIND_NORMALISE = 65,
     /* the best boxes of each class, without those that overlap a better one */
     TIGRIS_OP_KIND_SUPPRESS = 66,
@@ -205,16 +204,15 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_LOGISTIC = 81
 } tigris_op_kind;
 
-/* In which order an operator's weights lie, by which its kernel is found. */
+/* The order of an operator's weights. The runtime looks for a kernel with the same packing. */
 typedef enum tigris_packing {
-    /* blocks of four channels, tiles of four taps; all that is not packed */
+    /* blocks of four channels, tiles of four taps; also of operators without packed weights */
     TIGRIS_PACKING_PORTABLE = 0,
-    /* each channel's taps behind each other, as they are in the model */
+    /* each channel's taps in model order */
     TIGRIS_PACKING_ROWS = 1,
     /* blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles */
     TIGRIS_PACKING_LANES_16 = 2,
-    /* as the kernels in the ESP32-S3's vector instructions read them, with what makes outputs of
-     * sums */
+    /* as the ESP32-S3's vector kernels read them, requantisation included */
     TIGRIS_PACKING_PIE = 3
 } tigris_packing;
 
@@ -291,7 +289,7 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_header_record) == 200U, tigris_header_record_
 
 /* One activation or constant, stored as [batch, height, width, channels], channels fastest. Ranks
  * other than four are brought into this form; a row is one index of height. A folded tensor takes
- * the memory of one row: what makes row r adds to row r - 1, which is no more afterwards. */
+ * the memory of one row: the maker of row r adds to row r - 1, which no longer exists afterwards. */
 typedef struct tigris_tensor_record {
     /* offset in strings */
     uint32_t name;
@@ -318,9 +316,10 @@ typedef struct tigris_tensor_record {
 } tigris_tensor_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_tensor_record) == 36U, tigris_tensor_record_size);
 
-/* A model input or output as its user knows it. model array = stored array, seen as stored_shape,
- * axes permuted by permutation, reshaped to shape; values by the tensor's scale when model_dtype is
- * float32 and the tensor's is not, plus 128 when it is uint8 and the tensor's int8. */
+/* A model input or output as its user knows it. The model's array is the stored array, viewed as
+ * stored_shape, with its axes permuted by permutation, then reshaped to shape. If model_dtype is
+ * float32 and the tensor's is not, values are dequantised by its scale. If model_dtype is uint8 and
+ * the tensor's int8, values are 128 more. */
 typedef struct tigris_io_record {
     /* offset in strings */
     uint32_t name;
@@ -361,7 +360,7 @@ typedef struct tigris_stage_record {
     uint8_t strategy;
     /* tigris_weight_mode */
     uint8_t weight_mode;
-    /* how often the bands run: once for each image of its operators, all of which have so many */
+    /* runs of the bands, one for each image; the same number for all its operators */
     uint16_t images;
     /* offset of the stage's weight block in the weights section */
     uint32_t block;
@@ -390,7 +389,7 @@ typedef struct tigris_view_record {
     uint32_t pace_denominator;
     /* see pace_numerator */
     int32_t pace_offset;
-    /* fast-arena offset of the rows a window keeps, from band to band; offset: they stay in it */
+    /* fast-arena offset of the kept rows between bands; offset: they stay at the window's start */
     uint32_t parked;
 } tigris_view_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_view_record) == 28U, tigris_view_record_size);
@@ -428,8 +427,8 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_op_record) == 36U, tigris_op_record_size);
 
 /* One input of an operator, and which of its rows a range of output rows needs. Output rows [a, b)
  * need input rows [(a * numerator + first) // denominator, ((b - 1) * numerator + last) //
- * denominator + 1), floor division; what lies outside the tensor is padding. numerator 0, first 0,
- * last height-1: always the whole input. */
+ * denominator + 1), with floor division. Rows outside the tensor are padding. Numerator 0, first 0
+ * and last height - 1 ask for the whole input. */
 typedef struct tigris_operand_record {
     /* view of the input, counted from the stage's first view */
     uint16_t view;

@@ -170,9 +170,9 @@ typedef enum tigris_vector_function {
  * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D (out channel c reads in channel
  * c / (out_channels / in_channels)), packed as SPEC.md section 6 says. The bias already holds
  * -input_zero_point * sum of the channel's weights, so a padded tap counts as the value
- * input_zero_point. For PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D the weights are not packed, the
- * bias is the model's own, products are weight * (input - input_zero_point), padded taps count as
- * nothing, and shifts are int32. */
+ * input_zero_point. PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D have weights that are not packed, the
+ * model's own bias, and int32 shifts. Their products are weight * (input - input_zero_point);
+ * padded taps count as 0. */
 typedef struct tigris_conv_int8_params {
     /* rows of the kernel */
     uint16_t kernel_height;
@@ -186,7 +186,7 @@ typedef struct tigris_conv_int8_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
@@ -223,7 +223,7 @@ typedef struct tigris_conv_float_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
@@ -414,9 +414,9 @@ typedef struct tigris_softmax_float_params {
 } tigris_softmax_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_float_params) == 4U, tigris_softmax_float_params_size);
 
-/* Its logarithm; output scale 1/16, zero point 127. Also TensorFlow Lite's algorithm. The second
- * table has the differences themselves, scaled to Q5.26. Those at or below max(least - 1, (log of
- * the sum of exponentials - 32) / scale, which is requantised) give -128. */
+/* The logarithm of softmax, by TensorFlow Lite's algorithm; output scale 1/16, zero point 127. The
+ * second table has the differences themselves, scaled to Q5.26. A difference gives -128 if it is at
+ * most max(least - 1, (log of the sum of exponentials - 32) / scale); that quotient is requantised. */
 typedef struct tigris_log_softmax_int8_params {
     /* elements of one vector, at most 4096 */
     uint32_t length;
@@ -480,8 +480,9 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_concat_params) == 4U, tigris_concat_params_si
 
 /* QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale. The
  * table has the same results, for processors without floating point. DEQUANTIZE: 256 float32, for
- * -128 … 127. QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127 each; as
- * integers in the same order, the bits of a negative number but its sign are inverted. */
+ * -128 … 127. QUANTIZE has 255 ascending int32: for each of -127 … 127 the least float32 that gives
+ * it. Their bits are compared as integers, so all bits of a negative number but its sign are
+ * inverted. */
 typedef struct tigris_quantize_params {
     /* positive */
     float scale;
@@ -517,9 +518,9 @@ typedef struct tigris_select_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_select_params) == 52U, tigris_select_params_size);
 
 /* Interpolation along rows and columns, per channel. out[r][x] = sum_j sum_i row_weight[r][j] *
- * column_weight[x][i] * in[row_start[r] + j][column_start[x] + i]. Weights are float32, or for int8
- * int16 with 10 fractional bits; the int8 sum is divided by 2^20, rounding half away from zero, and
- * saturated (TensorFlow Lite's ResizeBilinear). */
+ * column_weight[x][i] * in[row_start[r] + j][column_start[x] + i]. Weights are float32; for int8
+ * they are int16 with 10 fractional bits. The int8 sum is divided by 2^20, rounding half away from
+ * zero, and saturated (TensorFlow Lite's ResizeBilinear). */
 typedef struct tigris_resample_params {
     /* rows that add to one output row; at most 64 */
     uint32_t row_taps;
@@ -826,8 +827,7 @@ typedef struct tigris_mat_mul_float_params {
 } tigris_mat_mul_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 76U, tigris_mat_mul_float_params_size);
 
-/* The same in int8, TensorFlow Lite's BatchMatMul: sums of (a - zero_point) * (b - zero_point),
- * requantised. */
+/* TensorFlow Lite's BatchMatMul of int8: sums of (a - zero_point) * (b - zero_point), requantised. */
 typedef struct tigris_mat_mul_int8_params {
     /* matrices */
     uint32_t batch[3];
@@ -994,10 +994,10 @@ typedef struct tigris_prelu_int8_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_prelu_int8_params) == 48U, tigris_prelu_int8_params_size);
 
 /* Quotients of two int8 tensors in TensorFlow Lite's arithmetic. Element steps are 0 along
- * broadcast axes. With a and b the inputs less their zero points, both negated when b is negative,
- * h(v) = headroom[v + 256] and x * y the rounding doubling high multiply: ((a << h(a)) *
- * reciprocal[b] / 2) * multiplier, shifted right by power[b] + h(a) + 1, halves away from zero. A
- * quotient by 0 saturates, that of 0 is 0. */
+ * broadcast axes. a and b are the inputs less their zero points, both negated if b is negative.
+ * h(v) = headroom[v + 256], and x * y is the rounding doubling high multiply. The output is ((a <<
+ * h(a)) * reciprocal[b] / 2) * multiplier, shifted right by power[b] + h(a) + 1, halves away from
+ * zero. A quotient by 0 saturates; 0 by 0 is 0. */
 typedef struct tigris_divide_int8_params {
     /* of input 0 and 1 */
     int32_t zero_point[2];
@@ -1026,8 +1026,8 @@ typedef struct tigris_divide_int8_params {
 } tigris_divide_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_divide_int8_params) == 64U, tigris_divide_int8_params_size);
 
-/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is taken
- * off each sum. The bias holds -input_zero_point * sum of the channel's weights less their zero
+/* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of a pixel's taps) is subtracted
+ * from each sum. The bias holds -input_zero_point * sum of the channel's weights less their zero
  * point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of int16, not
  * packed, less their zero points. */
 typedef struct tigris_asymmetric_conv_int8_params {
@@ -1043,7 +1043,7 @@ typedef struct tigris_asymmetric_conv_int8_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
@@ -1092,7 +1092,7 @@ typedef struct tigris_fully_connected_int32_params {
 } tigris_fully_connected_int32_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int32_params) == 36U, tigris_fully_connected_int32_params_size);
 
-/* The same, and weight_zero_points[o] * (sum of the vector) is taken off each sum. */
+/* As FULLY_CONNECTED, but weight_zero_points[o] * (sum of the vector) is subtracted from each sum. */
 typedef struct tigris_asymmetric_fully_connected_int8_params {
     /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
     uint32_t rows;
@@ -1122,17 +1122,17 @@ typedef struct tigris_asymmetric_fully_connected_int8_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_fully_connected_int8_params) == 48U, tigris_asymmetric_fully_connected_int8_params_size);
 
 /* The input whose rows FETCH asks the caller for, or the output whose rows TAKE gives to the
- * caller. The view of the operator's output makes each row once, in order, up to the last: it has a
- * pace that completes it in the stage's bands, and no window or one that keeps rows. */
+ * caller. The operator's output view has a pace that completes it in the stage's bands, and no
+ * window or one that keeps rows. Each row is therefore made once, in order, up to the last. */
 typedef struct tigris_rows_params {
-    /* index of the input or of the output, as the session's hooks are told */
+    /* index of the input or of the output, which the session's hooks receive */
     uint32_t port;
 } tigris_rows_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_rows_params) == 4U, tigris_rows_params_size);
 
-/* The output, a state, becomes what the next run begins with: its last kept_bytes bytes, then the
- * first input's. The second input, a constant, is what a session begins with, repeated until the
- * state is full; without one every byte is fill. The other fields are for the host, as in an I/O
+/* The output is a state. Its new value is its last kept_bytes bytes, then the bytes of the first
+ * input. The second input is a constant, the value with which a session begins, repeated until the
+ * state is full. Without it every byte is fill. The other fields are for the host, as in an I/O
  * record. */
 typedef struct tigris_commit_params {
     /* bytes of the state that stay and move to its start; fewer than all */
@@ -1156,11 +1156,11 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_commit_params) == 80U, tigris_commit_params_s
 
 /* state(t) = cell(in(t), state(t - 1)); the operands behind the input hold state(-1): hidden, and
  * an LSTM's cell. A state is [batch][units] of the hidden values, for LSTM [batch][2][units]:
- * hidden, then cell. An output row has the states of the steps steps of an input row, or only the
- * last, where it has room for one; a row goes on where the row before ended. Rows behind each other
- * have one step each, and their operator has one more operand: its own output, a row late. Tensors
- * are float32, and so are bias and peepholes; weights of INT8 are int8 with one scale a gate and
- * unit. Scratch: float32 [units], GRU [2 * units]. */
+ * hidden, then cell. An output row has the states of all steps steps of an input row, or only the
+ * last one; each row continues where the row before ended. With several rows each has one step, and
+ * the operator has one more operand: its own output, one row late. Tensors, bias and peepholes are
+ * float32; weights of INT8 are int8 with one scale a gate and unit. Scratch: float32 [units], GRU
+ * [2 * units]. */
 typedef struct tigris_recurrent_params {
     /* tigris_recurrent_cell */
     uint32_t cell;
@@ -1230,7 +1230,7 @@ typedef struct tigris_recurrent_int16_params {
     uint32_t recurrent_weights;
     /* int32 [unit][gate], zero point folded in */
     uint32_t input_bias;
-    /* int32 [unit][gate]: what the zero point takes off */
+    /* int32 [unit][gate]: correction for the zero point */
     uint32_t recurrent_bias;
     /* 256 uint16: sigmoid(place / 24) in Q0.16 */
     uint32_t table;
@@ -1264,8 +1264,8 @@ typedef struct tigris_recurrent_int16_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_int16_params) == 144U, tigris_recurrent_int16_params_size);
 
 /* out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i *
- * s2]. Negative positions count from the end, those outside are the nearest inside, no number is
- * the first. */
+ * s2]. Negative positions count from the end. A position outside is moved to the nearest inside;
+ * NaN is the first. */
 typedef struct tigris_gather_params {
     /* slices before the axis */
     uint32_t outer;
@@ -1281,8 +1281,7 @@ typedef struct tigris_gather_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_gather_params) == 28U, tigris_gather_params_size);
 
 /* out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes
- * flattened. Of equal elements the first comes first; what is no number comes last. The output is
- * one row. */
+ * flattened. Equal elements keep their order; NaN comes last. The output is one row. */
 typedef struct tigris_top_k_params {
     /* 0: the largest elements; 1: the smallest */
     uint32_t smallest;
@@ -1297,9 +1296,9 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_top_k_params) == 16U, tigris_top_k_params_siz
 
 /* The best boxes of each class that overlap no better one: non-maximum suppression. Inputs: boxes
  * [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes].
- * Output, one row: [count][3] of class, box and score, class by class, the best first; what is left
- * is -1, -1, 0. The overlap of two boxes is their common area by that of their union; 0 where a box
- * has no area. Scratch: a byte a box. */
+ * Output, one row: [count][3] of class, box and score, class by class, the best first; unused
+ * entries are -1, -1, 0. The overlap of two boxes is their common area by that of their union, 0 if
+ * a box has no area. Scratch: a byte a box. */
 typedef struct tigris_suppress_params {
     /* at most 65535 */
     uint32_t boxes;
@@ -1321,9 +1320,9 @@ typedef struct tigris_suppress_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_suppress_params) == 32U, tigris_suppress_params_size);
 
 /* out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
- * The position is positions[o * s0 + k * s1 + i * s2]; negative ones count from the end, updates of
- * those outside, and of no number, are left out. Combined instead of replaced in FLOAT32 only. The
- * output is one row. */
+ * The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. An
+ * update is skipped if its position is outside or NaN. Only FLOAT32 combines instead of replacing.
+ * The output is one row. */
 typedef struct tigris_scatter_params {
     /* slices before the axis */
     uint32_t outer;
@@ -1340,9 +1339,9 @@ typedef struct tigris_scatter_params {
 } tigris_scatter_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_scatter_params) == 32U, tigris_scatter_params_size);
 
-/* Conv2D and depthwise Conv2D of int16. sum_bits 64: out = (sum * multiplier + half) >> (15 -
- * shift), of sums and biases of 64 bits, with multiplier in Q0.15; 32: their lowest 32 bits
- * requantised by a multiplier in Q0.31. Weights are not packed:
+/* Conv2D and depthwise Conv2D of int16, with sums and biases of 64 bits. With sum_bits 64, out =
+ * (sum * multiplier + half) >> (15 - shift), and the multiplier is in Q0.15. With sum_bits 32 the
+ * lowest 32 bits of the sum are requantised by a multiplier in Q0.31. Weights are not packed:
  * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
  * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D. Padded taps are 0. */
 typedef struct tigris_conv_int16_params {
@@ -1358,7 +1357,7 @@ typedef struct tigris_conv_int16_params {
     uint16_t dilation_height;
     /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; what lacks on the right is padding too */
+    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
     /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
@@ -1444,8 +1443,7 @@ typedef struct tigris_transpose_conv_int16_params {
 } tigris_transpose_conv_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_int16_params) == 44U, tigris_transpose_conv_int16_params_size);
 
-/* The same of int16, TensorFlow Lite's BatchMatMul: sums of 64 bits, as in
- * tigris_conv_int16_params. */
+/* TensorFlow Lite's BatchMatMul of int16: sums of 64 bits, as in tigris_conv_int16_params. */
 typedef struct tigris_mat_mul_int16_params {
     /* matrices */
     uint32_t batch[3];
@@ -1480,10 +1478,10 @@ typedef struct tigris_mat_mul_int16_params {
 } tigris_mat_mul_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 84U, tigris_mat_mul_int16_params_size);
 
-/* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. TensorFlow Lite's:
- * differences to the largest, requantised so that -65535 is -10, through a table of exponentials;
- * the sum's reciprocal through one of 1 / (1 + x). Between entries t[i] for inputs of 128 * (i -
- * 256), with f steps from the lower, results are t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7
+/* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. As TensorFlow Lite
+ * computes it: differences to the largest, requantised so that -65535 is -10, pass a table of
+ * exponentials. The sum's reciprocal comes from a table of 1 / (1 + x). Entry t[i] is for the input
+ * 128 * (i - 256); f steps above it the result is t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7
  * (LUTLookup). */
 typedef struct tigris_softmax_int16_params {
     /* elements of one vector, at most 65536 */
@@ -1499,9 +1497,9 @@ typedef struct tigris_softmax_int16_params {
 } tigris_softmax_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int16_params) == 20U, tigris_softmax_int16_params_size);
 
-/* Logistic and tanh of int16, TensorFlow Lite's: with x = (in * multiplier + half) >> shift,
- * straight lines between entries of the table 512 (tanh: 256) steps of |x| apart, 1 from the last
- * on. The output's scale is 2^-15. */
+/* TensorFlow Lite's logistic function and tanh of int16. The output's scale is 2^-15. x = (in *
+ * multiplier + half) >> shift. Results lie on straight lines between the table's entries, one for
+ * each 512 (tanh: 256) steps of |x|; they are 1 from the last entry on. */
 typedef struct tigris_logistic_int16_params {
     /* at most 32767; the table's steps are 1 / 24 */
     int32_t multiplier;
@@ -1534,8 +1532,8 @@ typedef struct tigris_rescale_params {
     int32_t multiplier[2];
     /* positive: left */
     int32_t shift[2];
-    /* 1: what comes of differences of 0 and above changes its sign, 2: of those below, 3: of both;
-     * 4: differences below 0 do before they are scaled */
+    /* the results whose sign changes, 1: of differences from 0 up, 2: of negative ones, 3: of all;
+     * 4: negative differences change theirs before they are scaled */
     uint32_t negate;
     /* lowest output value */
     int32_t activation_min;

@@ -20,12 +20,12 @@ from tigris_pio.hil.pytest_plugin import OPTIONS
 
 #: What `-t` may name: PlatformIO's own, and those of the hook and the emulated boards.
 TARGETS = {
-    *("upload", "clean", "monitor", "compiledb", "size", "nobuild"),
+    *("upload", "clean", "monitor", "compiledb", "envdump", "size", "nobuild"),
     *("uploadmodel", "tigris_table", "stop_board"),
 }
 IDF = {"build", "flash", "monitor", "model-flash", "set-target", "reconfigure", "menuconfig", "add-dependency"}
 #: Programs of others, taken as they are.
-FOREIGN = {"apt", "apt-get", "brew", "winget", "cd", "git", "espeak-ng", "xcode-select"}
+FOREIGN = {"apt", "apt-get", "brew", "winget", "cd", "export", "gdb", "git", "espeak-ng", "xcode-select"}
 
 
 class Wrong(AssertionError):
@@ -110,6 +110,11 @@ def _idf(words: list[str], folder: Path) -> None:
 def _python(words: list[str], folder: Path) -> None:
     if words[0] == "-m" and words[1] == "pip":
         _pip(words[2:], folder)
+    elif words[0] == "-c":
+        try:
+            compile(words[1], "-c", "exec")
+        except SyntaxError as error:
+            raise Wrong(f"python -c: {error}") from None
     elif words[0] == "-m":
         if words[1] != "venv" and importlib.util.find_spec(words[1]) is None:
             raise Wrong(f"python -m {words[1]}: no such module")

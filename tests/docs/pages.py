@@ -19,6 +19,8 @@ PAGES = sorted(
         ROOT / "networks" / "README.md",
     ]
 )
+#: Pages that lie in a room of the tree and lead through its code; the site has none of them but runtime/README.md.
+ROOMS = sorted(path for room in ("runtime", "tests", "tigris_pio") for path in (ROOT / room).rglob("README.md"))
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 #: How a block begins that needs a package or a site that the tests do without; the reason follows.
 NOT_RUN = "# not run: "

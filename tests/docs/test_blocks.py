@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs import commands, compiled
-from tests.docs.pages import NOT_RUN, PAGES, ROOT, Block, anchors, blocks, every_block, links, prose
+from tests.docs.pages import NOT_RUN, PAGES, ROOMS, ROOT, Block, anchors, blocks, every_block, links, prose
 from tests.docs.test_messages import python_texts
 from tests.esp_idf.project import Project, copy_compiler, link_component
 from tests.networks.folders import OWN
@@ -135,7 +135,10 @@ CHECKS: dict[str, Callable[[Block, Path], object]] = {
 TOGETHER = {"cmake"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
+EVERY = sorted({*PAGES, *ROOMS})
+
+
+@pytest.mark.parametrize("page", EVERY, ids=[page.relative_to(ROOT).as_posix() for page in EVERY])
 def test_blocks(page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         known = block.language in CHECKS or block.language in TOGETHER
@@ -169,7 +172,7 @@ def test_blocks_of_cmake_are_configured(tmp_path: Path) -> None:
 def test_links_lead_somewhere() -> None:
     """Each page of docs is in their index."""
     wrong = []
-    every = [(page, *link) for page in PAGES for link in links(page)]
+    every = [(page, *link) for page in {*PAGES, *ROOMS, ROOT / "SPEC.md"} for link in links(page)]
     for page, name, anchor in every:
         target = (page.parent / name).resolve() if name else page
         inside = target.exists() and ROOT in (target, *target.parents)

@@ -1,4 +1,4 @@
-"""What the README, docs/python.md and docs/models.md show works as it stands there."""
+"""The commands and the Python of docs/commands.md, docs/python.md and docs/models.md run as they stand there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import click
 import numpy as np
 import onnx
 import pytest
@@ -16,9 +17,9 @@ from tests.docs.pages import ROOT
 from tests.docs.run import run_page
 from tests.harness.command import tigris
 from tests.verify.test_tflite import streaming
-from tigris_pio.platformio import options
+from tigris_pio.cli.main import cli
 
-README = ROOT / "README.md"
+COMMANDS = ROOT / "docs" / "commands.md"
 
 
 @pytest.fixture
@@ -39,11 +40,15 @@ def elsewhere(words: list[str]) -> bool:
     return words[:2] in (["tigris", "hil"], ["tigris", "new"])
 
 
-def test_the_readme_runs(folder: Path) -> None:
-    x = np.load("x.npy")
-    names = run_page("README.md", {"x": x}, elsewhere)
+def test_the_page_of_commands_runs(folder: Path) -> None:
+    def without_sweep(words: list[str]) -> bool:
+        """Trying other budgets for the report has tests of its own."""
+        if "--report" in words:
+            tigris(*words[1:], "--no-sweep")
+        return "--report" in words or elsewhere(words)
+
+    run_page("docs/commands.md", command=without_sweep)
     assert {"model.tgrs", "model.html", "y.npy", "model_int8.onnx"} <= {path.name for path in folder.iterdir()}
-    assert names["y"]["output"].shape == (1, 12) and "fast_peak" in str(names["session"].memory)
 
 
 def test_the_page_of_python_runs(folder: Path) -> None:
@@ -55,9 +60,20 @@ def test_the_page_of_python_runs(folder: Path) -> None:
     assert not np.array_equal(names["second"]["y"], names["first"]["y"])
 
 
-def test_its_options_are_those_of_the_hook() -> None:
-    documented = set(re.findall(r"`custom_tigris_(\w+)`", README.read_text("utf-8")))
-    assert documented == set(options.NAMES)
+def test_every_command_stands_on_its_page_with_its_options() -> None:
+    """Those of `tigris hil` stand in docs/harness.md."""
+    page = COMMANDS.read_text("utf-8")
+    shared = set(re.findall(r"--[a-z0-9-]+", "".join(re.findall(r"(?m)^\| (`.*?`) \|", page))))
+    own = {name: set(re.findall(r"--[a-z0-9-]+", options))
+           for name, options in re.findall(r"(?m)^\| `tigris (\w+)[^`]*` \|.*\|(.*)\|$", page)}  # fmt: skip
+    assert set(own) == set(cli.modules)
+    context = click.Context(cli)
+    for name in sorted(set(own) - {"hil"}):
+        command = cli.get_command(context, name)
+        assert command is not None
+        options = {text for option in command.params for text in (*option.opts, *option.secondary_opts)
+                   if text.startswith("--") and text != "--help"}  # fmt: skip
+        assert own[name] <= options <= own[name] | shared, name
 
 
 def the_perceptron(words: list[str]) -> bool:

@@ -42,9 +42,9 @@ def test_document_lists_every_message() -> None:
     assert f"largest payload is {protocol.PAYLOAD_BYTES} bytes" in text
     for request in protocol.Request:
         assert f"| {request.value} | {request.name} |" in text
-    errors = text[text.index("ERROR refuses") :].split("\n\n")[0]
+    errors = text[text.index("ERROR refuses") :].split("\n## ")[0]
     for refusal in protocol.Refusal:
-        assert f"{refusal.value} " in errors
+        assert f"| {refusal.value} |" in errors
     assert f"{protocol.Answer.BUSY.value} BUSY; {protocol.Answer.ERROR.value} ERROR" in text
 
 

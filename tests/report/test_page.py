@@ -108,6 +108,18 @@ def test_the_map_is_to_scale(plans: dict[str, Compiled], name: str) -> None:
         assert all(abs(height - size * high / most) < 0.02 for height, size in found), "one scale for all"
 
 
+def test_texts_of_blocks_do_not_overlap() -> None:
+    """In a plan whose line buffers share bytes."""
+    page = parse(page_of(analysed(OWN / "resnet_int8.onnx", 12288)))
+    drawing = next(svg for svg in page.all("svg") if "memory over" in svg.attributes["aria-label"])
+    texts = [text for text in drawing.all("text") if text.attributes.get("class") in ("name", "size")]
+    places = [(float(text.attributes["x"]), float(text.attributes["y"]), 6 * len(text.text)) for text in texts]
+    assert len(places) > 12
+    for place, (x, y, width) in enumerate(places):
+        for left, low, wide in places[place + 1 :]:
+            assert left >= x + width or x >= left + wide or abs(y - low) >= 11
+
+
 # ---- form ---------------------------------------------------------------------------------------------------------
 
 

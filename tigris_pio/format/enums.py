@@ -23,7 +23,7 @@ class DType(enum.IntEnum):
 
 
 class Home(enum.IntEnum):
-    """Where a whole tensor lives between stages."""
+    """The memory that holds a whole tensor between stages."""
 
     NONE = 0  #: nowhere: it exists only inside one stage, in that stage's view
     FAST = 1  #: at `home_offset` of the fast arena
@@ -49,12 +49,12 @@ class WeightMode(enum.IntEnum):
 
 
 class Packing(enum.IntEnum):
-    """In which order an operator's weights lie, by which its kernel is found."""
+    """The order of an operator's weights. The runtime looks for a kernel with the same packing."""
 
-    PORTABLE = 0  #: blocks of four channels, tiles of four taps; all that is not packed
-    ROWS = 1  #: each channel's taps behind each other, as they are in the model
+    PORTABLE = 0  #: blocks of four channels, tiles of four taps; also of operators without packed weights
+    ROWS = 1  #: each channel's taps in model order
     LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
-    PIE = 3  #: as the kernels in the ESP32-S3's vector instructions read them, with what makes outputs of sums
+    PIE = 3  #: as the ESP32-S3's vector kernels read them, requantisation included
 
 
 class HeaderFlag(enum.IntFlag):
@@ -67,7 +67,7 @@ class HeaderFlag(enum.IntFlag):
 
 
 class Rounding(enum.IntEnum):
-    """Which neighbour a half is rounded to when float32 becomes an integer."""
+    """Rounding of halves when float32 becomes an integer."""
 
     HALF_EVEN = 0  #: the even neighbour: ONNX's QuantizeLinear
     HALF_AWAY = 1  #: the neighbour that is farther from zero: TensorFlow Lite's QUANTIZE
@@ -76,8 +76,8 @@ class Rounding(enum.IntEnum):
 class TensorFlag(enum.IntFlag):
     """How a tensor is stored."""
 
-    FOLDED = 1  #: all rows lie in one place: row r is what rows 0 to r add up to
-    STATE = 2  #: it keeps its place and its value from run to run
+    FOLDED = 1  #: all rows share one place: row r is the sum of rows 0 to r
+    STATE = 2  #: its place and its value stay from run to run
 
 
 class ViewFlag(enum.IntFlag):
@@ -90,9 +90,9 @@ class ViewFlag(enum.IntFlag):
 
 
 class OperandFlag(enum.IntFlag):
-    """What becomes of an operand's view once its operator has had its turn in a band."""
+    """How an operand's view is treated after its operator has run in a band."""
 
-    LAST = 1  #: no later operator of the stage reads it: a window parks the rows it keeps
+    LAST = 1  #: no later operator of the stage reads it: its window parks the kept rows
 
 
 class OpFlag(enum.IntFlag):
@@ -102,7 +102,7 @@ class OpFlag(enum.IntFlag):
 
 
 class OpKind(enum.IntEnum):
-    """Kernel families. An operator's kernel is found by (kind, dtype)."""
+    """Kernel families. An operator's kernel is found by (kind, dtype, packing)."""
 
     CONV_2D = 1
     DEPTHWISE_CONV_2D = 2
@@ -134,12 +134,12 @@ class OpKind(enum.IntEnum):
     CAST = 38  #: between element types
     SUM_MAP = 39  #: sums over the rows and columns of each channel, row by row into a folded tensor
     MEAN_OF_SUMS = 40  #: the mean of each channel from the last row of SUM_MAP's result
-    PLAIN_CONV_2D = 41  #: CONV_2D with constants as kernel libraries take them: nothing packed, nothing folded
+    PLAIN_CONV_2D = 41  #: CONV_2D for kernel libraries: weights not packed, zero points not folded
     PLAIN_DEPTHWISE_CONV_2D = 42
     PLAIN_FULLY_CONNECTED = 43
     # 47 and 48 differ from 39 and 40 in one bit: so the runtime tells which take folded tensors.
-    SUM_PRODUCTS = 47  #: products of a row with its part of a matrix, added up row by row in a folded tensor
-    SCALE_SUMS = 48  #: what a fully connected layer makes of the last row of SUM_PRODUCTS's result
+    SUM_PRODUCTS = 47  #: products of rows with their parts of a matrix, summed in a folded tensor
+    SCALE_SUMS = 48  #: outputs of a fully connected layer from the last row of SUM_PRODUCTS's result
     EXTREME = 50  #: the larger or the smaller of two int8
     PRELU = 51  #: int8: negative elements times their slope
     DIVIDE = 52  #: quotients of two int8
@@ -148,13 +148,13 @@ class OpKind(enum.IntEnum):
     ASYMMETRIC_DEPTHWISE_CONV_2D = 55  #: its weights less their zero points, in 16 bits
     ASYMMETRIC_FULLY_CONNECTED = 56
     FETCH = 58  #: rows of a streamed input, of any type, from the caller; without operands
-    TAKE = 59  #: rows of a streamed output, of any type, to the caller; of its own output only the rows count
-    COMMIT = 60  #: what a state is in the next run, of any type; after all other operators, nothing comes between
+    TAKE = 59  #: rows of a streamed output, of any type, to the caller; its own output has no meaning
+    COMMIT = 60  #: the value of a state in the next run, of any type; after all other operators
     RECURRENT = 61  #: LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16
-    GATHER = 62  #: slices of the first input at the positions that the second, of float32, holds
+    GATHER = 62  #: slices of the first input, at the positions in the second, of float32
     TOP_K = 63  #: positions of the largest or smallest elements of a vector, in order, as float32
-    SCATTER = 64  #: the first input with slices replaced by the third's, at the positions that the second holds
-    NORMALISE = 65  #: int8 elements less the mean of their vector, by its deviation, times a factor, plus an offset
+    SCATTER = 64  #: the first input, with slices of the third at the positions in the second
+    NORMALISE = 65  #: int8: (element - mean of its vector) / deviation * factor + offset
     SUPPRESS = 66  #: the best boxes of each class, without those that overlap a better one
     LOG_SOFTMAX = 67
     RESCALE = 80  #: int8 or int16 to int8 or int16: requantised, with a slope of its own below zero

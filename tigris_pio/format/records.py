@@ -67,7 +67,7 @@ class TensorRecord(Record):
     """One activation or constant, stored as [batch, height, width, channels], channels fastest.
 
     Ranks other than four are brought into this form; a row is one index of `height`. A folded tensor
-    takes the memory of one row: what makes row r adds to row r - 1, which is no more afterwards.
+    takes the memory of one row: the maker of row r adds to row r - 1, which no longer exists afterwards.
     """
 
     C_NAME = "tigris_tensor_record"
@@ -89,9 +89,9 @@ class TensorRecord(Record):
 class IoRecord(Record):
     """A model input or output as its user knows it.
 
-    model array = stored array, seen as `stored_shape`, axes permuted by `permutation`, reshaped
-    to `shape`; values by the tensor's scale when `model_dtype` is float32 and the tensor's is not,
-    plus 128 when it is uint8 and the tensor's int8.
+    The model's array is the stored array, viewed as `stored_shape`, with its axes permuted by `permutation`, then
+    reshaped to `shape`. If `model_dtype` is float32 and the tensor's is not, values are dequantised by its scale.
+    If `model_dtype` is uint8 and the tensor's int8, values are 128 more.
     """
 
     C_NAME = "tigris_io_record"
@@ -121,7 +121,7 @@ class StageRecord(Record):
     band_count: int = u32("bands, at least 1; times views and operands at most 2^20, of all stages together")
     strategy: int = u8("tigris_strategy, informational")
     weight_mode: int = u8("tigris_weight_mode")
-    images: int = u16("how often the bands run: once for each image of its operators, all of which have so many")
+    images: int = u16("runs of the bands, one for each image; the same number for all its operators")
     block: int = u32("offset of the stage's weight block in the weights section")
     block_stored_bytes: int = u32("bytes of the block in the file")
     block_raw_bytes: int = u32("bytes of the block once decompressed; equal when not compressed")
@@ -141,7 +141,7 @@ class ViewRecord(Record):
     pace_numerator: int = u32("pace at which rows appear, see SPEC.md; 0: only as later operators need them")
     pace_denominator: int = u32("see pace_numerator; at least 1 with a pace, 0 without")
     pace_offset: int = i32("see pace_numerator")
-    parked: int = u32("fast-arena offset of the rows a window keeps, from band to band; `offset`: they stay in it")
+    parked: int = u32("fast-arena offset of the kept rows between bands; `offset`: they stay at the window's start")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,8 +170,8 @@ class OperandRecord(Record):
     """One input of an operator, and which of its rows a range of output rows needs.
 
     Output rows [a, b) need input rows [(a * numerator + first) // denominator,
-    ((b - 1) * numerator + last) // denominator + 1), floor division; what lies outside the tensor
-    is padding. numerator 0, first 0, last height-1: always the whole input.
+    ((b - 1) * numerator + last) // denominator + 1), with floor division. Rows outside the tensor are padding.
+    Numerator 0, first 0 and last height - 1 ask for the whole input.
     """
 
     C_NAME = "tigris_operand_record"

@@ -28,7 +28,7 @@ def _record(record: type[Record]) -> str:
 
 
 def _enum(kind: type[enum.Enum]) -> str:
-    notes = enum_notes(kind)
+    notes = {name: note.replace("|", "\\|") for name, note in enum_notes(kind).items()}  # a bar would end the cell
     rows = [f"| {int(member.value)} | {name} | {notes.get(name, '')} |" for name, member in kind.__members__.items()]
     doc = " ".join((inspect.getdoc(kind) or "").split())
     return f"### {kind.__name__}\n\n{doc}\n\n| value | name | meaning |\n|---:|---|---|\n" + "\n".join(rows) + "\n"

@@ -32,6 +32,8 @@ _PEAK_Y, _STAGE_Y, _STAGE_HEIGHT = 16.0, 30.0, 20.0
 _IN_SCALE = 1.6
 #: Steps are labelled with operators' names when they are this wide, and blocks when they are so high.
 _NAMED_STEP, _LABEL_HEIGHT, _TWO_LINES = 24.0, 13.0, 28.0
+#: Height of a line of a block's text.
+_LINE = 13.0
 #: Characters of an operator's name below the map, which is turned; the sine of its angle.
 _STEP_NAME, _SLOPE = 19, 0.67
 #: Fills of line buffers and overlays, which the fast arena alone has; a page has them once.
@@ -86,7 +88,7 @@ def memory_map(picture: Picture, arena: Arena, budget: int | None, limit: str = 
         *(_block(plane, block) for block in sorted(arena.blocks, key=lambda b: (b.birth, -b.death))),
         *(element("rect", class_="over", **_box(plane, a, b, start, end)) for a, b, start, end in plane.overlays),
         *_peak(plane, names),
-        *(text for block in arena.blocks for text in _name(plane, block)),
+        *_names(plane),
         *_budget(plane, budget, limit),
         *_steps(plane, names, named),
     ]
@@ -169,22 +171,35 @@ def _block(plane: _Plane, block: Block) -> Markup:
     return element("g", title(told), cell, class_=f"block {block.kind}")
 
 
-def _name(plane: _Plane, block: Block) -> Iterator[Markup]:
-    """What is written on a block, its name as far as there is room and its size below: until another begins to grow
-    over it."""
+def _names(plane: _Plane) -> Iterator[Markup]:
+    """Names and sizes on the blocks, large blocks first, each at the first place that no other text has."""
+    taken: list[tuple[float, float, float, float]] = []
+    for block in sorted(plane.arena.blocks, key=lambda block: (-block.bytes, block.birth)):
+        for left, top, lines in _places(plane, block):
+            right, low = left + max(map(len, lines)) * CHARACTER, top + len(lines) * _LINE
+            if all(right <= x or end <= left or low <= y or bottom <= top for x, y, end, bottom in taken):
+                taken.append((left, top, right, low))
+                for place, (text, kind) in enumerate(zip(lines, ("name", "size"), strict=False)):
+                    yield label(left, top + _LINE * place + 10, text, class_=kind)
+                break
+
+
+def _places(plane: _Plane, block: Block) -> Iterator[tuple[float, float, list[str]]]:
+    """Left edge, top edge and lines of a block's text: the name and, if both fit, the size. First in the middle of the
+    block's height, then at its ends, then further to the right; never where another block grows over this one."""
     x, y, width, height = _rectangle(plane, block)
     over = [other for other in plane.overlaid.get(block, ()) if other.birth >= block.birth]
     if over:
         width = min(width, (min(other.birth for other in over) - block.birth) * plane.step)
-    room, size = int((width - 8) / CHARACTER), format_size(block.bytes)
-    name = plane.labels[block.name]
-    if height < _LABEL_HEIGHT or room < min(len(name), 6):
-        return
-    two = height >= _TWO_LINES and room >= len(size)
-    middle = y + height / 2 + (-2 if two else 4)
-    yield label(x + 5, middle, shorten(name, room), class_="name")
-    if two:
-        yield label(x + 5, middle + 13, size, class_="size")
+    name, size = plane.labels[block.name], format_size(block.bytes)
+    for step in range(block.death - block.birth + 1):
+        room = int((width - step * plane.step - 8) / CHARACTER)
+        if height < _LABEL_HEIGHT or room < min(len(name), 6):
+            return
+        lines = [shorten(name, room), size] if height >= _TWO_LINES and room >= len(size) else [shorten(name, room)]
+        spare = height - len(lines) * _LINE
+        for share in (0.5, 0.0, 1.0) if spare > 0 else (0.5,):
+            yield x + 5 + step * plane.step, y + spare * share, lines
 
 
 def _peak(plane: _Plane, operators: tuple[Operator, ...]) -> Iterator[Markup]:

@@ -16,8 +16,8 @@ class ConvInt8Params(Record):
     channel c / (out_channels / in_channels)), packed as SPEC.md section 6 says. The bias already holds
     -input_zero_point * sum of the channel's weights, so a padded tap counts as the value input_zero_point.
 
-    For PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D the weights are not packed, the bias is the model's own, products are
-    weight * (input - input_zero_point), padded taps count as nothing, and shifts are int32.
+    PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D have weights that are not packed, the model's own bias, and int32 shifts.
+    Their products are weight * (input - input_zero_point); padded taps count as 0.
     """
 
     C_NAME = "tigris_conv_int8_params"
@@ -28,7 +28,7 @@ class ConvInt8Params(Record):
     stride_width: int = u16("column step")
     dilation_height: int = u16("row distance of two taps")
     dilation_width: int = u16("column distance of two taps")
-    pad_left: int = u16("columns of padding on the left; what lacks on the right is padding too")
+    pad_left: int = u16("columns of padding on the left; columns missing on the right are padding too")
     groups: int = u16("groups of CONV_2D; 1 for DEPTHWISE_CONV_2D")
     input_zero_point: int = i32("value of a padded tap")
     output_zero_point: int = i32("added after requantisation")
@@ -42,7 +42,7 @@ class ConvInt8Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class AsymmetricConvInt8Params(ConvInt8Params):
-    """ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of the pixel's taps) is taken off each sum.
+    """ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of a pixel's taps) is subtracted from each sum.
 
     The bias holds -input_zero_point * sum of the channel's weights less their zero point. ASYMMETRIC_DEPTHWISE_CONV_2D
     has the record of DEPTHWISE_CONV_2D and weights of int16, not packed, less their zero points.
@@ -65,7 +65,7 @@ class ConvFloatParams(Record):
     stride_width: int = u16("column step")
     dilation_height: int = u16("row distance of two taps")
     dilation_width: int = u16("column distance of two taps")
-    pad_left: int = u16("columns of padding on the left; what lacks on the right is padding too")
+    pad_left: int = u16("columns of padding on the left; columns missing on the right are padding too")
     groups: int = u16("groups of CONV_2D; 1 for DEPTHWISE_CONV_2D")
     activation_min: float = f32("lowest output value; -inf: none")
     activation_max: float = f32("highest output value; inf: none")

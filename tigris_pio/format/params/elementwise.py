@@ -87,9 +87,9 @@ class PreluInt8Params(Record):
 class DivideInt8Params(Record):
     """Quotients of two int8 tensors in TensorFlow Lite's arithmetic. Element steps are 0 along broadcast axes.
 
-    With a and b the inputs less their zero points, both negated when b is negative, h(v) = headroom[v + 256] and x * y
-    the rounding doubling high multiply: ((a << h(a)) * reciprocal[b] / 2) * multiplier, shifted right by
-    power[b] + h(a) + 1, halves away from zero. A quotient by 0 saturates, that of 0 is 0.
+    a and b are the inputs less their zero points, both negated if b is negative. h(v) = headroom[v + 256], and x * y is
+    the rounding doubling high multiply. The output is ((a << h(a)) * reciprocal[b] / 2) * multiplier, shifted right by
+    power[b] + h(a) + 1, halves away from zero. A quotient by 0 saturates; 0 by 0 is 0.
     """
 
     C_NAME = "tigris_divide_int8_params"
@@ -167,8 +167,8 @@ class QuantizeParams(Record):
     """QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale.
 
     The table has the same results, for processors without floating point. DEQUANTIZE: 256 float32, for -128 … 127.
-    QUANTIZE: 255 ascending int32, the least float32 that gives -127 … 127 each; as integers in the same order, the bits
-    of a negative number but its sign are inverted.
+    QUANTIZE has 255 ascending int32: for each of -127 … 127 the least float32 that gives it. Their bits are compared as
+    integers, so all bits of a negative number but its sign are inverted.
     """
 
     C_NAME = "tigris_quantize_params"

@@ -17,8 +17,10 @@ _MULTIPLIER = "int32 per out channel, Q0.31 or Q0.15"
 
 @dataclasses.dataclass(frozen=True)
 class ConvInt16Params(Record):
-    """Conv2D and depthwise Conv2D of int16. sum_bits 64: out = (sum * multiplier + half) >> (15 - shift), of sums and
-    biases of 64 bits, with multiplier in Q0.15; 32: their lowest 32 bits requantised by a multiplier in Q0.31.
+    """Conv2D and depthwise Conv2D of int16, with sums and biases of 64 bits.
+
+    With sum_bits 64, out = (sum * multiplier + half) >> (15 - shift), and the multiplier is in Q0.15. With sum_bits 32
+    the lowest 32 bits of the sum are requantised by a multiplier in Q0.31.
 
     Weights are not packed: [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
     [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D. Padded taps are 0.
@@ -32,7 +34,7 @@ class ConvInt16Params(Record):
     stride_width: int = u16("column step")
     dilation_height: int = u16("row distance of two taps")
     dilation_width: int = u16("column distance of two taps")
-    pad_left: int = u16("columns of padding on the left; what lacks on the right is padding too")
+    pad_left: int = u16("columns of padding on the left; columns missing on the right are padding too")
     groups: int = u16("groups of CONV_2D; 1 for DEPTHWISE_CONV_2D")
     sum_bits: int = u16(_SUM_BITS)
     weight_bytes: int = u16("1: weights are int8; 2: int16, of CONV_2D")
@@ -88,7 +90,7 @@ class FullyConnectedInt16Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class MatMulInt16Params(Record):
-    """The same of int16, TensorFlow Lite's BatchMatMul: sums of 64 bits, as in tigris_conv_int16_params."""
+    """TensorFlow Lite's BatchMatMul of int16: sums of 64 bits, as in tigris_conv_int16_params."""
 
     C_NAME = "tigris_mat_mul_int16_params"
 
@@ -122,8 +124,8 @@ class RescaleParams(Record):
     output_zero_point: int = i32("added after requantisation")
     multiplier: tuple[int, ...] = i32_array(2, "Q0.31")
     shift: tuple[int, ...] = i32_array(2, "positive: left")
-    negate: int = u32("1: what comes of differences of 0 and above changes its sign, 2: of those below, 3: of both; "
-                      "4: differences below 0 do before they are scaled")
+    negate: int = u32("the results whose sign changes, 1: of differences from 0 up, 2: of negative ones, 3: of all; "
+                      "4: negative differences change theirs before they are scaled")
     activation_min: int = i32("lowest output value")
     activation_max: int = i32("highest output value")
 
@@ -153,8 +155,10 @@ class LookupInt16Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class LogisticInt16Params(Record):
-    """Logistic and tanh of int16, TensorFlow Lite's: with x = (in * multiplier + half) >> shift, straight lines between
-    entries of the table 512 (tanh: 256) steps of |x| apart, 1 from the last on. The output's scale is 2^-15."""
+    """TensorFlow Lite's logistic function and tanh of int16. The output's scale is 2^-15.
+
+    x = (in * multiplier + half) >> shift. Results lie on straight lines between the table's entries, one for each 512
+    (tanh: 256) steps of |x|; they are 1 from the last entry on."""
 
     C_NAME = "tigris_logistic_int16_params"
 
@@ -168,9 +172,9 @@ class LogisticInt16Params(Record):
 class SoftmaxInt16Params(Record):
     """Softmax over vectors of `length` contiguous int16; the output's scale is 2^-15.
 
-    TensorFlow Lite's: differences to the largest, requantised so that -65535 is -10, through a table of exponentials;
-    the sum's reciprocal through one of 1 / (1 + x). Between entries t[i] for inputs of 128 * (i - 256), with f steps
-    from the lower, results are t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7 (LUTLookup).
+    As TensorFlow Lite computes it: differences to the largest, requantised so that -65535 is -10, pass a table of
+    exponentials. The sum's reciprocal comes from a table of 1 / (1 + x). Entry t[i] is for the input 128 * (i - 256);
+    f steps above it the result is t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7 (LUTLookup).
     """
 
     C_NAME = "tigris_softmax_int16_params"

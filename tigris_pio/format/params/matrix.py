@@ -31,7 +31,7 @@ class FullyConnectedInt8Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class AsymmetricFullyConnectedInt8Params(FullyConnectedInt8Params):
-    """The same, and weight_zero_points[o] * (sum of the vector) is taken off each sum."""
+    """As FULLY_CONNECTED, but weight_zero_points[o] * (sum of the vector) is subtracted from each sum."""
 
     C_NAME = "tigris_asymmetric_fully_connected_int8_params"
 
@@ -111,7 +111,7 @@ class ScaleSumsFloatParams(Record):
 
 @dataclasses.dataclass(frozen=True)
 class MatMulInt8Params(Record):
-    """The same in int8, TensorFlow Lite's BatchMatMul: sums of (a - zero_point) * (b - zero_point), requantised."""
+    """TensorFlow Lite's BatchMatMul of int8: sums of (a - zero_point) * (b - zero_point), requantised."""
 
     C_NAME = "tigris_mat_mul_int8_params"
 

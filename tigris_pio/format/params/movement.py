@@ -62,7 +62,7 @@ class SelectParams(Record):
 class GatherParams(Record):
     """out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i * s2].
 
-    Negative positions count from the end, those outside are the nearest inside, no number is the first.
+    Negative positions count from the end. A position outside is moved to the nearest inside; NaN is the first.
     """
 
     C_NAME = "tigris_gather_params"
@@ -78,8 +78,8 @@ class GatherParams(Record):
 class ScatterParams(Record):
     """out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
 
-    The position is positions[o * s0 + k * s1 + i * s2]; negative ones count from the end, updates of those outside, and
-    of no number, are left out. Combined instead of replaced in FLOAT32 only. The output is one row.
+    The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. An update is skipped if its
+    position is outside or NaN. Only FLOAT32 combines instead of replacing. The output is one row.
     """
 
     C_NAME = "tigris_scatter_params"
@@ -97,8 +97,8 @@ class ResampleParams(Record):
     """Interpolation along rows and columns, per channel.
 
     out[r][x] = sum_j sum_i row_weight[r][j] * column_weight[x][i] * in[row_start[r] + j][column_start[x] + i].
-    Weights are float32, or for int8 int16 with 10 fractional bits; the int8 sum is divided by 2^20,
-    rounding half away from zero, and saturated (TensorFlow Lite's ResizeBilinear).
+    Weights are float32; for int8 they are int16 with 10 fractional bits. The int8 sum is divided by 2^20, rounding
+    half away from zero, and saturated (TensorFlow Lite's ResizeBilinear).
     """
 
     C_NAME = "tigris_resample_params"

@@ -12,10 +12,10 @@ class RecurrentParams(Record):
     """state(t) = cell(in(t), state(t - 1)); the operands behind the input hold state(-1): hidden, and an LSTM's cell.
 
     A state is [batch][units] of the hidden values, for LSTM [batch][2][units]: hidden, then cell. An output row has
-    the states of the `steps` steps of an input row, or only the last, where it has room for one; a row goes on where
-    the row before ended. Rows behind each other have one step each, and their operator has one more operand: its own
-    output, a row late. Tensors are float32, and so are bias and peepholes; weights of INT8 are int8 with one scale a
-    gate and unit. Scratch: float32 [units], GRU [2 * units].
+    the states of all `steps` steps of an input row, or only the last one; each row continues where the row before
+    ended. With several rows each has one step, and the operator has one more operand: its own output, one row late.
+    Tensors, bias and peepholes are float32; weights of INT8 are int8 with one scale a gate and unit. Scratch: float32
+    [units], GRU [2 * units].
     """
 
     C_NAME = "tigris_recurrent_params"
@@ -64,7 +64,7 @@ class RecurrentInt16Params(Record):
     input_weights: int = u32("int8 [unit][gate][inputs], packed as SPEC.md section 6 says")
     recurrent_weights: int = u32("int8 [unit][gate][units], packed alike")
     input_bias: int = u32("int32 [unit][gate], zero point folded in")
-    recurrent_bias: int = u32("int32 [unit][gate]: what the zero point takes off")
+    recurrent_bias: int = u32("int32 [unit][gate]: correction for the zero point")
     table: int = u32("256 uint16: sigmoid(place / 24) in Q0.16")
     input_multiplier: tuple[int, ...] = i32_array(4, "Q0.31, of each gate")
     input_shift: tuple[int, ...] = i32_array(4, "positive: left")

@@ -10,10 +10,10 @@ from tigris_pio.format.records import MAX_RANK, IoRecord
 
 @dataclasses.dataclass(frozen=True)
 class CommitParams(Record):
-    """The output, a state, becomes what the next run begins with: its last `kept_bytes` bytes, then the first input's.
+    """The output is a state. Its new value is its last `kept_bytes` bytes, then the bytes of the first input.
 
-    The second input, a constant, is what a session begins with, repeated until the state is full; without one
-    every byte is `fill`. The other fields are for the host, as in an I/O record.
+    The second input is a constant, the value with which a session begins, repeated until the state is full. Without
+    it every byte is `fill`. The other fields are for the host, as in an I/O record.
     """
 
     C_NAME = "tigris_commit_params"

@@ -24,10 +24,10 @@ class SoftmaxInt8Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class LogSoftmaxInt8Params(Record):
-    """Its logarithm; output scale 1/16, zero point 127.
+    """The logarithm of softmax, by TensorFlow Lite's algorithm; output scale 1/16, zero point 127.
 
-    Also TensorFlow Lite's algorithm. The second table has the differences themselves, scaled to Q5.26. Those at or
-    below max(least - 1, (log of the sum of exponentials - 32) / scale, which is requantised) give -128.
+    The second table has the differences themselves, scaled to Q5.26. A difference gives -128 if it is at most
+    max(least - 1, (log of the sum of exponentials - 32) / scale); that quotient is requantised.
     """
 
     C_NAME = "tigris_log_softmax_int8_params"
@@ -98,7 +98,7 @@ class ArgReduceParams(Record):
 class TopKParams(Record):
     """out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes flattened.
 
-    Of equal elements the first comes first; what is no number comes last. The output is one row.
+    Equal elements keep their order; NaN comes last. The output is one row.
     """
 
     C_NAME = "tigris_top_k_params"
@@ -170,8 +170,8 @@ class SuppressParams(Record):
     """The best boxes of each class that overlap no better one: non-maximum suppression.
 
     Inputs: boxes [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes]. Output,
-    one row: [count][3] of class, box and score, class by class, the best first; what is left is -1, -1, 0. The overlap
-    of two boxes is their common area by that of their union; 0 where a box has no area. Scratch: a byte a box.
+    one row: [count][3] of class, box and score, class by class, the best first; unused entries are -1, -1, 0. The
+    overlap of two boxes is their common area by that of their union, 0 if a box has no area. Scratch: a byte a box.
     """
 
     C_NAME = "tigris_suppress_params"
