@@ -142,7 +142,7 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 #: Other programs' options, and whole commands.
-OTHERS = ("convert it with tf2onnx (", "`python -m tigris_pio.", "tigris compile MODEL -m SIZE")
+OTHERS = ("convert it with tf2onnx (", "`python -m ", "tigris compile MODEL -m SIZE")
 SOURCES = [
     path
     for name in ("compiler", "sizes.py", "flash_layout.py", "files.py")
