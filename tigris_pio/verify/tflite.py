@@ -91,7 +91,10 @@ class _LiteRt:
     def __init__(self, data: bytes, model: FlatModel, shapes: Shapes) -> None:
         from ai_edge_litert import interpreter as litert  # noqa: PLC0415  optional
 
-        resolver = litert.OpResolverType.BUILTIN_REF
+        # The reference kernel of this operator leaves out the last channel of the window that TensorFlow trains with.
+        names = {operator.name for graph in model.subgraphs for operator in graph.operators}
+        resolver = (litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if "LOCAL_RESPONSE_NORMALIZATION" in names
+                    else litert.OpResolverType.BUILTIN_REF)
         self._interpreter = litert.Interpreter(model_content=data, experimental_op_resolver_type=resolver,
                                                experimental_preserve_all_tensors=True)
         for detail, shape in zip(self._interpreter.get_input_details(), shapes, strict=True):
