@@ -57,7 +57,8 @@ def cli(context: click.Context) -> None:
       tigris new DIR --board esp32-s3-devkitc-1 --model model.onnx
 
     Sizes are bytes or numbers with K or M (units of 1024). Exit status: 0 done, 1 the model or plan
-    cannot do what was asked, 2 wrong usage or a file that is missing or cannot be written, 130 interrupted.
+    cannot do what was asked, 2 wrong usage or a file that is missing or cannot be written, 3 no board
+    or a broken line (hil), 130 interrupted.
     """
     context.with_resource(spoken_by(caller_of_command()))
 

@@ -28,7 +28,7 @@ from tigris_pio.sizes import format_size
 from tigris_pio.text import counted
 
 
-@click.command(short_help="Make an int8 model of a float one, with samples of what it is to see.")
+@click.command(short_help="Make an int8 model of a float32 one, with calibration data.")
 @click.argument("model", type=click.Path(), metavar="MODEL.onnx")
 @click.option("--data", metavar="X.npz", help="Samples: arrays by input name, [N, …] each; an .npy for an only input.")
 @click.option("--images", metavar="FOLDER", help="Samples: pictures, resized to the input; subfolders are classes.")
@@ -81,7 +81,7 @@ def quantize(
     limits: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Quantise the float MODEL.onnx to int8 with samples of what it is to see, and say what that costs.
+    """Quantise the float32 MODEL.onnx to int8 with calibration data, and print the loss of each layer.
 
     Weights become int8 per channel, biases int32, activations int8 with a zero point, or int16 where --int16 says so;
     inputs and outputs stay float32 in the ONNX file, and are integers on the board. Part of the samples is held out: on
