@@ -1,5 +1,5 @@
-"""In which types each operator of docs/operators.md computes, measured on the smallest models there are of it: ONNX's
-own node tests, as they are and quantised, and files of one operator of TensorFlow Lite.
+"""Measures in which types each operator of docs/operators.md computes. The models are ONNX's own node tests, as they are
+and quantised, and .tflite files with one operator.
 
 `python -m tests.docs.operator_types` measures all and writes the page.
 """
@@ -44,7 +44,7 @@ def _cases() -> dict[str, list[Case]]:
 
 
 def onnx_types(operator: str) -> tuple[str, ...]:
-    """Those of ONNX's; () where its node tests have no case that compiles."""
+    """The types of an ONNX operator; () if none of its node tests compiles."""
     found: set[str] = set()
     for case in _cases().get(operator, [])[:CASES]:
         arrays = dict(zip((value.name for value in case.model.graph.input), case.recordings[0].inputs, strict=True))
@@ -64,7 +64,7 @@ def onnx_types(operator: str) -> tuple[str, ...]:
 
 
 def _is_whole(content: bytes) -> bool:
-    """Whether a model computes nothing in float32."""
+    """True if the model compiles and computes nothing in float32."""
     model = content if content[4:8] == b"TFL3" else onnx.ModelProto.FromString(content)
     with contextlib.suppress(TigrisError):
         program = front(model, CompileOptions()).program
@@ -113,7 +113,7 @@ def _pair(graph: onnx.GraphProto, source: str, target: str, values: np.ndarray |
 
 
 def tflite_types(operator: str) -> tuple[str, ...]:
-    """Those of TensorFlow Lite's; () where there are no files of it alone."""
+    """The types of a TensorFlow Lite operator; () if MAKERS has no file of it alone."""
     found: set[str] = set()
     for int16 in (False, True) if operator in MAKERS else ():
         for seed in range(FILES):
@@ -144,13 +144,13 @@ class Rows:
 
 
 def measured() -> Rows:
-    """All."""
+    """Measures all operators: some ten seconds."""
     return Rows({item.operator: onnx_types(item.operator) for item in supported_operators()},
                 {item.operator: tflite_types(item.operator) for item in read_operators()})  # fmt: skip
 
 
 def written() -> Rows:
-    """What the page says."""
+    """Reads the types from the page as it stands."""
     parts = DOCUMENT_PATH.read_text(encoding="utf-8").split("\n## ")
     found = [dict(re.findall(r"^\| (?!operator )(\S+) \| ([^|]*) \|", part, re.MULTILINE)) for part in parts]
     split = [{name: () if text == "-" else tuple(text.split(", ")) for name, text in rows.items()} for rows in found]

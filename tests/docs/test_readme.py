@@ -61,7 +61,7 @@ def test_the_page_of_python_runs(folder: Path) -> None:
 
 
 def test_every_command_stands_on_its_page_with_its_options() -> None:
-    """Those of `tigris hil` stand in docs/harness.md."""
+    """The options of `tigris hil` stand in docs/harness.md."""
     page = COMMANDS.read_text("utf-8")
     shared = set(re.findall(r"--[a-z0-9-]+", "".join(re.findall(r"(?m)^\| (`.*?`) \|", page))))
     own = {name: set(re.findall(r"--[a-z0-9-]+", options))
