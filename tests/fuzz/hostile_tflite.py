@@ -8,14 +8,12 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import flatbuffers
 import numpy as np
-from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
 from tests.fuzz.tflite_cases import MAKERS, Draw
 from tests.tflite.cases import merged
 from tests.tflite.cases_int16 import mixed_network
-from tests.tflite.writer import RELU, Operator, Tensor, constant, write
+from tests.tflite.writer import RELU, Operator, Tensor, changed, constant, write
 
 EXTREMES = (0, 1, -1, 2, 3, 7, 127, 128, 255, 256, 65535, 65536, 1 << 24, 1 << 30, (1 << 31) - 1, -(1 << 31))
 SMALL = (0, 1, -1, 2, 3, 4, 5)
@@ -116,14 +114,14 @@ def _damaged(data: bytes, draw: random.Random) -> bytes:
     """Offsets, lengths and numbers of a flatbuffer overwritten, or its end cut off."""
     if draw.random() < 0.2:
         return data[: draw.randrange(len(data))]
-    changed = bytearray(data)
+    damaged = bytearray(data)
     for _ in range(draw.choice((1, 1, 2, 8))):
-        place = draw.randrange(8, len(changed) - 4) if draw.random() < 0.9 else 0
+        place = draw.randrange(8, len(damaged) - 4) if draw.random() < 0.9 else 0
         if draw.random() < 0.6:
-            struct.pack_into("<i", changed, place // 4 * 4, draw.choice((*EXTREMES, len(data), -len(data), 4, 8, 16)))
+            struct.pack_into("<i", damaged, place // 4 * 4, draw.choice((*EXTREMES, len(data), -len(data), 4, 8, 16)))
         else:
-            changed[place] = draw.randrange(256)
-    return bytes(changed)
+            damaged[place] = draw.randrange(256)
+    return bytes(damaged)
 
 
 def hostile(seed: int) -> bytes | None:
@@ -132,12 +130,12 @@ def hostile(seed: int) -> bytes | None:
     data = draw.choice(_sound())
     if draw.random() < 0.3:
         return _damaged(data, draw)
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
-    try:
+
+    def change(model: Any) -> None:
         for _ in range(draw.choice((1, 1, 1, 2, 3))):
             _change(model, draw)
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(model.Pack(builder), b"TFL3")
-        return bytes(builder.Output())
+
+    try:
+        return changed(data, change)
     except (TypeError, ValueError, struct.error, OverflowError, AttributeError, IndexError):
         return None

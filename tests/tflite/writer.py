@@ -6,7 +6,7 @@ The schema's classes are those that come with TensorFlow Lite Micro's package, w
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import flatbuffers
@@ -82,6 +82,17 @@ def write(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequ
     known = {item.op for part in parts for item in part[1] if item.custom is not None}
     model.operatorCodes = [_code(*code, code[0] in known) for code in codes]
     model.subgraphs = [_subgraph(*part, codes, model) for part in parts]
+    return _packed(model)
+
+
+def changed(data: bytes, change: Callable[[Any], None]) -> bytes:
+    """The file after `change`, which gets the schema's model."""
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
+    change(model)
+    return _packed(model)
+
+
+def _packed(model: Any) -> bytes:
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())

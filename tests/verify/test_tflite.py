@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-import flatbuffers
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
 from tests.harness.tiers import sampled
 from tests.networks.folders import OWN
-from tests.tflite.writer import Operator, Tensor, constant, write
+from tests.tflite.writer import Operator, Tensor, changed, constant, write
 from tigris_pio.cli.main import cli
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.errors import ToolError
@@ -80,13 +79,13 @@ def scaled(tmp_path: Path, batch: int = -1) -> Path:
     """Two inputs; the first axis of one is free."""
     tensors = [Tensor("x", (1, 3), "float32"), Tensor("by", (1,), "float32"), Tensor("y", (1, 3), "float32")]
     data = write(tensors, [Operator("MUL", ["x", "by"], ["y"])], ["x", "by"], ["y"])
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
-    for place in (0, 2):
-        model.subgraphs[0].tensors[place].shapeSignature = [batch, 3]
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
+
+    def free(model: Any) -> None:
+        for place in (0, 2):
+            model.subgraphs[0].tensors[place].shapeSignature = [batch, 3]
+
     path = tmp_path / "scaled.tflite"
-    path.write_bytes(bytes(builder.Output()))
+    path.write_bytes(changed(data, free))
     return path
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-import flatbuffers
 import numpy as np
 import pytest
 from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
@@ -13,22 +12,13 @@ from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as sch
 from tests.networks.folders import OWN
 from tests.tflite.compare import check_exact, random_input
 from tests.tflite.tflm import Tflm
-from tests.tflite.writer import SAME, VALID, Operator, Tensor, constant, write
+from tests.tflite.writer import SAME, VALID, Operator, Tensor, changed, constant, write
 from tigris_pio import ModelError, Session, UnsupportedError, UsageError, compile_model
 from tigris_pio.compiler.load import load_model
 
 
 def numbers(*values: int) -> np.ndarray:
     return np.array(values, np.int32)
-
-
-def changed(data: bytes, change) -> bytes:
-    """A file with something changed in its tables."""
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
-    change(model)
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
 
 
 def run(data: bytes, **inputs: np.ndarray) -> dict[str, np.ndarray]:
