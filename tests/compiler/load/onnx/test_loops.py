@@ -106,3 +106,10 @@ def test_a_long_loop_names_the_limit(inputs: str, reason: str) -> None:
     form = Form(body(STEP + "Identity c c2"), inputs, weights={"many": 12})
     with pytest.raises(ModelError, match=rf"node loop \(Loop\): .*{reason}"):
         compile_model(form.model(), limits={"unrolled": 30})
+
+
+def test_a_loop_without_a_body_names_the_file() -> None:
+    model = FORMS["a constant count"].model()
+    del model.graph.node[-1].attribute[:]
+    with pytest.raises(ModelError, match=rf"^{model.graph.name}: node loop \(Loop\) has no graph as its body"):
+        compile_model(model)

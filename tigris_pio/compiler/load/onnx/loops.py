@@ -30,8 +30,9 @@ def is_loop(node: onnx.NodeProto) -> bool:
 
 
 def read_names(node: onnx.NodeProto) -> set[str]:
-    """What a loop reads: its inputs, and what its body takes from around it."""
-    return {*filter(None, node.input), *captured_graph_names(_body(node, ""))}
+    """A loop's inputs, and the names that its body takes from around it."""
+    bodies = (item.g for item in node.attribute if item.HasField("g"))
+    return {*filter(None, node.input)}.union(*map(captured_graph_names, bodies))
 
 
 def unrolled(node: onnx.NodeProto, name: str, known: _Values, names: Names, opsets: Mapping[str, int], where: str,
