@@ -49,9 +49,14 @@ class Layer:
 
     # What the file says.
 
+    @property
+    def where(self) -> str:
+        """File and node, for messages."""
+        return f"{self.network.label}: node {self.name}"
+
     def fault(self, text: str) -> ModelError:
         """The file contradicts itself here."""
-        return ModelError(f"{self.network.label}: node {self.name}: {text}")
+        return ModelError(f"{self.where}: {text}")
 
     def options(self, kind: str) -> Options:
         """The operator's options, which must be of this kind; the defaults where the file has none."""
@@ -96,7 +101,7 @@ class Layer:
 
     def stored_constant(self, tensor: FlatTensor) -> str:
         """The graph's name for the elements that a tensor of the file holds."""
-        where = f"{self.network.label}: node {self.name}: constant {tensor.name}"
+        where = f"{self.where}: constant {tensor.name}"
         quantisation = annotation(tensor, tensor.shape, where)
         values = read_constant(tensor, where, self.network.limits)
         if tensor.blocks is not None:
@@ -115,15 +120,15 @@ class Layer:
             tensors = self.scope.subgraph.tensors
             if not 0 <= index < len(tensors) or tensors[index].data is None:
                 raise self.fault(f"the scales of its blocks are in tensor {index}, which is no constant")
-            each = read_constant(tensors[index], f"{self.network.label}: node {self.name}", self.network.limits)
+            each = self.constant_in(tensors[index])
             if blocks.size < 1 or (*each.shape[:-1], each.shape[-1] * blocks.size) != values.shape:
                 raise self.fault(f"scales {list(each.shape)} of blocks of {blocks.size} for {list(values.shape)}")
             real = combine(real, np.repeat(each, blocks.size, -1).astype(np.float32))
         return real
 
     def constant_in(self, tensor: FlatTensor) -> np.ndarray:
-        """The elements of a constant of another subgraph."""
-        return read_constant(tensor, f"{self.network.label}: node {self.name}: {tensor.name}", self.network.limits)
+        """The elements of a constant of any subgraph, as the file stores them."""
+        return read_constant(tensor, f"{self.where}: {tensor.name}", self.network.limits)
 
     def inputs(self) -> list[str]:
         """All of them, absent ones empty."""
@@ -242,17 +247,21 @@ class Layer:
         return names, tuple(shape[axis] for axis in TO_IMAGE) if image else shape, image
 
     def numbers(self, values: Sequence[int]) -> str:
-        """A constant input of a node: whole numbers."""
+        """A constant input of a node: a vector of whole numbers."""
         return self.network.add_constant(f"{self.name}/numbers", np.array(values, np.int64))
 
+    def index(self, value: int) -> str:
+        """A constant input of a node: one whole number, without an axis."""
+        return self.network.add_constant(f"{self.name}/number", np.array(value, np.int64))
+
     def number(self, value: float) -> str:
-        """The same for a real number."""
+        """A constant input of a node: one real number, without an axis."""
         return self.network.add_constant(f"{self.name}/number", np.array(value, np.float32))
 
     def annotation(self, output: int = 0) -> tuple[np.dtype[Any], Quantisation | None]:
         """Element type and quantisation of an output."""
         tensor = self.output(output)
-        where = f"{self.network.label}: node {self.name}: its output {tensor.name}"
+        where = f"{self.where}: its output {tensor.name}"
         if tensor.type not in DTYPES:
             raise Unsupported(f"its output {tensor.name} has type {tensor.type}")
         quantisation = annotation(tensor, tensor.shape, where)
@@ -305,7 +314,7 @@ class Layer:
 
     def activated(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any],
                   activation: int) -> str:
-        """The same for a result behind which the output is only reshaped."""
+        """A node with its fused activation, whose result is reshaped into the output afterwards."""
         dtype, quantisation = self.annotation()
         final = self.network.add_tensor(self.network.fresh(f"{self.name}/inner"), shape, dtype, quantisation)
         clip, last = self._unclipped(activation, final)
@@ -322,7 +331,7 @@ class Layer:
         return result
 
     def whole(self, name: str) -> str:
-        """Indices as ONNX's operators want them."""
+        """Whole numbers as int64, which ONNX's operators take as indices."""
         tensor = self.network.tensors[name]
         if tensor.dtype == np.int64:
             return name
@@ -338,12 +347,12 @@ class Layer:
         return self.part("Reshape", [name, self.numbers(shape)], shape, like=name)
 
     def item(self, name: str, place: int) -> str:
-        """A part of a tensor along its first axis, which goes."""
-        index = self.network.add_constant(f"{self.name}/number", np.array(place, np.int64))
-        return self.part("Gather", [name, index], self.network.tensors[name].shape[1:], {"axis": 0}, like=name)
+        """The part of a tensor at a place of its first axis, without that axis."""
+        shape = self.network.tensors[name].shape[1:]
+        return self.part("Gather", [name, self.index(place)], shape, {"axis": 0}, like=name)
 
     def listed(self, items: Sequence[str]) -> str:
-        """A list of tensors."""
+        """The name of a new list of tensors."""
         name = self.network.fresh(f"{self.name}/list")
         self.network.lists[name] = tuple(items)
         return name
@@ -402,7 +411,7 @@ class Layer:
     def input_like(self, place: int) -> Tensor:
         """An input that nothing computes, as a tensor of the graph."""
         tensor = self.declared(place)
-        quantisation = annotation(tensor, tensor.shape, f"{self.network.label}: node {self.name}: {tensor.name}")
+        quantisation = annotation(tensor, tensor.shape, f"{self.where}: {tensor.name}")
         if tensor.type not in DTYPES:
             raise Unsupported(f"its input {tensor.name} has type {tensor.type}")
         kind = DTYPES[tensor.type] if quantisation is None else quantisation.dtype

@@ -26,7 +26,7 @@ def _inner(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: 
     from tigris_pio.compiler.load.tflite.walk import read_operators  # noqa: PLC0415 (which reads operators like this)
 
     network, outer = layer.network, layer.scope
-    network.limits.check("depth", outer.depth + 1, f"{network.label}: node {layer.name}")
+    network.limits.check("depth", outer.depth + 1, layer.where)
     network.count_nodes(len(subgraph.operators))
     scope = Scope(subgraph, dict(names), outer.variables, f"{layer.name}/{part}", {}, outer.depth + 1,
                   once or outer.once)
@@ -84,7 +84,7 @@ def read_while(layer: Layer) -> None:
     if {*sides} != {layer.count} or len(condition.outputs) != 1:
         raise layer.fault("its condition or its body has other inputs or outputs; the file is damaged")
     trips = _trips(layer, condition, body, values)
-    network.limits.check("unrolled", trips * len(body.operators), f"{network.label}: node {layer.name}")
+    network.limits.check("unrolled", trips * len(body.operators), layer.where)
     found = read_cell(layer, body, values, trips, lambda names: _unrolled(layer, body, names, trips))
     for place, name in enumerate(found or _unrolled(layer, body, values, trips)):
         layer.pass_on(name, place)
@@ -111,7 +111,7 @@ def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[in
         if like is None:  # a list
             found[index] = name
             continue
-        said = annotation(tensor, like.shape, f"{network.label}: node {layer.name}: {tensor.name}")
+        said = annotation(tensor, like.shape, f"{layer.where}: {tensor.name}")
         known = said is None or like.quantisation is None
         found[index] = name if known else network.recoded(name, dataclasses.replace(like, quantisation=said))
     return found
@@ -137,7 +137,7 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
         if not value.any():
             return trips
         if trips == limits.most_trips(len(body.operators)):
-            raise limits.endless(len(body.operators), f"{layer.network.label}: node {layer.name}")
+            raise limits.endless(len(body.operators), layer.where)
         scope = _inner(layer, advance, {body.inputs[place]: name for place, name in known.items()},
                        part=f"{trips}/counter/")
         known = {place: scope.names.get(body.outputs[place]) or layer.constant_of(scope, body.outputs[place])

@@ -18,7 +18,7 @@ def read_fill(layer: Layer) -> None:
     if min(wanted, default=0) < 0 or math.prod(layer.shape(1)) != 1:
         raise layer.fault(f"{list(layer.shape(1))} as {list(wanted)}")
     value = layer.reshaped(layer.input(1), ())
-    layer.network.limits.check("elements", math.prod(wanted), f"{layer.network.label}: node {layer.name}")
+    layer.network.limits.check("elements", math.prod(wanted), layer.where)
     layer.write("Expand", [value, layer.numbers(wanted)], wanted)
 
 
@@ -27,7 +27,7 @@ def read_zeros_like(layer: Layer) -> None:
     """Zeros: integers of value 0 even where those stand for another number."""
     dtype, quantisation = layer.annotation()
     shape = layer.shape(0)
-    layer.network.limits.check("elements", math.prod(shape), f"{layer.network.label}: node {layer.name}")
+    layer.network.limits.check("elements", math.prod(shape), layer.where)
     if quantisation is None:
         layer.write_constant(np.zeros(shape, dtype))
     else:
@@ -53,7 +53,7 @@ def read_range(layer: Layer) -> None:
     if not step or not all(map(math.isfinite, (start, limit, step))):
         raise layer.fault(f"from {start} to {limit} by {step}")
     count = max(0, math.ceil((limit - start) / step))
-    layer.network.limits.check("elements", count, f"{layer.network.label}: node {layer.name}")
+    layer.network.limits.check("elements", count, layer.where)
     dtype, _ = layer.annotation()
     layer.write_constant((start + np.arange(count) * step).astype(dtype))
 
@@ -67,7 +67,7 @@ def read_cumsum(layer: Layer) -> None:
                       "reverse": int(options["Reverse"])}
         layer.write("CUMSUM", [layer.input(0)], shape, attributes, domain="tflite")
         return
-    axis = layer.network.add_constant(f"{layer.name}/axis", np.array(layer.axis(1, len(shape)), np.int64))
+    axis = layer.index(layer.axis(1, len(shape)))
     attributes = {"exclusive": int(options["Exclusive"]), "reverse": int(options["Reverse"])}
     layer.write("CumSum", [layer.input(0), axis], shape, attributes)
 

@@ -1,8 +1,6 @@
-"""Fourier transforms, and what becomes of complex numbers."""
+"""Fourier transforms, and the operators that read their complex results."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from tigris_pio.compiler.load.tflite.layer import COMPLEX, Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
@@ -24,7 +22,7 @@ def read_rfft2d(layer: Layer) -> None:
 
 
 def _dft(layer: Layer, name: str, shape: tuple[int, ...], length: int, axis: int, onesided: int) -> str:
-    inputs = [name, _whole(layer, length), _whole(layer, axis)]
+    inputs = [name, layer.index(length), layer.index(axis)]
     return layer.part("DFT", inputs, shape, {"onesided": onesided}, real=True)
 
 
@@ -36,13 +34,9 @@ def read_complex_abs(layer: Layer) -> None:
 
 @handler("REAL", "IMAG", summary="of RFFT2D's output")
 def read_part(layer: Layer) -> None:
-    """One of two."""
-    place = _whole(layer, int(layer.operator.name == "IMAG"))
-    layer.write("Gather", [_pairs(layer), place], layer.shape(0), {"axis": -1})
-
-
-def _whole(layer: Layer, value: int) -> str:
-    return layer.network.add_constant(f"{layer.name}/number", np.array(value, np.int64))
+    """Selects one number of each pair."""
+    place = int(layer.operator.name == "IMAG")
+    layer.write("Gather", [_pairs(layer), layer.index(place)], layer.shape(0), {"axis": -1})
 
 
 def _pairs(layer: Layer) -> str:

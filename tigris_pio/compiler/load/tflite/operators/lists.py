@@ -19,7 +19,7 @@ _SUMMARY = "lists of constant length, items at constant places or at the trips o
 def read_reserve(layer: Layer) -> None:
     """Items without a value."""
     (count,) = layer.integers(1, "items")
-    layer.network.limits.check("nodes", count, f"{layer.network.label}: node {layer.name}, whose items count as")
+    layer.network.limits.check("nodes", count, f"{layer.where}, whose items count as")
     _write(layer, [""] * count)
 
 

@@ -32,7 +32,7 @@ def read_decode(layer: Layer) -> None:
         raise layer.fault(f"inputs: {layer.count}, outputs: {len(layer.operator.outputs)}")
     for place in range(len(layer.operator.outputs)):
         tensor = layer.output(place)
-        layer.network.limits.check("elements", math.prod(tensor.shape), f"{layer.network.label}: node {layer.name}")
+        layer.network.limits.check("elements", math.prod(tensor.shape), layer.where)
         try:
             values = _unpacked(tensor, *(_bytes(layer, 2 * place + side) for side in (0, 1)))
         except (IndexError, ValueError) as error:
@@ -93,9 +93,7 @@ def _from_huffman(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.
             at += width
             entry = entries[found]
             bits = entry >> shift & 15
-            if entry >> (shift + 4):
-                break
-            if at > 8 * len(data) + _LONGEST:
+            if entry >> (shift + 4) or at > 8 * len(data) + _LONGEST:
                 break
             width, found = bits + 1, found + (entry & ((1 << shift) - 1))
         at -= max(width - bits, 0)

@@ -48,7 +48,7 @@ def read_scatter_nd(layer: Layer) -> None:
     depth = places[-1] if places else 0
     if not 0 < depth <= len(wanted) or min(wanted) < 0 or updates != (*places[:-1], *wanted[depth:]):
         raise layer.fault(f"{list(updates)} at {list(places)} of {list(wanted)}")
-    layer.network.limits.check("elements", math.prod(wanted), f"{layer.network.label}: node {layer.name}")
+    layer.network.limits.check("elements", math.prod(wanted), layer.where)
     given, network, source, said = layer.constant(0), layer.network, layer.input(1), layer.quantisation(1)
     if given is not None and (np.any(given < 0) or np.any(given >= np.array(wanted[:depth]))):
         raise layer.fault(f"a place outside of {list(wanted)}")
