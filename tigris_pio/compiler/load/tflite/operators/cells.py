@@ -183,8 +183,9 @@ def _layer(layer: Layer, cell: _Cell, ends: list[str], values: Sequence[str], se
     for place, (state, whole) in after.items():
         items = network.lists.get(ends[place])
         shape = network.tensors[ends[place] if items is None else items[0]].shape
-        if items is None or not whole:
-            made = layer.reshaped(outputs[0 if whole else 1 + state], shape)
-        rows = [layer.reshaped(layer.item(outputs[0], step), shape) for step in range(steps if items and whole else 0)]
-        ends[place] = made if items is None else layer.listed(rows or [made])
+        if items and whole:
+            rows = [layer.reshaped(layer.item(outputs[0], step), shape) for step in range(steps)]
+        else:
+            rows = [layer.reshaped(outputs[0 if whole else 1 + state], shape)]
+        ends[place] = rows[0] if items is None else layer.listed(rows)
     return ends
