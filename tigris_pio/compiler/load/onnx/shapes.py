@@ -43,9 +43,8 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
     contradict each other. Those that depend on data, or on an operator that ONNX does not define, are left out.
     """
     skeleton = _skeleton(model, protos, binding, weights)
-    unknown = [node for node in nodes if not _has_schema(node, _opsets(model))]
     try:
-        if not unknown:
+        if all(_has_schema(node, _opsets(model)) for node in nodes):
             _check(skeleton)
         settle_pools(skeleton)
         settle_resizes(skeleton)
