@@ -205,6 +205,7 @@ def test_lists_of_tensors(prefix: str) -> None:
 @pytest.mark.parametrize(("data", "reason"), [
     (listed("", ("i", "one")), r"TensorListStack_3 .*it reads an item that nothing has set"),
     (listed("", reader="NEG"), r"NEG_3 .*its input c is a list of tensors"),
+    (listed("", reader="TensorListFromTensor"), r"TensorListFromTensor_3 .*its input c is a list of tensors"),
     (listed("Flex", reader="TensorListScatter"), r"FlexTensorListScatter.*without SELECT_TF_OPS"),
 ])  # fmt: skip
 def test_other_uses_of_lists_are_refused_by_name(data: bytes, reason: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tigris_pio.compiler.ir.execution_order import execution_order
-from tigris_pio.compiler.ir.graph import Graph, Node
+from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.consistency import check_empty, check_sizes
 from tigris_pio.compiler.load.dimensions import bind_dimensions
@@ -22,7 +22,7 @@ from tigris_pio.compiler.load.tflite.walk import read_operators
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 from tigris_pio.errors import ModelError, UsageError
 
-#: Why other types are refused.
+#: The reason for which inputs and outputs of other types are refused.
 _ONLY = "type {}; numbers and truth values are computed with"
 #: Types of inputs whose integers stand for real numbers where they have a scale.
 _QUANTISED_INPUTS = ("int8", "uint8", "int16")
@@ -129,13 +129,13 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
         where = f"{network.label}: input {name}"
         network.limits.check("name", len(name.encode()), where)
         if tensor.type not in DTYPES:
-            network.refuse(Node(name, "graph input", (), ()), _ONLY.format(tensor.type))
+            network.refuse(name, "graph input", _ONLY.format(tensor.type))
         network.fresh(name)
         shape = binding.shapes[name]
         quantisation = annotation(tensor, tensor.shape, where)
         if quantisation is not None and (quantisation.axis is not None or tensor.type not in _QUANTISED_INPUTS):
-            network.refuse(Node(name, "graph input", (), ()), f"quantised as {tensor.type}; int8, uint8 and int16 with "
-                           "one scale are computed with")
+            network.refuse(name, "graph input",
+                           f"quantised as {tensor.type}; int8, uint8 and int16 with one scale are computed with")
             quantisation = None
         network.add_tensor(name, shape, DTYPES.get(tensor.type, np.dtype(np.float32)), quantisation)
         network.inputs.append(name)
@@ -168,7 +168,7 @@ def _declared(tensor: FlatTensor) -> tuple[int | str, ...]:
 
 
 def _outputs(network: Network, scope: Scope, names: Mapping[int, str]) -> tuple[str, ...]:
-    """The model's outputs, each under its name: what passes an input or constant on is copied."""
+    """The model's outputs, each under its name: an output that is an input or a constant is a copy of it."""
     result = []
     for index in scope.subgraph.outputs:
         tensor, name = scope.subgraph.tensors[index], scope.names.get(index)
@@ -176,8 +176,10 @@ def _outputs(network: Network, scope: Scope, names: Mapping[int, str]) -> tuple[
             raise ModelError(f"{network.label}: output {names[index]} is a constant")
         if name is None:
             raise ModelError(f"{network.label}: output {names[index]} is computed by no operator")
-        if tensor.type not in DTYPES:
-            network.refuse(Node(names[index], "graph output", (), ()), _ONLY.format(tensor.type))
+        if tensor.type not in DTYPES or name in network.lists:
+            network.refuse(names[index], "graph output", _ONLY.format(tensor.type))
+        if name in network.lists:
+            continue
         if name != names[index]:
             like = network.tensors[name]
             network.add_tensor(names[index], like.shape, like.dtype, like.quantisation)

@@ -56,9 +56,9 @@ class Network:
         self._nodes = 0
         self._budget = ConstantBudget(limits, label)
 
-    def refuse(self, node: Node, reason: str) -> None:
-        """Says why the model cannot be compiled, where no node of the graph stands in for what is left out."""
-        self.refused.append((node, reason))
+    def refuse(self, name: str, op: str, reason: str, domain: str = "") -> None:
+        """Records why the model cannot be compiled, if no node of the graph can carry the reason."""
+        self.refused.append((Node(name, op, (), (), {}, domain), reason))
 
     def count_nodes(self, more: int) -> None:
         """Counts the nodes of subgraphs, each time that one is run."""

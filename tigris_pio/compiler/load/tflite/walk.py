@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Node, Quantisation
+from tigris_pio.compiler.ir.graph import Quantisation
 from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation
 from tigris_pio.compiler.load.tflite.file import FlatTensor
 from tigris_pio.compiler.load.tflite.layer import Layer, Scope, tensor_name
@@ -22,16 +22,15 @@ def read_operators(network: Network, scope: Scope) -> None:
         try:
             if entry is None:
                 raise Unsupported(not_supported(DOMAIN, operator.name))
-            if operator.name not in ("IF", "WHILE") and "TensorList" not in operator.name:
-                _check_lists(layer)
+            _check_lists(layer, entry.lists)
             entry.read(layer)
         except Unsupported as reason:
             _stand_in(layer, str(reason))
 
 
-def _check_lists(layer: Layer) -> None:
-    """Raises Unsupported where an operator reads a list as if it were a tensor."""
-    for index in layer.operator.inputs:
+def _check_lists(layer: Layer, first: int) -> None:
+    """Raises Unsupported where an operator reads a list as if it were a tensor; its `first` inputs may be lists."""
+    for index in layer.operator.inputs[first:]:
         if layer.scope.names.get(index) in layer.network.lists:
             raise Unsupported(f"its input {layer.scope.subgraph.tensors[index].name} is a list of tensors")
 
@@ -43,7 +42,7 @@ def _said(tensor: FlatTensor) -> Quantisation | None:
 
 
 def _stand_in(layer: Layer, reason: str) -> None:
-    """A node that is refused later; what it would write has the shape that the file declares."""
+    """A node that is refused later; its outputs have the shapes that the file declares."""
     network, scope = layer.network, layer.scope
     told = ", ".join(scope.subgraph.tensors[index].name for index in layer.operator.outputs)
     written = []
@@ -59,6 +58,6 @@ def _stand_in(layer: Layer, reason: str) -> None:
     written = [name for name in written if name not in defined]
     inputs = [name for index in layer.operator.inputs if (name := scope.names.get(index)) in network.tensors]
     if not written:
-        network.refuse(Node(layer.name, layer.operator.name, tuple(inputs), (), {}, DOMAIN), reason)
+        network.refuse(layer.name, layer.operator.name, reason, DOMAIN)
         return
     network.add_node(layer.name, layer.operator.name, inputs, written, {REFUSAL: f"{reason} (output {told})"}, DOMAIN)

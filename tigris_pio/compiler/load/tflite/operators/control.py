@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping, Sequence
 
 from tigris_pio.compiler.load.tflite.annotation import annotation
@@ -46,7 +47,7 @@ def read_call_once(layer: Layer) -> None:
     _inner(layer, _subgraph(layer, int(layer.options("CallOnceOptions")["InitSubgraphIndex"])), {}, once=True)
 
 
-@handler("IF", summary="constant condition")
+@handler("IF", summary="constant condition", lists=sys.maxsize)
 def read_if(layer: Layer) -> None:
     """The branch that is taken."""
     options = layer.options("IfOptions")
@@ -75,7 +76,7 @@ def _call(layer: Layer, number: int, first: int) -> None:
 
 
 @handler("WHILE", summary="a number of trips that follows from constants; LSTM, GRU and SimpleRNN of float32 are one "
-         "operator, other bodies are unrolled")
+         "operator, other bodies are unrolled", lists=sys.maxsize)
 def read_while(layer: Layer) -> None:
     """A recurrent layer, or the body once for each trip. All copies read the same constants."""
     options, network, values = layer.options("WhileOptions"), layer.network, layer.inputs()

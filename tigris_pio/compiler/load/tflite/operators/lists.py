@@ -1,7 +1,7 @@
 """Lists of tensors, in which TensorFlow keeps what the steps of a loop read and write.
 
-The graph has none: a list is the names of its items, which are known because loops are unrolled. Files name these
-operators with `Flex` in front, too.
+The graph has no lists: Network.lists holds the names of a list's items, which are known because loops are unrolled.
+Files also write the names of these operators with `Flex` in front.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ def read_reserve(layer: Layer) -> None:
     """Items without a value."""
     (count,) = layer.integers(1, "items")
     layer.network.limits.check("nodes", count, f"{layer.where}, whose items count as")
-    _write(layer, [""] * count)
+    layer.pass_on(layer.listed([""] * count))
 
 
 @handler("TensorListFromTensor", "FlexTensorListFromTensor", summary=_SUMMARY)
 def read_from_tensor(layer: Layer) -> None:
     """An item for each index of the first axis."""
     shape, source = layer.shape(0), layer.input(0)
-    _write(layer, [layer.item(source, place) for place in range(shape[0])])
+    layer.pass_on(layer.listed([layer.item(source, place) for place in range(shape[0])]))
 
 
-@handler("TensorListSetItem", "FlexTensorListSetItem", summary=_SUMMARY)
+@handler("TensorListSetItem", "FlexTensorListSetItem", summary=_SUMMARY, lists=1)
 def read_set_item(layer: Layer) -> None:
     """A list with another item."""
     items = _items(layer)
     items[_place(layer, items)] = layer.input(2)
-    _write(layer, items)
+    layer.pass_on(layer.listed(items))
 
 
-@handler("TensorListGetItem", "FlexTensorListGetItem", summary=_SUMMARY)
+@handler("TensorListGetItem", "FlexTensorListGetItem", summary=_SUMMARY, lists=1)
 def read_get_item(layer: Layer) -> None:
     """An item."""
     items = _items(layer)
     layer.pass_on(_set(items[_place(layer, items)]))
 
 
-@handler("TensorListStack", "FlexTensorListStack", summary=_SUMMARY)
+@handler("TensorListStack", "FlexTensorListStack", summary=_SUMMARY, lists=1)
 def read_stack(layer: Layer) -> None:
     """The items side by side, along a first axis."""
     items = [_set(item) for item in _items(layer)]
@@ -57,12 +57,8 @@ def read_stack(layer: Layer) -> None:
 def _items(layer: Layer) -> list[str]:
     found = layer.network.lists.get(layer.input(0))
     if found is None:
-        raise layer.fault("its input 0 is no list of tensors")
+        raise Unsupported("its input 0 is no list of tensors")
     return list(found)
-
-
-def _write(layer: Layer, items: Sequence[str]) -> None:
-    layer.pass_on(layer.listed(items))
 
 
 def _place(layer: Layer, items: Sequence[str]) -> int:

@@ -32,19 +32,20 @@ class Entry:
     operator: str
     summary: str
     read: Handler
+    lists: int  #: the first so many inputs may be lists of tensors
 
 
 HANDLERS: dict[str, Entry] = {}
 
 
-def handler(*names: str, summary: str) -> Callable[[Handler], Handler]:
-    """Registers a function for operators."""
+def handler(*names: str, summary: str, lists: int = 0) -> Callable[[Handler], Handler]:
+    """Registers a function for operators; `lists`: the first so many inputs may be lists of tensors."""
 
     def register(function: Handler) -> Handler:
         for name in names:
             if name in HANDLERS:
                 raise ValueError(f"operator {name} is registered twice")
-            HANDLERS[name] = Entry(name, summary, function)
+            HANDLERS[name] = Entry(name, summary, function, lists)
         return function
 
     return register
