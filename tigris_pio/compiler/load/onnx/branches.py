@@ -12,8 +12,8 @@ from onnx import helper, numpy_helper
 from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
-from tigris_pio.compiler.load.onnx.loops import is_loop, read_names, unrolled
-from tigris_pio.compiler.load.onnx.nodes import read_nodes
+from tigris_pio.compiler.load.onnx.loops import read_names, unrolled
+from tigris_pio.compiler.load.onnx.nodes import is_onnx, opsets_of, read_nodes
 from tigris_pio.compiler.load.onnx.shapes import known_values
 from tigris_pio.compiler.load.onnx.subgraphs import inlined, tensor_names
 from tigris_pio.errors import ModelError
@@ -32,16 +32,12 @@ def inline_branches(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]],
     """
     settled = True
     while settled:
-        names = {node.input[0] for node in model.graph.node if _is_if(node) and node.input}
-        names = names.union(*(read_names(node) for node in model.graph.node if is_loop(node)))
+        names = {node.input[0] for node in model.graph.node if is_onnx(node, "If") and node.input}
+        names = names.union(*(read_names(node) for node in model.graph.node if is_onnx(node, "Loop")))
         changed = _settled(model, _known(model, shapes, names, label, limits) if names else {}, label, limits)
         settled = changed is not model
         model = expand(changed) if settled else model
     return model
-
-
-def _is_if(node: onnx.NodeProto) -> bool:
-    return node.op_type == "If" and node.domain in ("", "ai.onnx")
 
 
 def _known(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: set[str], label: str,
@@ -64,12 +60,12 @@ def _settled(model: onnx.ModelProto, known: Mapping[str, np.ndarray], label: str
     """The model with what can be put in its place; the model itself where nothing can."""
     nodes: list[onnx.NodeProto] = []
     settled, names = False, tensor_names(model.graph)
-    opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+    opsets = opsets_of(model)
     for index, node in enumerate(model.graph.node):
         parts, name = None, node.name or f"{node.op_type}_{index}"
-        if _is_if(node) and node.input[0] in known and known[node.input[0]].size == 1:
+        if is_onnx(node, "If") and node.input[0] in known and known[node.input[0]].size == 1:
             parts = _branch(node, index, bool(known[node.input[0]].any()), names, label)
-        elif is_loop(node):
+        elif is_onnx(node, "Loop"):
             where = f"{label}: node {visible_name(name)} (Loop)"
             parts = unrolled(node, name, known, names, opsets, where, limits)
         settled = settled or parts is not None

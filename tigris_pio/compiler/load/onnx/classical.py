@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from tigris_pio.compiler.load.onnx.nodes import opsets_of
 from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes
 
 _ML = "ai.onnx.ml"
@@ -27,15 +28,13 @@ _LEAST = 1e-7
 
 
 def expand_classical(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model in ONNX's own operators. Its metadata get the names of classes: see labels_of."""
-    if not is_classical(model):
-        return model
+    """A model that is_classical() in ONNX's own operators. Its metadata get the names of classes: see labels_of."""
     labels = _index_labels(model)
     if labels:
         helper.set_model_props(model, {**{item.key: item.value for item in model.metadata_props},
                                        _LABELS: json.dumps(labels)})
     expanded = replace_nodes(model, CLASSICAL)
-    versions = {"" if item.domain == "ai.onnx" else item.domain: item.version for item in model.opset_import}
+    versions = opsets_of(model)
     versions.setdefault("", onnx.defs.onnx_opset_version())
     del expanded.opset_import[:]  # skl2onnx imports domains twice
     expanded.opset_import.extend(helper.make_opsetid(*item) for item in versions.items())

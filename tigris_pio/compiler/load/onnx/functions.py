@@ -11,6 +11,7 @@ import onnx
 from onnx import helper, inliner, shape_inference
 
 from tigris_pio.compiler.limits import Limits
+from tigris_pio.compiler.load.onnx.nodes import domain_of, opsets_of
 from tigris_pio.compiler.load.onnx.shapes import walked_types
 from tigris_pio.errors import ModelError
 
@@ -30,7 +31,7 @@ def expand_functions(model: onnx.ModelProto, keep: Keep, label: str, limits: Lim
     A part is named after the node it comes from. Returns `model` itself when there is nothing to do.
     """
     for _ in range(_MOST_ROUNDS):
-        opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+        opsets = opsets_of(model)
         chosen = {index for index, node in enumerate(model.graph.node) if not keep(node) and _schema(node, opsets)}
         if not chosen:
             break
@@ -49,7 +50,7 @@ def expand_functions(model: onnx.ModelProto, keep: Keep, label: str, limits: Lim
 
 def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Any:
     """The schema of an operator that has a function, or None; the package's type stubs lack functions."""
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = domain_of(node)
     version = opsets.get(domain)
     if version is None or not onnx.defs.has(node.op_type, version, domain):
         return None
@@ -84,7 +85,7 @@ def _body(node: onnx.NodeProto, opsets: Mapping[str, int],
           types: Mapping[str, onnx.TypeProto]) -> onnx.FunctionProto | None:
     schema = _schema(node, opsets)
     assert schema is not None  # the node was chosen for having one
-    version = opsets["" if node.domain == "ai.onnx" else node.domain]
+    version = opsets[domain_of(node)]
     if schema.has_function:
         versions = [entry for entry in schema.function_opset_versions if entry <= version]
         serialised = schema.get_function_with_opset_version(versions[-1]) if versions else b""

@@ -24,11 +24,6 @@ from tigris_pio.errors import ModelError
 _Values = Mapping[str, np.ndarray]
 
 
-def is_loop(node: onnx.NodeProto) -> bool:
-    """Whether a node is ONNX's Loop."""
-    return node.op_type == "Loop" and node.domain in ("", "ai.onnx")
-
-
 def read_names(node: onnx.NodeProto) -> set[str]:
     """A loop's inputs, and the names that its body takes from around it."""
     bodies = (item.g for item in node.attribute if item.HasField("g"))

@@ -14,7 +14,6 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
-_OFFICIAL = ("", "ai.onnx")
 #: Lowest and highest value of the types whose elements int32_data holds.
 _STORED_WIDE: dict[int, tuple[int, int]] = {
     onnx.TensorProto.INT8: (-128, 127),
@@ -22,6 +21,21 @@ _STORED_WIDE: dict[int, tuple[int, int]] = {
     onnx.TensorProto.INT16: (-(1 << 15), (1 << 15) - 1),
     onnx.TensorProto.UINT16: (0, (1 << 16) - 1),
 }
+
+
+def domain_of(item: onnx.NodeProto | onnx.OperatorSetIdProto) -> str:
+    """An operator's domain; empty for ONNX's own, which has two names."""
+    return "" if item.domain == "ai.onnx" else str(item.domain)
+
+
+def opsets_of(model: onnx.ModelProto) -> dict[str, int]:
+    """The versions of operators that a model imports, by domain."""
+    return {domain_of(entry): entry.version for entry in model.opset_import}
+
+
+def is_onnx(node: onnx.NodeProto, op: str) -> bool:
+    """Whether a node is an operator of ONNX's own domain."""
+    return node.op_type == op and not domain_of(node)
 
 
 def read_nodes(graph: onnx.GraphProto, label: str) -> list[Node]:
@@ -47,8 +61,7 @@ def _read_node(proto: onnx.NodeProto, name: str, label: str) -> Node:
             attributes[attribute.name] = _attribute(attribute)
         except (ValueError, TypeError) as error:
             raise ModelError(f"{label}: node {name}: attribute {attribute.name} cannot be read ({error})") from None
-    domain = "" if proto.domain in _OFFICIAL else proto.domain
-    return Node(name, proto.op_type, tuple(proto.input), outputs, attributes, domain)
+    return Node(name, proto.op_type, tuple(proto.input), outputs, attributes, domain_of(proto))
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:

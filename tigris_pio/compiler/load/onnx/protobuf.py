@@ -56,8 +56,9 @@ def read(source: Path | str | onnx.ModelProto) -> Source:
 
 def _simplified(source: Source) -> Source:
     """In the types and operators that the rest of the compiler knows."""
-    said = read_as_float32(source.model, is_classical(source.model))
-    model = expand_classical(source.model)
+    classical = is_classical(source.model)
+    said = read_as_float32(source.model, classical)
+    model = expand_classical(source.model) if classical else source.model
     return dataclasses.replace(source, model=model, warnings=() if said is None else (said,))
 
 

@@ -10,6 +10,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.ir.names import Names
+from tigris_pio.compiler.load.onnx.nodes import domain_of
 from tigris_pio.compiler.load.onnx.subgraphs import tensor_names
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
@@ -96,7 +97,7 @@ def replace_nodes(model: onnx.ModelProto, table: Table, kind: type[Replacement] 
 
 
 def _key(node: onnx.NodeProto) -> tuple[str, str]:
-    return ("" if node.domain == "ai.onnx" else node.domain), node.op_type
+    return domain_of(node), node.op_type
 
 
 def without(attributes: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

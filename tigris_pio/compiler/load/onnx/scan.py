@@ -16,6 +16,7 @@ from onnx import helper, numpy_helper
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.functions import tensor_types
+from tigris_pio.compiler.load.onnx.nodes import is_onnx
 from tigris_pio.compiler.load.onnx.subgraphs import hoisted, inlined, tensor_names
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
@@ -35,7 +36,7 @@ def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onn
     nodes: list[onnx.NodeProto] = []
     for index, node in enumerate(model.graph.node):
         name = node.name or f"Scan_{index}"
-        if node.op_type != "Scan" or node.domain not in ("", "ai.onnx"):
+        if not is_onnx(node, "Scan"):
             nodes.append(node)
             continue
         where = f"{label}: node {visible_name(name)} (Scan)"

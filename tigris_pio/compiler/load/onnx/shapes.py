@@ -20,7 +20,7 @@ from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.limits import ConstantBudget, Limits
 from tigris_pio.compiler.load.consistency import check_computed
 from tigris_pio.compiler.load.dimensions import Binding
-from tigris_pio.compiler.load.onnx.nodes import read_nodes
+from tigris_pio.compiler.load.onnx.nodes import opsets_of, read_nodes
 from tigris_pio.compiler.load.onnx.pool_shapes import settle_pools, settled
 from tigris_pio.compiler.load.onnx.resize_shapes import settle_resizes
 from tigris_pio.errors import ModelError
@@ -44,7 +44,7 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
     """
     skeleton = _skeleton(model, protos, binding, weights)
     try:
-        if all(_has_schema(node, _opsets(model)) for node in nodes):
+        if all(_has_schema(node, opsets_of(model)) for node in nodes):
             _check(skeleton)
         settle_pools(skeleton)
         settle_resizes(skeleton)
@@ -98,10 +98,6 @@ def _check(skeleton: onnx.ModelProto) -> None:
     finally:
         for value, kind in zip(bare, types, strict=True):
             value.type.CopyFrom(kind)
-
-
-def _opsets(model: onnx.ModelProto) -> dict[str, int]:
-    return {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
 
 
 def _has_schema(node: Node, opsets: Mapping[str, int]) -> bool:
@@ -188,7 +184,7 @@ class _Walk:
         self.readers = Counter(name for node in nodes for name in {*node.inputs, *captured_names(node)})
         self.types = dict(types)
         self.values: dict[str, np.ndarray] = dict(weights)
-        self.opsets = _opsets(model)
+        self.opsets = opsets_of(model)
 
     def run(self) -> None:
         for node, proto in zip(self.nodes, self.protos, strict=True):
