@@ -25,9 +25,9 @@ def load_model(source: Path | str | bytes | onnx.ModelProto, dims: Mapping[str, 
 
     `source`: a file, or in memory the content of a .tflite file or an ONNX model. `dims` sizes free input dimensions,
     by symbol or as INPUT:AXIS; a free batch dimension becomes 1 and says so in the graph's warnings. `fixed` are inputs
-    that become constants, `states` outputs that become inputs of the next run; where `fixed` names one of these inputs
-    it is what the first run begins with. Raises ModelError or UsageError; what cannot be read
-    is `refused` of the graph.
+    that become constants, `states` outputs that become inputs of the next run. If `fixed` names such an input, its
+    value is the one of the first run. Raises ModelError or UsageError. Operators that cannot be read are listed in
+    `refused` of the graph.
     """
     held = {name for _, name in states}
     first = {name: value for name, value in (fixed or {}).items() if name in held}

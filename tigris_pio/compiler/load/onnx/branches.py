@@ -1,5 +1,7 @@
-"""Puts the branch of an If, and the trips of a Loop, in their place where these follow from constants, from inputs that
-are set, or from shapes, which are all static."""
+"""Replaces an If by its branch and a Loop by its trips, if constants, inputs that are set, or shapes decide on them.
+
+All shapes are static, so they count as constants.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,10 @@ Expand = Callable[[onnx.ModelProto], onnx.ModelProto]
 
 def inline_branches(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], expand: Expand, label: str,
                     limits: Limits) -> onnx.ModelProto:
-    """The model without those Ifs and Loops that are decided on; others stay and are refused by name later.
+    """The model without the Ifs and Loops that are decided when compiling; others stay and are refused by name later.
 
-    `shapes` are the inputs'. A branch may hold Ifs, and what it computes may decide others: each round settles those
-    that are decided on by then.
+    `shapes` are the inputs'. A branch may hold Ifs, and its results may decide others: each round settles the nodes
+    whose conditions are known by then.
     """
     settled = True
     while settled:
@@ -42,7 +44,7 @@ def inline_branches(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]],
 
 def _known(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: set[str], label: str,
            limits: Limits) -> dict[str, np.ndarray]:
-    """Those of the tensors `names` that are decided on."""
+    """The values of those tensors in `names` that are known when compiling."""
     bound = onnx.GraphProto()
     bound.input.extend(
         helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, shapes[value.name])
@@ -57,7 +59,7 @@ def _known(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: s
 
 
 def _settled(model: onnx.ModelProto, known: Mapping[str, np.ndarray], label: str, limits: Limits) -> onnx.ModelProto:
-    """The model with what can be put in its place; the model itself where nothing can."""
+    """The model with the branches and trips that `known` decides; `model` itself if it decides none."""
     nodes: list[onnx.NodeProto] = []
     settled, names = False, tensor_names(model.graph)
     opsets = opsets_of(model)

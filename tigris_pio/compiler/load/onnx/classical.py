@@ -1,7 +1,7 @@
 """Rewrites operators of classical machine learning (ai.onnx.ml), as skl2onnx writes them, as products of matrices.
 
-A ZipMap is the probabilities themselves, and texts that are classes are their indices: see _index_labels. The formulas
-are those of ONNX's Operators-ml.md; where it leaves something open, as in onnxruntime.
+A ZipMap becomes the probabilities themselves, and a text that names a class becomes its index: see _index_labels. The
+formulas are those of ONNX's Operators-ml.md, and onnxruntime's where that page leaves something open.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def is_classical(model: onnx.ModelProto) -> bool:
 
 
 def labels_of(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
-    """By output the names of classes, where it is the index of one, or has a number for each."""
+    """The names of classes by output, for outputs that are the index of a class or have a number for each class."""
     text = next((item.value for item in model.metadata_props if item.key == _LABELS), "{}")
     try:
         found = json.loads(text)
@@ -57,7 +57,7 @@ def labels_of(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
 
 
 def _index_labels(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
-    """Makes numbers of the texts and dictionaries that a model gives; returns what they were, by output."""
+    """Replaces texts and dictionaries among the outputs by numbers; returns the names of the classes by output."""
     graph, classes = model.graph, dict[str, tuple[str, ...]]()
     for tensor in graph.initializer:
         if tensor.data_type == _STRING and len(tensor.dims) == 1:
@@ -81,7 +81,7 @@ def _index_labels(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
 
 
 def _class_names(node: onnx.NodeProto) -> tuple[tuple[str, ...], bool]:
-    """What a node calls its classes, and whether these are texts, which become numbers in the node itself."""
+    """The names of a node's classes, and whether they are texts. Texts become numbers in the node itself."""
     for item in node.attribute:
         if item.name in _CLASSES[:2] and item.ints:
             return tuple(map(str, item.ints)), False
@@ -93,7 +93,7 @@ def _class_names(node: onnx.NodeProto) -> tuple[tuple[str, ...], bool]:
     return (), False
 
 
-#: Operators behind which classes are the same.
+#: Operators whose output has the classes of their input.
 _PASSING = frozenset(("ArrayFeatureExtractor", "Cast", "Flatten", "Identity", "Normalizer", "Reshape", "Squeeze"))
 
 
@@ -107,7 +107,7 @@ def _numbers(part: Replacement, name: str) -> np.ndarray:
 
 
 def _reduced(part: Replacement, op: str, name: str) -> str:
-    """Along the last axis, which stays."""
+    """A reduction along the last axis, which stays with size 1."""
     if part.opset < (_SUMS if op == "ReduceSum" else _REDUCTIONS):
         return part.part(op, name, axes=[-1], keepdims=1)
     return part.part(op, name, part.constant("axes", np.array([-1])), keepdims=1)
@@ -150,7 +150,7 @@ def _feature_vector(part: Replacement) -> bool:
 
 
 def _features(part: Replacement) -> bool:
-    """Of the last axis; a vector becomes a matrix of one row."""
+    """Elements of the last axis; the result of a vector is a matrix of one row."""
     index = part.part("Reshape", part.input(1), part.constant("all", np.array([-1])))
     values = part.value(part.input(0))
     if values is None or values.ndim > 1:
@@ -207,7 +207,7 @@ def _linear_classifier(part: Replacement) -> bool:
 
 
 def _label_values(part: Replacement) -> np.ndarray | None:
-    """The numbers that classes are called by; None where they are indices, or have names."""
+    """The numbers that are the names of classes; None if these are their indices, or texts."""
     found = np.array(next((part.attributes[name] for name in _CLASSES[:2] if name in part.attributes), ()), np.int64)
     return None if np.array_equal(found, np.arange(found.size)) else found
 
@@ -224,7 +224,7 @@ def _classified(part: Replacement, index: str, scores: str, labels: np.ndarray |
 
 
 def _kernel_sums(part: Replacement, weights: np.ndarray, offsets: np.ndarray) -> str | None:
-    """What support vectors add up to, each by its weights [supports][sums]; None for an unknown kernel."""
+    """Sums over support vectors with weights [supports][sums]; None for an unknown kernel."""
     source, kernel = _real(part), part.attributes.get("kernel_type", b"LINEAR")
     gamma, shift, degree = (float(item) for item in part.attributes.get("kernel_params", (0.0, 0.0, 3.0)))
     supports = _numbers(part, "support_vectors").reshape(len(weights), -1).astype(np.float64)

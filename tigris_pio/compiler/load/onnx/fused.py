@@ -1,7 +1,7 @@
-"""Rewrites operators that onnxruntime's optimiser makes of several as the ones they stand for.
+"""Replaces the fused operators of onnxruntime's optimiser by the operators they stand for.
 
-Signatures: onnxruntime's docs/ContribOperators.md. Operators that it lays out for one processor, and its attention,
-stay: they are refused.
+Signatures: onnxruntime's docs/ContribOperators.md. Attention, and operators laid out for one processor, stay and are
+refused later.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _ACTIVATIONS = {
     "Selu": ("alpha", "gamma"), "Sigmoid": (), "Softplus": (), "Softsign": (), "Tanh": (),
     "ThresholdedRelu": ("alpha",),
 }  # fmt: skip
-#: Attributes of a fused layer that its activation has.
+#: Attributes of a fused layer that belong to its activation.
 _OWN = ("activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma")
 
 
 def expand_fused(model: onnx.ModelProto, runnable: bool = False) -> onnx.ModelProto:
     """The model without onnxruntime's fused operators; `model` itself when it has none.
 
-    runnable: onnxruntime is to run the result, so what only opsets later than its own have stays as it is
+    runnable: onnxruntime will run the result, so operators stay whose replacement the model's opset lacks
     """
     return replace_nodes(model, {key: replace for key, replace in FUSED.items()
                                  if not (runnable and "Simplified" in key[1])})
@@ -75,7 +75,7 @@ def _mat_mul(part: Replacement) -> bool:
 
 
 def _gelu(part: Replacement) -> bool:
-    """As exporters spell it where the opset lacks it, which is told by its values later."""
+    """Gelu. In an opset without it, the operators that exporters write, which a later pass recognises."""
     x = part.part("Add", part.input(0), part.input(1)) if part.input(1) else part.input(0)
     by_tanh = part.node.op_type == "FastGelu"
     if part.opset >= _GELU:
@@ -114,8 +114,8 @@ def _normalisation(part: Replacement) -> bool:
 
 
 def _mat_mul_of_bits(part: Replacement) -> bool:
-    """A constant matrix [outputs][blocks][bytes] of 2, 4 or 8 bits, in float32; not with groups in an order of
-    their own."""
+    """A product with a constant matrix [outputs][blocks][bytes] of 2, 4 or 8 bits, in float32. Nodes with a group index
+    stay."""
     packed, scales, zeros = (part.value(part.input(index)) for index in (1, 2, 3))
     given = part.attributes
     depth, count, bits, size = (int(given[name]) for name in ("K", "N", "bits", "block_size"))

@@ -1,5 +1,7 @@
-"""Reads float16 and bfloat16 as float32: constants keep their values, results are rounded less. Of models by skl2onnx
-also float64, which needs no more there: shapes do not depend on it."""
+"""Reads float16 and bfloat16 as float32: constants keep their values, results are rounded less.
+
+Models by skl2onnx have float64 as well. It is read as float32, too, since no shape depends on it there.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _TYPES = frozenset(("to", "dtype", "output_dtype", "precision", "softmax_precisi
 
 
 def read_as_float32(model: onnx.ModelProto, doubles: bool) -> str | None:
-    """Changes a model; returns what is to be said about it, None if it has no such tensors."""
+    """Changes a model in place; returns a warning that names types, inputs and outputs, or None if nothing changed."""
     change = _Change(_HALVES | _DOUBLE if doubles else _HALVES)
     shown = [f"{kind} {value.name}" for kind, values in (("input", model.graph.input), ("output", model.graph.output))
              for value in values if value.type.tensor_type.elem_type in change.kinds]
@@ -33,7 +35,7 @@ def read_as_float32(model: onnx.ModelProto, doubles: bool) -> str | None:
 
 
 class _Change:
-    """Goes through a model; collects what it found of `kinds`."""
+    """Goes through a model; collects the element types that it found among `kinds`."""
 
     def __init__(self, kinds: Mapping[int, str]):
         self.kinds = kinds

@@ -77,7 +77,7 @@ def _body(node: onnx.NodeProto, where: str) -> onnx.GraphProto:
 
 def _trips(node: onnx.NodeProto, body: onnx.GraphProto, known: _Values, opsets: Mapping[str, int], where: str,
            limits: Limits) -> int | None:
-    """How often a body runs, by those of its nodes that its condition depends on."""
+    """The number of trips, computed by the nodes that the condition depends on; None if it depends on data."""
     count, condition = (known.get(name) for name in node.input[:2])
     if (node.input[0] and count is None) or (node.input[1] and condition is None):
         return None

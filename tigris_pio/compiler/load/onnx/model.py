@@ -82,15 +82,15 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
 
 
 def _class_warnings(labels: Mapping[str, tuple[str, ...]], tensors: Mapping[str, Any]) -> list[str]:
-    """What is to be said of outputs that are the index of a class."""
+    """A warning for each output that is the index of a class."""
     return [f"output {visible_name(output)} is the index of its class: "
             + ", ".join(f"{index} {visible_name(name)}" for index, name in enumerate(names))
             for output, names in labels.items() if output in tensors and tensors[output].dtype.kind == "i"]
 
 
 def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.ModelProto:
-    """The model without functions (its own, and those of operators that have no kernels), and without control flow that
-    is decided on."""
+    """The model without functions (its own, and those of operators that have no kernels), and without the control flow
+    that is decided when compiling."""
     from tigris_pio.compiler.lower.registry import is_lowered  # noqa: PLC0415 (only to know what has kernels)
 
     model = source.model

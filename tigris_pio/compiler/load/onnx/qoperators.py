@@ -26,7 +26,7 @@ _UNARY = {
 _BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
 #: Attributes of the contrib operators that the plain ones lack.
 _EXTRA = ("channels_last", "opset")
-#: Axes of images, where no attribute tells.
+#: The number of an image's axes, if no attribute says another.
 _IMAGE_RANK = 4
 
 
@@ -129,13 +129,13 @@ def _concat(part: _Quantised) -> bool:
 
 
 def _max_pool(part: _Quantised) -> bool:
-    """Of integers as they are, channels last."""
+    """MaxPool of the integers themselves, with channels last."""
     part.attributes["channels_last"] = 1
     return part.apply("MaxPool", [part.input(0)], 1, len(part.attributes["kernel_shape"]) + 2)
 
 
 def _product_of_integers(part: _Quantised, left: tuple[str, str, str], right: tuple[str, str, str], bias: str) -> bool:
-    """Of two matrices, each with its scale and zero point: in int32, then times both scales."""
+    """The product of two matrices, each with its scale and zero point: in int32, then times both scales."""
     names = (left[0], right[0], left[2], right[2])
     total = part.part("MatMulInteger", *names[: 4 if right[2] else 3 if left[2] else 2])
     total = part.part("Cast", total, to=onnx.TensorProto.FLOAT)

@@ -64,8 +64,8 @@ class Replacement:
         return True
 
 
-#: By domain and operator the function that replaces it; it is given a Replacement, and False of it means that the node
-#: stays.
+#: Functions that replace an operator, by its domain and name. A function gets a Replacement; it returns False if the
+#: node stays.
 Table = Mapping[tuple[str, str], Callable[[Any], bool]]
 
 
@@ -101,5 +101,5 @@ def _key(node: onnx.NodeProto) -> tuple[str, str]:
 
 
 def without(attributes: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Attributes but for some."""
+    """The attributes that are not in `names`."""
     return {name: value for name, value in attributes.items() if name not in names}

@@ -39,8 +39,8 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
           weights: Mapping[str, np.ndarray], label: str, limits: Limits) -> dict[str, Tensor]:
     """Tensors by name for all inputs, weights and node outputs.
 
-    `nodes` and `protos` are the same nodes in execution order. Raises ModelError where shapes
-    contradict each other. Those that depend on data, or on an operator that ONNX does not define, are left out.
+    `nodes` and `protos` are the same nodes in execution order. Raises ModelError where shapes contradict each other.
+    Tensors are left out if their shape depends on data, or on an operator that ONNX does not define.
     """
     skeleton = _skeleton(model, protos, binding, weights)
     try:
@@ -283,7 +283,7 @@ class _Walk:
                 self.types[name] = kind
 
     def _infer_suppressed(self, node: Node) -> None:
-        """As many rows as there can be, where the number of boxes of a class is constant."""
+        """The largest number of rows of NonMaxSuppression, if the number of boxes of a class is constant."""
         most = self.values.get((*node.inputs, "", "")[2])
         boxes, scores = (self.tensors.get(name) for name in node.inputs[:2])
         if most is not None and most.size == 1 and boxes is not None and scores is not None:
@@ -343,8 +343,10 @@ def known_values(nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types:
 
 
 def left_open(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """Nodes whose outputs have no shape, by name, and why; "" where that follows from others. Outputs that nothing
-    reads, such as Dropout's mask, may stay unknown."""
+    """The reasons why nodes have outputs without a shape, by node; "" where an input without a shape is the reason.
+
+    Outputs that nothing reads, such as Dropout's mask, may stay unknown.
+    """
     from tigris_pio.compiler.lower.registry import why_unsupported  # noqa: PLC0415 (only to list all at once)
 
     read = {name for node in nodes for name in (*node.inputs, *captured_names(node))} | set(outputs)

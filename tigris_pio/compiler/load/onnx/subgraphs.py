@@ -23,7 +23,7 @@ def tensor_names(graph: onnx.GraphProto) -> Names:
 
 
 def hoisted(body: onnx.GraphProto, name: str, names: Names) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """Nodes of the body's constants, for all copies of it, and what they are called."""
+    """Nodes of the body's constants, which all copies of it share, and the constants' names outside of the body."""
     given = [(tensor.name, {"value": tensor}) for tensor in body.initializer]
     given += [(node.output[0], {item.name: helper.get_attribute_value(item) for item in node.attribute})
               for node in body.node if node.op_type == "Constant" and len(node.output) == 1]
@@ -34,8 +34,8 @@ def hoisted(body: onnx.GraphProto, name: str, names: Names) -> tuple[list[onnx.N
 def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Names) -> list[onnx.NodeProto]:
     """A copy of the body's nodes, with tensors of their own, free in `names`, which begin with `name`.
 
-    `values` says what the body's inputs, and constants that are there already, are called outside. It learns what its
-    other tensors become. Names of outer graphs stay as they are.
+    `values` has the outer names of the body's inputs and hoisted constants. The names of its other tensors are added
+    to it. Names of outer graphs stay as they are.
     """
     nodes = []
     for tensor in body.initializer:

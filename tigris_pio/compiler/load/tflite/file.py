@@ -42,7 +42,7 @@ _OPTIONS, _OPTIONS_2 = ({number: name for name, number in vars(union).items() if
 #: Slots of fields in their tables.
 _WIDE_CODE, _EXTERNAL_BUFFER = 10, 24
 _BLOCK_SCALES, _BLOCK_ZERO_POINTS, _BLOCK_SIZE = 4, 6, 8
-#: Kinds of a quantisation's details: BlockwiseQuantization, of whose scales each has a block.
+#: The kind of a quantisation's details that has a scale for each block: BlockwiseQuantization.
 _BLOCKWISE = 2
 _SPARSE = {tflite.SparseIndexVector.Int32Vector: tflite.Int32Vector,
            tflite.SparseIndexVector.Uint16Vector: tflite.Uint16Vector,
@@ -53,8 +53,8 @@ Options = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Blocks:
-    """Scales of blocks along the last axis: the tensors that hold scales and zero points, and elements a block. Below 1
-    there are no zero points."""
+    """Scales of blocks along the last axis: the tensors that hold scales and zero points, and elements a block. There
+    are no zero points if their tensor is below 1."""
 
     scales: int
     zero_points: int
@@ -360,7 +360,7 @@ class _Reader:
 
 
 def _number(table: Any, slot: int) -> int:
-    """A field of 32 bits that the package has no method for, or one that returns another field."""
+    """A field of 32 bits by its slot, for which the package has no method, or one that returns another field."""
     table = getattr(table, "_tab", table)
     place = table.Offset(slot)
     return int(table.Get(number_types.Int32Flags, place + table.Pos)) if place else 0

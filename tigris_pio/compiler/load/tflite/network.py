@@ -49,7 +49,7 @@ class Network:
         self.refused: list[tuple[Node, str]] = []
         self.hybrid: list[str] = []  #: nodes with narrow weights between float tensors
         self.images: dict[str, str] = {}
-        self.lists: dict[str, tuple[str, ...]] = {}  #: names that stand for lists of tensors; an empty one for no item
+        self.lists: dict[str, tuple[str, ...]] = {}  #: names of lists, with their items; "" has no value yet
         self._widened: dict[str, str] = {}
         self._transposed: dict[tuple[str, tuple[int, ...]], str] = {}  #: constants
         self._names = Names()

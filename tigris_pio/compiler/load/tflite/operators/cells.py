@@ -1,4 +1,4 @@
-"""Loops that are a recurrent layer: told by their values, they are one operator in place of a copy for each step.
+"""Recognises loops that are a recurrent layer, by their values; one operator replaces such a loop.
 
 Keras writes LSTM, GRU and SimpleRNN as a loop whose body takes a step. The loop is run with random numbers. If a layer
 with the body's weights gives the same, it takes the loop's place; any other loop is unrolled.
@@ -16,16 +16,16 @@ import numpy as np
 from tigris_pio.compiler.load.tflite.file import Subgraph
 from tigris_pio.compiler.load.tflite.layer import Layer
 
-#: What the loop and the layer may differ by.
+#: Relative and absolute tolerance between the results of the loop and of the layer.
 _NEAR = 1e-5
-#: Operators of which bodies may be; none of them keeps anything.
+#: Operators that a body may have; none of them keeps a state.
 _PURE = frozenset((
     "ADD", "BATCH_MATMUL", "CONCATENATION", "DYNAMIC_UPDATE_SLICE", "EXPAND_DIMS", "FULLY_CONNECTED",
     "FlexTensorListSetItem", "GATHER", "LOGISTIC", "MUL", "PACK", "RELU", "RESHAPE", "SLICE", "SPLIT", "SPLIT_V",
     "SQUEEZE", "STRIDED_SLICE", "SUB", "TANH", "TRANSPOSE", "TensorListSetItem",
 ))  # fmt: skip
 _MOST_CELLS = 256
-#: Of a sequence: steps, batch, features.
+#: The axes of a sequence: steps, batch, features.
 _AXES = 3
 #: Runs a loop, from the names of its values to those after it.
 Run = Callable[[Sequence[str]], Sequence[str]]
@@ -149,7 +149,7 @@ def _steps(cell: _Cell, given: Mapping[int, np.ndarray], sequence: int) -> list[
 
 def _after(cell: _Cell, rows: Sequence[Sequence[np.ndarray]],
            results: Mapping[int, np.ndarray]) -> dict[int, tuple[int, bool]] | None:
-    """For each value that the loop changes: of which state it is, and whether of all steps or of the last one."""
+    """For each value that the loop changes, the state that it holds, and whether of all steps or of the last one."""
     found = {}
     for place, result in results.items():
         fits = [(state, whole) for state, whole in itertools.product(range(cell.kind.states), (False, True))

@@ -43,7 +43,7 @@ def _results(layer: Layer, scope: Scope) -> list[str]:
 
 @handler("CALL_ONCE", summary="initial values of variables, which must be constant")
 def read_call_once(layer: Layer) -> None:
-    """What its subgraph assigns is there before the first run."""
+    """The values that its subgraph assigns are there before the first run."""
     _inner(layer, _subgraph(layer, int(layer.options("CallOnceOptions")["InitSubgraphIndex"])), {}, once=True)
 
 
@@ -100,7 +100,7 @@ def _unrolled(layer: Layer, body: Subgraph, values: Sequence[str], trips: int) -
         values = _results(layer, scope)
         shared = {index: name for index, name in scope.names.items() if body.tensors[index].data is not None}
         if len(network.refused) > refused or any(REFUSAL in node.attributes for node in network.nodes[before:]):
-            break  # what the first trip cannot have, no other can
+            break  # every other trip would be refused for the same reason
     return values
 
 
@@ -119,7 +119,7 @@ def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[in
 
 
 def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[str]) -> int:
-    """How often the body runs, by those of its operators that the condition depends on."""
+    """The number of trips, computed by the operators that the condition depends on."""
     limits = layer.network.limits
     places, needed = set[int](), _needed(condition, condition.outputs)
     while not places.issuperset(needed.places):
@@ -148,7 +148,7 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
 
 @dataclasses.dataclass(frozen=True)
 class _Needed:
-    """Operators that some tensors of a subgraph are computed by, and the places of the inputs that they read."""
+    """The operators that compute some tensors of a subgraph, and the places of the inputs that they read."""
 
     operators: tuple[FlatOperator, ...]
     places: frozenset[int]

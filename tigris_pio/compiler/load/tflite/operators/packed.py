@@ -1,6 +1,6 @@
 """Constants that TensorFlow Lite Micro's compressor packed: operators TFLM_DECODE, computed when compiling.
 
-Two inputs make an output: codes, and how to read them. The latter begin with a header of 16 bytes.
+Each output has two inputs: the codes, and a description of them that begins with a header of 16 bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 _HEADER = 16
 #: Places in the header: the method, its version, its parameters, and elements of a table of values.
 _METHOD, _VERSION, _PARAMETERS, _TABLE = 0, 4, 5, 6
-#: For an axis: there is one table for all elements.
+#: The number of an axis that says that all elements share one table.
 _NO_AXIS = 15
 #: How far beyond the end of the codes the longest code may be looked up, in bits.
 _LONGEST = 31

@@ -96,7 +96,7 @@ def read_reverse_sequence(layer: Layer) -> None:
     step, odd, place = (layer.network.add_constant(f"{layer.name}/{what}", value) for what, value in (
         ("step", number), ("odd", 2 * number + 1), ("place", own)))
     length = layer.reshaped(_real(layer, layer.input(1)), (count, 1))
-    # Of the first `length` steps s takes the place of length - 1 - s, which is length - (2 s + 1) further on.
+    # A step s below `length` gets the element of step length - 1 - s, which is length - (2 s + 1) steps further on.
     left = layer.part("Sub", [length, step], grid, real=True)
     moves = layer.part("Clip", [left, layer.number(0.0), layer.number(1.0)], grid, real=True)
     further = layer.part("Mul", [moves, layer.part("Sub", [length, odd], grid, real=True)], grid, real=True)
