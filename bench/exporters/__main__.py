@@ -18,13 +18,13 @@ import numpy as np
 
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.errors import BudgetError, TigrisError, UnsupportedError
+from tigris_pio.errors import BudgetError, ModelError, TigrisError, UnsupportedError
 
 HERE, ZOO = Path(__file__).parent, Path(".tigris/zoo")
 #: Whose models each exporter works on.
 EXPORTERS = {"torch": "", "onnxruntime": "torch", "keras": "", "quantizer": "keras", "sklearn": ""}
-#: Of the largest number: what networks in float32 may be apart, those in integers, and those that a reference computes
-#: in float16. A result in integers may be a step apart. Files of dynamic range LiteRT computes in integers.
+#: The most by which an output may differ, as a share of its largest number: in float32, in integers (LiteRT computes
+#: files of dynamic range in integers, too), and where the reference computes in float16. Integers may differ by a step.
 CLOSE, CLOSE_IN_INTEGERS, CLOSE_IN_HALF = 1e-4, 0.02, 2e-3
 #: Shares of the fast memory that a plan takes without a limit, beside slow memory.
 TIGHT, SLOW = (0.5, 0.75, 0.9), "16M"
@@ -69,8 +69,8 @@ def judged(path: Path) -> tuple[str, str, int]:
     except UnsupportedError as error:
         return "refused", "; ".join(f"{name}: {reason}" for name, _, reason in error.refused) or str(error), 0
     except TigrisError as error:
-        return ("refused" if error.__class__.__name__ == "ModelError" else "wrong"), str(error), 0
-    except Exception as error:
+        return ("refused" if isinstance(error, ModelError) else "wrong"), str(error), 0
+    except Exception as error:  # the compiler's own fault
         return "wrong", f"{type(error).__name__}: {error}", 0
     worst = max(apart)
     return ("right" if worst[0] <= 1 else "wrong"), f"{worst[1]} at {len(plans)} budgets", len(ample.data)

@@ -1,4 +1,4 @@
-"""What an exporter's program writes: a model, what it is given, and what its reference makes of that."""
+"""Writes an exporter's models, each with inputs and with the outputs of its reference."""
 
 from __future__ import annotations
 

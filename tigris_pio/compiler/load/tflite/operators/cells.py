@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from tigris_pio.compiler.load.tflite.file import Subgraph
+from tigris_pio.compiler.load.tflite.file import FlatOperator, Subgraph
 from tigris_pio.compiler.load.tflite.layer import Layer
 
 #: Relative and absolute tolerance between the results of the loop and of the layer.
 _NEAR = 1e-5
-#: Operators that a body may have; none of them keeps a state.
+#: Operators that a body may have. None of them keeps a state or has a bound.
 _PURE = frozenset((
     "ADD", "BATCH_MATMUL", "CONCATENATION", "DYNAMIC_UPDATE_SLICE", "EXPAND_DIMS", "FULLY_CONNECTED",
-    "FlexTensorListSetItem", "GATHER", "LOGISTIC", "MUL", "PACK", "RELU", "RESHAPE", "SLICE", "SPLIT", "SPLIT_V",
+    "FlexTensorListSetItem", "GATHER", "LOGISTIC", "MUL", "PACK", "RESHAPE", "SLICE", "SPLIT", "SPLIT_V",
     "SQUEEZE", "STRIDED_SLICE", "SUB", "TANH", "TRANSPOSE", "TensorListSetItem",
 ))  # fmt: skip
 _MOST_CELLS = 256
@@ -82,8 +82,8 @@ def read_cell(layer: Layer, body: Subgraph, values: Sequence[str], trips: int, r
     """The loop's values after a recurrent layer; None where it is none."""
     network = layer.network
     tensors = {place: network.tensors[name] for place, name in enumerate(values) if name in network.tensors}
-    if any(tensor.quantisation is not None for tensor in tensors.values()) or not _PURE.issuperset(
-            operator.name for operator in body.operators):
+    if (any(tensor.quantisation is not None for tensor in tensors.values())
+            or not all(_is_shown_by_numbers(operator) for operator in body.operators)):
         return None
     kept = {place for place in range(len(values)) if body.inputs[place] == body.outputs[place]}
     real = {place: tensor.shape for place, tensor in tensors.items() if tensor.dtype == np.float32}
@@ -113,6 +113,11 @@ def read_cell(layer: Layer, body: Subgraph, values: Sequence[str], trips: int, r
                 known = [name if place in kept else ends[place] for place, name in enumerate(values)]
                 return _layer(layer, cell, known, values, sequence, after)
     return None
+
+
+def _is_shown_by_numbers(operator: FlatOperator) -> bool:
+    """True if random numbers show all that an operator does. They may never reach the bound of a fused activation."""
+    return operator.name in _PURE and not operator.options.get("FusedActivationFunction", 0)
 
 
 def _value(layer: Layer, name: str) -> np.ndarray | None:
