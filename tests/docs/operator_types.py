@@ -1,5 +1,6 @@
-"""Measures in which types each operator of docs/operators.md computes. The models are ONNX's own node tests, as they are
-and quantised, and .tflite files with one operator.
+"""Measures in which types each operator of docs/operators.md computes.
+
+The models are ONNX's own node tests, as they are and quantised, and .tflite files with one operator.
 
 `python -m tests.docs.operator_types` measures all and writes the page.
 """
