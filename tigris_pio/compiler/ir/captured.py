@@ -1,4 +1,4 @@
-"""What the subgraphs of a node read from around it."""
+"""The subgraphs of a node, and the names that they read from around it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ def captured_graph_names(graph: onnx.GraphProto) -> set[str]:
     for node in graph.node:
         used.update(name for name in node.input if name)
         inside.update(node.output)
-        for attribute in node.attribute:
-            for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                used |= captured_graph_names(child)
+        used.update(*map(captured_graph_names, bodies_of(node)))
     return used - inside
+
+
+def bodies_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """The subgraphs of a node."""
+    return [child for attribute in node.attribute
+            for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import onnx
 from google.protobuf.message import Message  # type: ignore[import-untyped]
 
+from tigris_pio.compiler.ir.captured import bodies_of
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
@@ -93,8 +94,8 @@ class _Check:
             self.names(node.output, here)
             for attribute in node.attribute:
                 self.texts(attribute, f"{here}: an attribute", ("name", "ref_attr_name"))
-                for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                    self.graph(child, f"{here}: ", depth + 1)
+            for child in bodies_of(node):
+                self.graph(child, f"{here}: ", depth + 1)
 
 
 class _Functions:
@@ -113,9 +114,7 @@ class _Functions:
         for node in nodes:
             key = (node.domain, node.op_type, getattr(node, "overload", ""))
             total += self._size(key) if key in self.functions else 1
-            for attribute in node.attribute:
-                for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                    total += self.count(child.node)
+            total += sum(self.count(child.node) for child in bodies_of(node))
         return total
 
     def _size(self, key: _Key) -> int:

@@ -12,6 +12,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from tigris_pio.compiler.ir.captured import bodies_of
+
 _FLOAT = onnx.TensorProto.FLOAT
 _HALVES: dict[int, str] = {onnx.TensorProto.FLOAT16: "float16", onnx.TensorProto.BFLOAT16: "bfloat16"}
 _DOUBLE: dict[int, str] = {onnx.TensorProto.DOUBLE: "float64"}
@@ -54,13 +56,14 @@ class _Change:
 
     def nodes(self, nodes: Iterable[onnx.NodeProto]) -> None:
         """Attributes that are such tensors or name such types."""
-        for item in (item for node in nodes for item in node.attribute):
-            if item.name in _TYPES and item.i in self.kinds:
-                self.found.add(item.i)
-                item.i = _FLOAT
-            if item.HasField("t"):
-                self._tensor(item.t)
-            for graph in (*item.graphs, *([item.g] if item.HasField("g") else [])):
+        for node in nodes:
+            for item in node.attribute:
+                if item.name in _TYPES and item.i in self.kinds:
+                    self.found.add(item.i)
+                    item.i = _FLOAT
+                if item.HasField("t"):
+                    self._tensor(item.t)
+            for graph in bodies_of(node):
                 self.graph(graph)
 
     def _tensor(self, tensor: onnx.TensorProto) -> None:

@@ -12,7 +12,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic
-from tigris_pio.compiler.ir.captured import captured_graph_names, captured_names
+from tigris_pio.compiler.ir.captured import bodies_of, captured_graph_names, captured_names
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
@@ -26,8 +26,7 @@ _Values = Mapping[str, np.ndarray]
 
 def read_names(node: onnx.NodeProto) -> set[str]:
     """A loop's inputs, and the names that its body takes from around it."""
-    bodies = (item.g for item in node.attribute if item.HasField("g"))
-    return {*filter(None, node.input)}.union(*map(captured_graph_names, bodies))
+    return {*filter(None, node.input)}.union(*map(captured_graph_names, bodies_of(node)))
 
 
 def unrolled(node: onnx.NodeProto, name: str, known: _Values, names: Names, opsets: Mapping[str, int], where: str,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import onnx
 from onnx import helper
 
+from tigris_pio.compiler.ir.captured import bodies_of
 from tigris_pio.compiler.ir.names import Names
 
 
@@ -18,7 +19,7 @@ def tensor_names(graph: onnx.GraphProto) -> Names:
         names.add(*(item.name for item in (*part.input, *part.output, *part.initializer)))
         for node in part.node:
             names.add(*node.input, *node.output)
-            graphs += _bodies(node)
+            graphs += bodies_of(node)
     return names
 
 
@@ -49,7 +50,7 @@ def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Nam
         copy = onnx.NodeProto()
         copy.CopyFrom(node)
         copy.name = f"{name}/{node.name or f'{node.op_type}_{index}'}"
-        for child in _bodies(copy):
+        for child in bodies_of(copy):
             _rename(child, values)
         for position, item in enumerate(node.input):
             copy.input[position] = values.get(item, item)
@@ -60,11 +61,6 @@ def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Nam
     return nodes
 
 
-def _bodies(node: onnx.NodeProto) -> list[onnx.GraphProto]:
-    return [child for attribute in node.attribute
-            for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))]
-
-
 def _rename(graph: onnx.GraphProto, values: Mapping[str, str]) -> None:
     """Gives a nested body the new names of what it takes from outside."""
     own = {item.name for item in (*graph.input, *graph.initializer)} | {name for node in graph.node
@@ -73,7 +69,7 @@ def _rename(graph: onnx.GraphProto, values: Mapping[str, str]) -> None:
     for node in graph.node:
         for position, item in enumerate(node.input):
             node.input[position] = outer.get(item, item)
-        for child in _bodies(node):
+        for child in bodies_of(node):
             _rename(child, outer)
     for value in graph.output:
         value.name = outer.get(value.name, value.name)
