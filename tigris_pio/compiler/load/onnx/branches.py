@@ -17,7 +17,7 @@ from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.loops import read_names, unrolled
 from tigris_pio.compiler.load.onnx.nodes import is_onnx, opsets_of, read_nodes
 from tigris_pio.compiler.load.onnx.shapes import known_values
-from tigris_pio.compiler.load.onnx.subgraphs import inlined, tensor_names
+from tigris_pio.compiler.load.onnx.subgraphs import hoisted, inlined, tensor_names
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
@@ -98,7 +98,7 @@ def _branch(node: onnx.NodeProto, index: int, condition: bool, names: Names, lab
     if body.sparse_initializer:
         raise ModelError(f"{where}: sparse initializers are not read; store them dense")
     prefix = f"{name}/{wanted[:4]}"
-    values: dict[str, str] = {}
-    nodes = inlined(body, prefix, values, names)
+    nodes, values = hoisted(body, prefix, names)
+    nodes += inlined(body, prefix, values, names)
     return [*nodes, *(helper.make_node("Identity", [values.get(item.name, item.name)], [output], f"{prefix}/{output}")
                       for item, output in zip(body.output, node.output, strict=True) if output)]

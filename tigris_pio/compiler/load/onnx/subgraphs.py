@@ -9,6 +9,7 @@ from onnx import helper
 
 from tigris_pio.compiler.ir.captured import bodies_of
 from tigris_pio.compiler.ir.names import Names
+from tigris_pio.compiler.load.onnx.nodes import is_onnx
 
 
 def tensor_names(graph: onnx.GraphProto) -> Names:
@@ -25,27 +26,25 @@ def tensor_names(graph: onnx.GraphProto) -> Names:
 
 def hoisted(body: onnx.GraphProto, name: str, names: Names) -> tuple[list[onnx.NodeProto], dict[str, str]]:
     """Nodes of the body's constants, which all copies of it share, and the constants' names outside of the body."""
-    given = [(tensor.name, {"value": tensor}) for tensor in body.initializer]
-    given += [(node.output[0], {item.name: helper.get_attribute_value(item) for item in node.attribute})
-              for node in body.node if node.op_type == "Constant" and len(node.output) == 1]
-    values = {inner: names.fresh(f"{name}/{inner}") for inner, _ in given}
-    return [helper.make_node("Constant", [], [values[inner]], values[inner], **said) for inner, said in given], values
+    nodes, values = [], {}
+    given = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in body.initializer]
+    for node in (*given, *(node for node in body.node if is_onnx(node, "Constant") and len(node.output) == 1)):
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        copy.name = copy.output[0] = values[node.output[0]] = names.fresh(f"{name}/{node.output[0]}")
+        nodes.append(copy)
+    return nodes, values
 
 
 def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Names) -> list[onnx.NodeProto]:
-    """A copy of the body's nodes, with tensors of their own, free in `names`, which begin with `name`.
+    """A copy of the body's nodes but for hoisted constants, with tensors of their own, whose names begin with `name`.
 
     `values` has the outer names of the body's inputs and hoisted constants. The names of its other tensors are added
     to it. Names of outer graphs stay as they are.
     """
     nodes = []
-    for tensor in body.initializer:
-        if tensor.name in values:
-            continue
-        values[tensor.name] = names.fresh(f"{name}/{tensor.name}")
-        nodes.append(helper.make_node("Constant", [], [values[tensor.name]], values[tensor.name], value=tensor))
     for index, node in enumerate(body.node):
-        if node.op_type == "Constant" and values.keys() >= {*node.output}:
+        if is_onnx(node, "Constant") and values.keys() >= {*node.output}:
             continue
         copy = onnx.NodeProto()
         copy.CopyFrom(node)
