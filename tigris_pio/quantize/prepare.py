@@ -81,7 +81,7 @@ def read_float(path: str, fixed: Mapping[str, object]) -> onnx.ModelProto:
     if is_tflite(path):
         raise UsageError(f"{path}: is a TensorFlow Lite file, which quantize does not take; give the ONNX model it was "
                          "made of, or have the converter quantise it (representative_dataset)")
-    model = expand_fused(read(Path(path)).model, runnable=True)
+    model = expand_fused(read(Path(path)).model, path, runnable=True)
     for node in model.graph.node:
         if node.op_type in _QUANTISED or node.op_type.startswith("QLinear"):
             raise ModelError(f"{path}: is quantised already (node {visible_name(node.name or node.output[0])}, "

@@ -179,7 +179,7 @@ _AXIS_SINCE = 13
 def _without_qoperators(model: onnx.ModelProto) -> onnx.ModelProto:
     """QLinear operators as the loader takes them apart, by whose names the program's tensors are called."""
     version = max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), default=0)
-    expanded = expand_qoperators(model)
+    expanded = expand_qoperators(model, model.graph.name)
     axes = (item.name == "axis" for node in expanded.graph.node if node.op_type == "DequantizeLinear"
             for item in node.attribute)
     return model if version < _AXIS_SINCE and any(axes) else expanded

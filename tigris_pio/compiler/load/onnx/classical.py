@@ -27,13 +27,13 @@ _REDUCTIONS, _SUMS = 18, 13
 _LEAST = 1e-7
 
 
-def expand_classical(model: onnx.ModelProto) -> onnx.ModelProto:
+def expand_classical(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
     """A model that is_classical() in ONNX's own operators. Its metadata get the names of classes: see labels_of."""
     labels = _index_labels(model)
     if labels:
         helper.set_model_props(model, {**{item.key: item.value for item in model.metadata_props},
                                        _LABELS: json.dumps(labels)})
-    expanded = replace_nodes(model, CLASSICAL)
+    expanded = replace_nodes(model, CLASSICAL, label)
     versions = opsets_of(model)
     versions.setdefault("", onnx.defs.onnx_opset_version())
     del expanded.opset_import[:]  # skl2onnx imports domains twice

@@ -27,13 +27,13 @@ _ACTIVATIONS = {
 _OWN = ("activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma")
 
 
-def expand_fused(model: onnx.ModelProto, runnable: bool = False) -> onnx.ModelProto:
+def expand_fused(model: onnx.ModelProto, label: str, runnable: bool = False) -> onnx.ModelProto:
     """The model without onnxruntime's fused operators; `model` itself when it has none.
 
     runnable: onnxruntime will run the result, so operators stay whose replacement the model's opset lacks
     """
-    return replace_nodes(model, {key: replace for key, replace in FUSED.items()
-                                 if not (runnable and "Simplified" in key[1])})
+    table = {key: replace for key, replace in FUSED.items() if not (runnable and "Simplified" in key[1])}
+    return replace_nodes(model, table, label)
 
 
 def _conv(part: Replacement) -> bool:

@@ -103,7 +103,8 @@ def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.Mo
             raise ModelError(f"{source.label}: its functions cannot be inlined: {error}") from None
 
     def expand(part: onnx.ModelProto) -> onnx.ModelProto:
-        return expand_functions(expand_fused(expand_qoperators(part)), is_lowered, source.label, limits)
+        part = expand_fused(expand_qoperators(part, source.label), source.label)
+        return expand_functions(part, is_lowered, source.label, limits)
 
     def unroll(part: onnx.ModelProto) -> onnx.ModelProto:
         return unroll_scans(part, expand, source.label, limits)

@@ -58,7 +58,7 @@ def _simplified(source: Source) -> Source:
     """In the types and operators that the rest of the compiler knows."""
     classical = is_classical(source.model)
     said = read_as_float32(source.model, classical)
-    model = expand_classical(source.model) if classical else source.model
+    model = expand_classical(source.model, source.label) if classical else source.model
     return dataclasses.replace(source, model=model, warnings=() if said is None else (said,))
 
 

@@ -84,9 +84,9 @@ class _Quantised(Replacement):
         return True
 
 
-def expand_qoperators(model: onnx.ModelProto) -> onnx.ModelProto:
+def expand_qoperators(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
     """The model without QLinear operators; `model` itself when it has none."""
-    return replace_nodes(model, QUANTISED, _Quantised)
+    return replace_nodes(model, QUANTISED, label, _Quantised)
 
 
 def _conv(part: _Quantised) -> bool:

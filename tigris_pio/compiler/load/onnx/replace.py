@@ -69,8 +69,9 @@ class Replacement:
 Table = Mapping[tuple[str, str], Callable[[Any], bool]]
 
 
-def replace_nodes(model: onnx.ModelProto, table: Table, kind: type[Replacement] = Replacement) -> onnx.ModelProto:
-    """The model without the operators of a table; `model` itself when it has none."""
+def replace_nodes(model: onnx.ModelProto, table: Table, label: str,
+                  kind: type[Replacement] = Replacement) -> onnx.ModelProto:
+    """The model without the operators of a table; `model` itself when it has none. `label` names it in messages."""
     if not any(_key(node) in table for node in model.graph.node):
         return model
     changed = onnx.ModelProto()
@@ -89,8 +90,8 @@ def replace_nodes(model: onnx.ModelProto, table: Table, kind: type[Replacement] 
             stays = replace is None or not replace(part)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise ModelError(
-                f"node {visible_name(part.name)} ({node.op_type}): its attributes and constants do not fit each other "
-                f"({type(error).__name__}: {error}); export the model again") from error
+                f"{label}: node {visible_name(part.name)} ({node.op_type}): its attributes and constants do not fit "
+                f"each other ({type(error).__name__}: {error}); export the model again") from error
         changed.graph.node.extend([node] if stays else part.nodes)
         changed.graph.initializer.extend(() if stays else part.added)
     return changed
