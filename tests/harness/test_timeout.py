@@ -32,7 +32,7 @@ IN_ONE_PROCESS = "import os, pytest\n\n@pytest.mark.parametrize('n', range(6))\n
     "    open('{0}.txt', 'a').write(os.environ['PYTEST_XDIST_WORKER'] + '\\n')\n"  # fmt: skip
 
 
-def pytest_in(folder: Path, *arguments: str, limit: float = 1.0) -> subprocess.CompletedProcess[str]:
+def pytest_in(folder: Path, *arguments: str, limit: float = 3.0) -> subprocess.CompletedProcess[str]:
     """Runs pytest on the tests in a folder, with the hooks of this suite."""
     (folder / "conftest.py").write_text(PLUGIN, "utf-8")
     limits = {"TIGRIS_TEST_TIMEOUT": str(limit), "TIGRIS_TEST_GRACE": str(limit)}
@@ -57,7 +57,7 @@ def test_whatever_hangs_fails_with_its_traceback_and_the_others_run(ran: tuple[P
     _, said = ran
     assert re.search(r"5 failed, 36 passed, 1 warning, 1 error", said), said
     for name in HANGING:
-        assert f"test_{name}.py::test_{name} took more than 1 s" in said
+        assert f"test_{name}.py::test_{name} took more than 3 s" in said
     assert "a.recv(1)" in said
     assert "Current thread" in said
     mine = [Path(f"/proc/{process}/cmdline").read_bytes() for process in started_by(os.environ[MARK])]

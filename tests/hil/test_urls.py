@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -34,21 +35,17 @@ def rfc2217(serve: Serve) -> Iterator[Callable[[str], str]]:
 
     def serve(listener: socket.socket, device: str) -> None:
         connection, _ = listener.accept()
-        with listener, connection, serial.serial_for_url(device, timeout=0.01) as port:
+        with listener, connection, serial.serial_for_url(device, timeout=0) as port:
             manager = serial.rfc2217.PortManager(port, _Wire(connection))
-            connection.settimeout(0.005)
             while not stop.is_set():
-                if data := port.read(port.in_waiting or 1):
+                ready, _, _ = select.select([connection, port], [], [], 0.05)
+                if port in ready and (data := port.read(1024)):
                     connection.sendall(b"".join(manager.escape(data)))
-                try:
+                if connection in ready:
                     received = connection.recv(1024)
-                except TimeoutError:
-                    continue
-                except OSError:
-                    return
-                if not received:
-                    return
-                port.write(b"".join(manager.filter(received)))
+                    if not received:
+                        return
+                    port.write(b"".join(manager.filter(received)))
 
     def start(device: str) -> str:
         listener = socket.create_server(("127.0.0.1", 0))
