@@ -40,7 +40,7 @@ from tigris_pio.compiler.plan.attempts import Attempt
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report
-from tigris_pio.compiler.slide import Slid, slide
+from tigris_pio.compiler.slide import SlidingProgram, slide
 from tigris_pio.errors import BudgetError, ModelError, UnsupportedError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.sizes import format_size, size_option
@@ -57,7 +57,7 @@ class Front:
 
     program: Program
     statistics: tuple[PassStatistics, ...]
-    slid: Slid | None = None  #: where the windows of runs overlap
+    slid: SlidingProgram | None = None  #: where the windows of runs overlap
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -11,7 +11,7 @@ from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramIo
 from tigris_pio.compiler.plan.prediction import stage_instructions
 from tigris_pio.compiler.plan.two_cores import cores_report
-from tigris_pio.compiler.slide import Slid
+from tigris_pio.compiler.slide import SlidingProgram
 from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import RowsParams
@@ -95,11 +95,11 @@ def predicted_on(plan: ExecutionPlan) -> tuple[str, ...]:
     return PROCESSORS if plan.backend is None else machines(plan.backend.name) or PROCESSORS
 
 
-def hop_report(slid: Slid, plan: ExecutionPlan, whole: ExecutionPlan | None) -> dict[str, Any]:
+def hop_report(slid: SlidingProgram, plan: ExecutionPlan, whole: ExecutionPlan | None) -> dict[str, Any]:
     """Runs on overlapping windows beside runs on whole ones; `whole`: the plan of those, if there is one."""
     return {
-        "rows": slid.rows,
-        "window": slid.window,
+        "rows": slid.hop,
+        "window": slid.input_rows,
         "axis": slid.axis,
         "exact_from": slid.exact_from,
         "macs": sum(op.macs for op in slid.program.ops),
@@ -107,7 +107,7 @@ def hop_report(slid: Slid, plan: ExecutionPlan, whole: ExecutionPlan | None) -> 
         "fast": plan.fast_bytes,
         "whole_fast": None if whole is None else whole.fast_bytes,
         "states": sum(slid.program.tensors[io.tensor].bytes for io in slid.program.states),
-        "all_rows": [{"op": halt.op, "reason": halt.reason} for halt in slid.halts],
+        "all_rows": [{"op": item.op, "reason": item.reason} for item in slid.non_sliding],
         "edges": [dataclasses.asdict(edges) for edges in slid.edges],
     }
 

@@ -1,4 +1,4 @@
-"""Random networks over a signal, and the comparison of runs on overlapping windows with runs on whole ones."""
+"""Random networks over a signal, and a comparison of runs with a hop with runs on whole input windows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tigris_pio.compiler.pipeline import Compiled
 
 
 class Signal:
-    """A random network: convolutions and pools with any stride, dilation and padding, sums with cropped tensors, joins
-    of channels, gates, and one of several ends."""
+    """A random network: convolutions and pools of any stride, dilation and padding, sums with cropped tensors, joins
+    of channels, and gates. It ends in a mean, a fully connected layer, all rows or one row."""
 
     def __init__(self, seed: int, quantised: bool) -> None:
         self.rng = random.Random(seed)
@@ -58,8 +58,8 @@ class Signal:
         self.quantiser.weights[name] = np.array(values, np.int64)
         return name
 
-    def window(self, most: int, dilations: Sequence[int] = (1,)) -> tuple[dict[str, Any], int]:
-        """A kernel's attributes along the rows, and the rows that come out."""
+    def kernel(self, most: int, dilations: Sequence[int] = (1,)) -> tuple[dict[str, Any], int]:
+        """Attributes of a random kernel of up to `most` rows, and the number of output rows."""
         height, kernel = self.shapes[self.now][2], self.rng.randint(1, most)
         stride, dilation = self.rng.choice([1, 1, 1, 2, 3]), self.rng.choice(dilations)
         if (reach := (kernel - 1) * dilation) >= height:
@@ -77,13 +77,13 @@ class Signal:
         kind = self.rng.choice(["conv", "conv", "depthwise", "point", "pool", "add", "join", "gate", "pad", "relu"])
         op, inputs, made, attributes = "", self.now, channels, dict[str, Any]()
         if kind in ("conv", "depthwise", "point"):
-            attributes, rows = self.window(1 if kind == "point" else 4, (1, 1, 2))
+            attributes, rows = self.kernel(1 if kind == "point" else 4, (1, 1, 2))
             groups = channels if kind == "depthwise" else 1
             made = channels if kind == "depthwise" else self.rng.randint(1, 4)
             values = self.noise.standard_normal((made, channels // groups, attributes["kernel_shape"][0], 1))
             op, inputs, attributes["group"] = "Conv", f"{self.now} {self.weight(values * 0.6)}", groups
         elif kind == "pool":
-            op, (attributes, rows) = self.rng.choice(["MaxPool", "AveragePool"]), self.window(3)
+            op, (attributes, rows) = self.rng.choice(["MaxPool", "AveragePool"]), self.kernel(3)
         elif kind == "add" and other_channels == channels:
             rows = min(rows, other_rows)
             op, inputs = "Add", f"{self.cropped(self.now, rows)} {self.cropped(other, rows)}"
@@ -126,9 +126,9 @@ class Signal:
 
 
 def wrong_runs(model: Any, hopped: Compiled) -> list[int]:
-    """The runs, from 0, whose outputs are not those of the whole window; a session that is reset begins again.
+    """The runs, counted from 0, whose outputs differ from those of the whole input window, also after a reset.
 
-    int8 networks must agree byte for byte, float32 to 1e-5.
+    int8 networks must agree byte for byte, float32 within 1e-5.
     """
     rows, axis = hopped.report["hop"]["rows"], hopped.report["hop"]["axis"]
     with Session(compile_model(model)) as whole, Session(hopped) as session:

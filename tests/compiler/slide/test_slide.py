@@ -1,4 +1,4 @@
-"""What slides and what does not, what is refused, and what is said about it."""
+"""`--hop`: rows that are computed and kept, exactness against whole input windows, refusals and warnings."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def spotter(pads: int = 0, stride: int = 1, end: str = "flat") -> onnx.ModelProt
 
 
 def hopped(model: Any, hop: int) -> Compiled:
-    """The model on overlapping windows; every run gives what its whole window gives."""
+    """The model with a hop, after a check that every run's outputs equal those of its whole input window."""
     compiled = compile_model(model, hop=hop)
     assert wrong_runs(model, compiled) == []
     return compiled
 
 
-def test_a_row_of_each_layer_is_made_and_what_windows_reach_back_to_is_kept() -> None:
+def test_each_layer_computes_one_row_and_keeps_the_rows_that_kernels_reach_back_to() -> None:
     compiled = compile_model(spotter(end="mean"), hop=1)
     assert compiled.report["hop"] | {"fast": 0, "whole_fast": 0} == {
         "rows": 1, "window": 20, "axis": 2, "exact_from": 1, "fast": 0, "whole_fast": 0,
@@ -64,43 +64,43 @@ def test_a_row_of_each_layer_is_made_and_what_windows_reach_back_to_is_kept() ->
     assert compiled.report["inputs"][0]["shape"] == [1, 6, 1, 1]
     assert compiled.report["outputs"][0]["shape"] == [1, 3]
     assert [state["shape"] for state in compiled.report["states"]] == [[1, 4, 1, 6], [1, 2, 1, 8], [1, 13, 1, 8]]
-    assert "make all their rows in every run: globalaveragepool_p/part" in compiled.report["warnings"][0]
+    assert "compute all rows in every run: globalaveragepool_p/part" in compiled.report["warnings"][0]
 
 
 @pytest.mark.parametrize("hop, new, kept", [(1, 1, 4 * 2), (2, 1, 2), (4, 2, 2), (6, 3, 2)])
-def test_of_a_stride_longer_than_the_hop_every_so_manieth_row_is_read(hop: int, new: int, kept: int) -> None:
-    """Rows two input rows apart: at a hop of one row they were made two runs before, four, …"""
+def test_a_stride_longer_than_the_hop_reads_kept_rows_with_a_stride(hop: int, new: int, kept: int) -> None:
+    """The layer's stride is two input rows. At a hop of one row, runs two, four, … before made its earlier rows."""
     compiled = hopped(spotter(stride=2), hop)
     rows = {state["name"]: state["shape"][1] for state in compiled.report["states"]}
     assert rows["c/kept"] == (kept if hop > 1 else 4)
     assert compiled.report["hop"]["macs"] == new * (6 * 4 * 5 + 4 * 8 + 8 * 3) + 6 * 8 * 3
 
 
-def test_a_hop_that_strides_do_not_fit_keeps_the_input_alone() -> None:
+def test_a_hop_that_does_not_fit_the_stride_keeps_input_rows_only() -> None:
     compiled = hopped(spotter(stride=2), 3)
     assert compiled.report["hop"]["macs"] == compiled.report["hop"]["whole_macs"]
     assert [state["name"] for state in compiled.report["states"]] == ["x/kept"]
-    assert "2 input rows apart, of which a hop of 3 is no multiple and no part" in compiled.report["warnings"][0]
+    assert "2 input rows is neither a multiple nor a divisor of the hop of 3" in compiled.report["warnings"][0]
 
 
 @pytest.mark.parametrize("end", ["flat", "mean"])
-def test_rows_that_padding_reaches_are_made_anew(end: str) -> None:
-    """Two rows of padding on either side, and what those of the first layer reach in the second: four edge rows above
-    it, which are made of four rows each layer before has to make, and as many below."""
+def test_each_run_computes_the_rows_that_padding_reaches(end: str) -> None:
+    """Both padded layers add two edge rows at the top and at the bottom, so the second has four at each end. Each
+    layer before it computes a head of four rows for those at the top."""
     compiled = hopped(spotter(pads=2, end=end), 1)
     made = {edges["op"]: edges["rows"] for edges in compiled.report["hop"]["edges"]}
     assert made == {"conv_a": 4 + 3, "conv_c": 4 + 3, "conv_d": 4 + 5}
-    assert "padding reaches are made anew in every run: conv_a 7 of 20" in compiled.report["warnings"][1]
+    assert "computes the rows that padding reaches: conv_a 7 of 20" in compiled.report["warnings"][1]
 
 
-def test_a_window_without_overlap_is_the_whole_model() -> None:
+def test_a_hop_of_the_whole_input_window_changes_nothing() -> None:
     model = spotter()
     assert hopped(model, 20).data == compile_model(model).data
 
 
 @pytest.mark.parametrize("name, hop", [("sww", 1), ("kws", 2), ("micro_speech", 2)])
 def test_recorded_networks(name: str, hop: int) -> None:
-    """micro_speech's input is [1, 1960], 49 rows of 40."""
+    """The input of micro_speech is [1, 1960]: 49 rows of 40."""
     found = hopped(OWN / f"{name}_int8.onnx", hop).report
     assert found["hop"]["macs"] < found["hop"]["whole_macs"]
     twin = compile_model(OWN / f"{name}_int8.tflite", hop=hop).report["hop"]
@@ -110,8 +110,8 @@ def test_recorded_networks(name: str, hop: int) -> None:
         assert (found["hop"]["window"], found["hop"]["axis"]) == (49, 1)
 
 
-def test_states_begin_with_silence_and_are_forgotten_by_a_reset() -> None:
-    """What is kept of an inner layer is that layer's row of zeros, repeated."""
+def test_states_begin_with_silence_and_a_reset_restores_it() -> None:
+    """The state of an inner layer begins as that layer's row for a silent input, repeated."""
     with Session(compile_model(spotter(), hop=1)) as session:
         first = session.state()
         assert set(first) == {"x/kept", "c/kept", "d/kept"}
@@ -128,8 +128,8 @@ def test_states_begin_with_silence_and_are_forgotten_by_a_reset() -> None:
         assert session.state()["a/kept"].tolist() == [[[[1, 2, 3]]] * 3]
 
 
-def test_what_is_kept_lies_in_what_it_is_joined_to() -> None:
-    """Where a layer reads all that is kept and the new row at once, nothing is copied to bring them together."""
+def test_kept_rows_lie_inside_the_join_that_reads_them() -> None:
+    """A layer that reads all kept rows and the new row at once needs no copy to join them."""
     compiled = network("sww", hop=1)
     plan, program = read_plan(compiled.data), compiled.plan.program
     names = [plan.text(tensor.name) for tensor in plan.tensors]
@@ -140,45 +140,45 @@ def test_what_is_kept_lies_in_what_it_is_joined_to() -> None:
         assert lies[f"{name}/window"] == lies[f"{name}/kept"] == lies[name] - kept, name
 
 
-def test_where_silence_is_not_known_the_first_runs_are_not_exact() -> None:
+def test_without_rows_of_silence_the_first_runs_are_not_exact() -> None:
     nodes = [node("Conv", "x w", "a", kernel_shape=[3, 1]), node("Erf", "a", "b"), node("Cos", "b", "c"),
              node("Conv", "c v", "y", kernel_shape=[4, 1])]  # fmt: skip
     model = make(nodes, {"x": (1, 1, 9, 1)}, ["y"], {"w": weights(1, 1, 3, 1), "v": weights(1, 1, 4, 1)})
     compiled = compile_model(model, hop=2)
     assert compiled.report["hop"]["exact_from"] == 5
-    assert "the first 4 runs are not exact: what c is of silence is not known here" in compiled.report["warnings"][-1]
+    assert "the first 4 runs are not exact: the rows of c for a silent" in compiled.report["warnings"][-1]
     wrong = wrong_runs(model, compiled)
     assert wrong and max(wrong) < 4
 
 
 def small(*operators: tuple[str, str, str], shape: tuple[int, ...] = (1, 1, 9, 1), **more: Any) -> onnx.ModelProto:
-    """A model of a few operators; each tensor that none of them makes is an input."""
+    """A model of (operator, inputs, output); each tensor that none of them makes is an input of the model."""
     made = {name for _, _, name in operators}
     inputs = dict.fromkeys(name for _, names, _ in operators for name in names.split() if name not in made)
     return make([node(*operator) for operator in operators], dict.fromkeys(inputs, shape), [*made], **more)
 
 
 @pytest.mark.parametrize("model, options, message", [
-    (small(("Neg", "x", "y")), {"hop": 10}, r"hop=10: input x, \[1, 1, 9, 1\], has 9 rows; a hop has 1 to 9"),
+    (small(("Neg", "x", "y")), {"hop": 10}, r"hop=10: input x, \[1, 1, 9, 1\], has 9 rows; give a hop of 1 to 9"),
     (small(("Neg", "x", "y")), {"hop": 0}, "hop: 0 rows are no hop; give at least 1"),
     (small(("Neg", "x", "y")), {"hop": -3}, "hop: -3 rows are no hop"),
     (small(("Neg", "x", "y")), {"hop": "two"}, "hop: 'two' is no number of rows"),
     (small(("Neg", "x", "y")), {"hop": True}, "hop: True is no whole number"),
-    (small(("Neg", "x", "y"), shape=(2, 1, 9, 1)), {"hop": 1}, "hop=1: input x has 2 images; it must be one window"),
-    (small(("Add", "x z", "y")), {"hop": 1}, r"hop=1: test has 2 inputs \(x, z\), .*make the others constants by set"),
+    (small(("Neg", "x", "y"), shape=(2, 1, 9, 1)), {"hop": 1}, "hop=1: input x has 2 images; it must be one image"),
+    (small(("Add", "x z", "y")), {"hop": 1}, r"hop=1: test has 2 inputs \(x, z\), .*the others constants with set"),
     (small(("Add", "x h", "n"), ("Neg", "n", "y")), {"hop": 1, "state": {"n": "h"}},
-     r"hop=1: test has states already \(h\)"),
+     r"hop=1: test keeps states itself \(h\)"),
     (small(("Identity", "x", "y"), types={"x": 7, "y": 7}), {"hop": 1},
-     "hop=1: input x has type int64; it must be one window of int8"),
+     "hop=1: input x has type int64; it must be one image of int8"),
 ])  # fmt: skip
-def test_hops_that_have_no_meaning_are_refused(model: onnx.ModelProto, options: dict[str, Any], message: str) -> None:
+def test_impossible_hops_are_refused(model: onnx.ModelProto, options: dict[str, Any], message: str) -> None:
     with pytest.raises(TigrisError, match=message):
         compile_model(model, **options)
 
 
 @pytest.mark.parametrize("shape, hop, window", [((1, 640), 128, 640), ((1, 10, 4), 2, 10), ((10, 4), 3, 10)])
-def test_a_perceptron_is_given_what_is_new_of_its_window(shape: tuple[int, ...], hop: int, window: int) -> None:
-    """Its input is one row of the program; a hop counts entries of the slowest axis."""
+def test_a_perceptron_receives_the_new_entries_of_its_input(shape: tuple[int, ...], hop: int, window: int) -> None:
+    """Its input is one row of the program, so a hop counts entries of the slowest axis."""
     count = int(np.prod(shape))
     nodes = [node("Reshape", "x s", "f"), node("MatMul", "f w", "y")]
     model = make(nodes, {"x": shape}, ["y"], {"w": weights(count, 2), "s": np.array([1, count])})
@@ -195,29 +195,29 @@ CONV = node("Conv", "x w", "a", kernel_shape=[3, 1])
     ([CONV, node("Add", "a c", "y")], ["y"], 1, ["add_y"]),
     ([CONV, node("Flatten", "a", "f"), node("Gemm", "f v", "y")], ["y", "a"], 1, ["gemm_y"]),
 ], ids=["join of rows", "gate of all rows", "constant of each row", "output that is read too"])  # fmt: skip
-def test_operators_that_read_all_rows(nodes: list[Any], outputs: list[str], hop: int, all_rows: list[str]) -> None:
+def test_operators_that_do_not_slide(nodes: list[Any], outputs: list[str], hop: int, all_rows: list[str]) -> None:
     constants = {"w": weights(2, 2, 3, 1), "v": weights(20, 3), "c": weights(1, 2, 10, 1)}
     found = hopped(make(nodes, {"x": (1, 2, 12, 1)}, outputs, constants), hop).report["hop"]
     assert [halt["op"] for halt in found["all_rows"]] == all_rows
 
 
-#: Shares of fast memory beside slow memory; with a full share no second plan is made.
+#: Percentages of the fast memory of a plan without slow memory; 100 makes no second plan.
 SHARES = (100, 100, 80)
 
 
 @pytest.mark.fuzzed
 @pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
-def test_random_networks_give_what_whole_windows_give(quantised: bool) -> None:
+def test_random_networks_equal_runs_on_whole_input_windows(quantised: bool) -> None:
     @counted(**{kind: examples(count, 3 * count) for kind, count in
-                {"kept": 6, "apart": 1, "edges": 2, "halted": 2, "fewer": 4, "small": 2}.items()})  # fmt: skip
+                {"kept": 6, "strided": 1, "edges": 2, "not sliding": 2, "fewer": 4, "small": 2}.items()})  # fmt: skip
     @settings(max_examples=examples(20, 60, 600))
     @given(seed=st.integers(0, 10**6), hop=st.integers(1, 6), share=st.sampled_from(SHARES))
     def check(seen: dict[str, int], seed: int, hop: int, share: int) -> None:
         model = Signal(seed, quantised).model()
         try:
             compiled = plan = compile_model(model, hop=hop)
-        except UsageError as error:  # a perceptron, whose slowest axis is the channels'
-            assert "rows; a hop has 1 to" in str(error)
+        except UsageError as error:  # a perceptron, whose slowest axis holds channels
+            assert "rows; give a hop of 1 to" in str(error)
             return
         with contextlib.suppress(BudgetError):
             if share < 100:
@@ -230,8 +230,8 @@ def test_random_networks_give_what_whole_windows_give(quantised: bool) -> None:
         seen["small"] += plan is not compiled
         seen["kept"] += any(state["name"] != "x/kept" for state in compiled.report["states"])
         seen["edges"] += bool(report["edges"])
-        seen["halted"] += bool(report["all_rows"])
+        seen["not sliding"] += bool(report["all_rows"])
         seen["fewer"] += report["macs"] < report["whole_macs"]
-        seen["apart"] += any("/earlier" in name for name in compiled.plan.program.tensors)
+        seen["strided"] += any("/earlier" in name for name in compiled.plan.program.tensors)
 
     check()

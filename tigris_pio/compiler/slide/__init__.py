@@ -1,19 +1,20 @@
-"""Windows that overlap: a program whose runs are given the new rows of a signal only.
+"""Streaming models (`--hop`): a program whose runs receive the new rows of a signal only.
 
-The network is run on the last rows of a signal, again and again, each time `hop` rows later. Most rows of most maps
-are then rows of the run before, moved: they are kept as states instead of made again. The outputs are those of the
-whole window, exactly; where that needs rows made anew (padding) or all rows (a mean over time), these are made.
+Without a hop each run reads the whole input window. With one, the window of a run begins `hop` rows after that of the
+run before. Most rows of most tensors then equal rows of that run at another place. States keep these rows. The outputs
+equal those of the whole window. Each run computes rows that padding reaches, and results of all rows, such as a mean.
 
-What streaming versions of networks are written by hand for (Rybakov et al., Streaming keyword spotting on mobile
-devices, 2020) follows here from row maps; strides longer than the hop are the dilated rings of Giusti et al., Fast
-image scanning with deep max-pooling convolutional neural networks, 2013.
+Row maps give the streaming network that Rybakov et al., Streaming keyword spotting on mobile devices, 2020, write by
+hand. Strides longer than the hop give dilated rings, as in Giusti et al., Fast image scanning with deep max-pooling
+convolutional neural networks, 2013.
 
-    motion.py   which rows are rows of the run before
-    pieces.py   which rows a run makes, which it keeps
-    rebuild.py  the program that does
-    window.py   the input, and what cannot slide
+    input_window.py  entry: checks the input, calls the others, warns of what does not slide
+    motion.py        tensors that slide, with stride and inner rows
+    pieces.py        rows that a run makes, and rows that it keeps
+    silence.py       rows of sliding tensors while the signal is silent
+    rebuild.py       the new program
 """
 
-from tigris_pio.compiler.slide.window import Slid, slide
+from tigris_pio.compiler.slide.input_window import SlidingProgram, slide
 
-__all__ = ["Slid", "slide"]
+__all__ = ["SlidingProgram", "slide"]

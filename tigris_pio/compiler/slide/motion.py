@@ -1,8 +1,8 @@
-"""Which rows of each tensor are another row of the run before, when the input's window has moved on.
+"""Finds the tensors whose rows equal rows of the run before at another place: these tensors slide.
 
-A tensor *slides* if row r of it is a function of the signal around row r * stride of the window, wherever the window
-lies. That holds for inner rows only: edge rows are those that padding above or below the window reaches, however many
-operators ahead of them. Whatever looks at all rows at once, or at their numbers, does not slide.
+A tensor slides if its row r depends only on the signal near row r * stride of the input window, wherever the window
+begins. Only inner rows do. Edge rows are those that padding above or below the input window reaches, through any number
+of operators. A tensor does not slide if a row of it depends on all input rows, or on its own index.
 """
 
 from __future__ import annotations
@@ -11,32 +11,33 @@ import dataclasses
 from collections.abc import Mapping
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import SelectParams
 
-#: Kernels that ask for no more than that the difference of a row map's ends is their window's.
-WINDOWS = frozenset(
+#: Kinds whose kernel takes any row offset: they check only that the row map spans the kernel's height.
+SPATIAL_KINDS = frozenset(
     (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.ASYMMETRIC_CONV_2D, OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D,
      OpKind.AVERAGE_POOL, OpKind.MAX_POOL)
 )  # fmt: skip
-#: Kernels that make each row of the same row of their inputs, if their row maps say so.
-ROW_BY_ROW = frozenset(
+#: Kinds that compute each row from the same row of their inputs, if their row maps are RowMap.same().
+ROWWISE_KINDS = frozenset(
     (OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED, OpKind.ADD, OpKind.SUB, OpKind.MUL, OpKind.SOFTMAX,
      OpKind.LOOKUP, OpKind.UNARY, OpKind.TRANSPOSE, OpKind.CONCAT, OpKind.QUANTIZE, OpKind.DEQUANTIZE,
      OpKind.TRIGONOMETRIC, OpKind.BINARY, OpKind.WHERE, OpKind.REDUCE, OpKind.ARG_REDUCE, OpKind.VECTOR, OpKind.LRN,
      OpKind.CAST, OpKind.EXTREME, OpKind.PRELU, OpKind.DIVIDE, OpKind.SQUARED_DIFFERENCE, OpKind.LOG_SOFTMAX,
      OpKind.RESCALE, OpKind.LOGISTIC)
 )  # fmt: skip
-#: Types of which rows can be joined and picked.
+#: Types for which CONCAT and SELECT have kernels.
 KEPT_TYPES = frozenset((DType.INT8, DType.INT16, DType.FLOAT32))
-_NO_TABLE = 0xFFFFFFFF
 
 
 @dataclasses.dataclass(frozen=True)
 class Motion:
-    """How a tensor moves: `stride` input rows a row; its inner rows are [first, end).
+    """The motion of a sliding tensor. Its inner rows are [first, end).
 
-    hop: input rows by which the window moves on.
+    stride: input rows between the centres of neighbouring rows
+    hop: input rows by which the input window moves from run to run
     """
 
     stride: int
@@ -46,28 +47,28 @@ class Motion:
 
     @property
     def new_rows(self) -> int:
-        """Inner rows a run makes that no run made before."""
+        """Inner rows of a run that no earlier run made."""
         return max(1, self.hop // self.stride)
 
     @property
-    def runs_apart(self) -> int:
-        """How many runs before this one made the row that is `new_rows` above a new one: 1 but for long strides."""
+    def ring_stride(self) -> int:
+        """Stride in the ring of kept rows between rows that one run reads: more than 1 if `stride` exceeds `hop`."""
         return max(1, self.stride // self.hop)
 
 
 @dataclasses.dataclass(frozen=True)
-class Halt:
-    """An operator that makes all its rows in every run, though what it reads slides."""
+class NonSlidingOp:
+    """An operator that makes all its rows in every run, although an input of it slides."""
 
     op: str
     reason: str
 
 
-def find_motions(program: Program, hop: int) -> tuple[dict[str, Motion], list[Halt]]:
-    """The tensors that slide when the one input's window moves on by `hop` rows, and where that ends."""
-    window = program.tensors[program.inputs[0].tensor]
-    motions = {window.name: Motion(1, 0, window.height, hop)}
-    halts = []
+def find_motions(program: Program, hop: int) -> tuple[dict[str, Motion], list[NonSlidingOp]]:
+    """The sliding tensors by name, for an input window that moves by `hop` rows; and the operators that stop it."""
+    source = program.tensors[program.inputs[0].tensor]
+    motions = {source.name: Motion(1, 0, source.height, hop)}
+    non_sliding = []
     for op in program.ops:
         if not any(operand.tensor in motions for operand in op.operands):
             continue
@@ -75,14 +76,14 @@ def find_motions(program: Program, hop: int) -> tuple[dict[str, Motion], list[Ha
         if isinstance(found, Motion):
             motions[op.output] = found
         elif found:
-            halts.append(Halt(op.name, found))
-    return motions, halts
+            non_sliding.append(NonSlidingOp(op.name, found))
+    return motions, non_sliding
 
 
 def _motion(tensors: Mapping[str, ProgramTensor], op: ProgramOp, motions: Mapping[str, Motion],
             hop: int) -> Motion | str:
-    """How the output moves, or why it does not; no reason where all its rows are new anyway."""
-    reason = _row_number_matters(tensors, op) or _rows_of_another_kind(tensors, op, motions)
+    """The output's motion, or the reason why it does not slide: "" if all its rows are new anyway."""
+    reason = _why_row_number_matters(tensors, op) or _why_not_kept(tensors, op, motions)
     if reason is not None:
         return reason
     output = tensors[op.output]
@@ -92,32 +93,31 @@ def _motion(tensors: Mapping[str, ProgramTensor], op: ProgramOp, motions: Mappin
     if strides:
         return "its inputs move at different rates"
     if stride % hop and hop % stride:
-        return f"its rows are {stride} input rows apart, of which a hop of {hop} is no multiple and no part"
+        return f"its stride of {stride} input rows is neither a multiple nor a divisor of the hop of {hop}"
     first, end = 0, output.height
     for operand in reads:
-        above, below = _inner(operand.rows, motions[operand.tensor])
+        above, below = _inner_rows(operand.rows, motions[operand.tensor])
         first, end = max(first, above), min(end, below)
     motion = Motion(stride, first, end, hop)
     if end - first > motion.new_rows:
         return motion
-    return "" if output.height <= motion.new_rows else "padding reaches all rows that another run could use"
+    return "" if output.height <= motion.new_rows else "padding reaches every row that a later run could use"
 
 
-def _rows_of_another_kind(tensors: Mapping[str, ProgramTensor], op: ProgramOp,
-                          motions: Mapping[str, Motion]) -> str | None:
-    """Why an operator's rows are no rows of another run, if that is for what else it reads."""
+def _why_not_kept(tensors: Mapping[str, ProgramTensor], op: ProgramOp, motions: Mapping[str, Motion]) -> str | None:
+    """Why rows cannot be kept, from the output's type and from operands that do not slide; None if they can."""
     if tensors[op.output].dtype not in KEPT_TYPES:
-        return f"rows of type {tensors[op.output].dtype.name.lower()} are not kept"
+        return f"rows of type {tensors[op.output].dtype.name.lower()} cannot be kept"
     for operand in op.operands:
         tensor = tensors[operand.tensor]
         for_all_rows = tensor.constant is not None and (operand.rows.numerator == 0 or tensor.height == 1)
         if operand.tensor not in motions and not for_all_rows:
-            return f"it also reads {operand.tensor}, which does not move with the window"
+            return f"it also reads {operand.tensor}, which does not slide"
     return None
 
 
-def _row_number_matters(tensors: Mapping[str, ProgramTensor], op: ProgramOp) -> str | None:
-    """Why rows of the output may not be made as rows of another number are."""
+def _why_row_number_matters(tensors: Mapping[str, ProgramTensor], op: ProgramOp) -> str | None:
+    """Why a row of the output depends on its index or on distant rows; None if it does not."""
     output = tensors[op.output]
     computed = [operand for operand in op.operands if tensors[operand.tensor].constant is None]
     if any(tensor.batch != 1 for tensor in (output, *(tensors[operand.tensor] for operand in computed))):
@@ -126,23 +126,23 @@ def _row_number_matters(tensors: Mapping[str, ProgramTensor], op: ProgramOp) -> 
         return "each of its rows depends on those before it"
     if any(operand.rows.numerator == 0 for operand in computed):
         return "each of its rows depends on all rows"
-    by_place = all(operand.rows == RowMap.same() for operand in computed)
-    if op.kind in WINDOWS or (op.kind in ROW_BY_ROW and by_place) or _takes_rows_in_steps(op):
+    is_rowwise = all(operand.rows == RowMap.same() for operand in computed)
+    if op.kind in SPATIAL_KINDS or (op.kind in ROWWISE_KINDS and is_rowwise) or _is_strided_select(op):
         return None
-    return "its rows depend on more than the rows at their place"
+    return "its rows depend on rows at other places"
 
 
-def _takes_rows_in_steps(op: ProgramOp) -> bool:
-    """Whether it is a SELECT of rows at equal distances."""
+def _is_strided_select(op: ProgramOp) -> bool:
+    """Whether `op` is a SELECT of rows with a constant stride."""
     if not isinstance(op.params, SelectParams):
         return False
     params, rows = op.params, op.operands[0].rows
     line = (params.numerator[0], params.denominator[0], params.first[0])
-    return params.row_table == _NO_TABLE and line == (rows.numerator, 1, rows.first) and rows.first == rows.last
+    return params.row_table == NO_TABLE and line == (rows.numerator, 1, rows.first) and rows.first == rows.last
 
 
-def _inner(rows: RowMap, source: Motion) -> tuple[int, int]:
-    """The output rows whose input rows are all inner ones; denominators are 1."""
+def _inner_rows(rows: RowMap, source: Motion) -> tuple[int, int]:
+    """The output rows [first, end) whose input rows are all inner ones. The row map's denominator is 1."""
     first = -((rows.first - source.first) // rows.numerator)
     end = (source.end - 1 - rows.last) // rows.numerator + 1
     return first, end

@@ -1,9 +1,9 @@
-"""Which rows of each sliding tensor a run makes, and which are kept for the runs after it.
+"""Chooses the rows of each sliding tensor that a run makes, and the rows that are kept for later runs.
 
-Worked out from the outputs back. Of a tensor a run makes its *tail*: the new inner rows and the edge rows below them.
-Inner rows above the tail were made by earlier runs and are kept, from the highest that anything reads. Edge rows at the
-top are other rows each time: where only they are read up there, they are made anew from a *head* of what they are made
-of, down to the window's first rows; where all rows are read the head is the edge rows alone.
+The choice goes from the outputs back to the input. A run makes the *tail* of a tensor: the new inner rows, and the edge
+rows below them. Earlier runs made the inner rows above the tail; these are kept, from the first row that is read on.
+Edge rows at the top differ in each run, so each run makes them. If they alone are read at the top, every tensor before
+them gets a *head*: the first rows, from which they are computed. If all rows are read, the head is the edge rows.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Mapping
 from tigris_pio.compiler.ir.program import Program, RowMap
 from tigris_pio.compiler.slide.motion import Motion
 
-Rows = tuple[int, int]  #: first row and end
+Rows = tuple[int, int]  #: rows [first, end)
 
 
 @dataclasses.dataclass(frozen=True)
 class Pieces:
-    """What a run has of a tensor of `end` rows, as far as they are read.
+    """The rows of a sliding tensor that are read, [0, end), by their source.
 
-    head: rows [0, head) are made by each run
-    kept: rows [kept, tail) are there from earlier runs; as many as `tail` where none are
-    tail: rows [tail, end) are made by each run, for the input they are given to it
-    inner_end: where edge rows begin
+    head: each run makes rows [0, head)
+    kept: earlier runs made rows [kept, tail); equal to `tail` if there are none
+    tail: each run makes rows [tail, end); the run of an input tensor receives them
+    inner_end: the first edge row at the bottom
     """
 
     head: int
@@ -36,18 +36,19 @@ class Pieces:
 
     @property
     def made(self) -> tuple[Rows, ...]:
-        """The rows that a run makes."""
+        """The rows that each run makes: head and tail, without empty ones."""
         return tuple(rows for rows in ((0, self.head), (self.tail, self.end)) if rows[0] < rows[1])
 
     @property
     def ring_rows(self) -> int:
-        """Rows that are kept from run to run; of long strides those between the rows that are read, too."""
-        return (self.tail - self.kept) * self.motion.runs_apart
+        """Rows of the state that keeps them, including those that a ring stride skips."""
+        return (self.tail - self.kept) * self.motion.ring_stride
 
 
 @dataclasses.dataclass
 class _Demand:
-    """Rows that are read: [0, head) for heads, [low, end) for all else. Who reads padding alone needs some row."""
+    """Rows that are read: [0, head) for heads, [low, end) otherwise. padding: a reader sees padding only, and needs any
+    row as its operand."""
 
     head: int = 0
     low: int | None = None
@@ -83,20 +84,20 @@ def choose_pieces(program: Program, motions: Mapping[str, Motion]) -> dict[str, 
                 if operand.tensor in demands:
                     needed = needed_rows(operand.rows, rows, program.tensors[operand.tensor].height)
                     demands[operand.tensor].add(needed, is_head=rows == (0, pieces.head))
-    window = program.inputs[0].tensor
-    found[window] = _input_pieces(motions[window], demands[window])
+    source = program.inputs[0].tensor
+    found[source] = _input_pieces(motions[source], demands[source])
     return found
 
 
 def needed_rows(rows: RowMap, made: Rows, height: int) -> Rows:
-    """The input rows for output rows [first, end), which are not none; none where all are padding."""
+    """The input rows that the output rows `made`, at least one, read; an empty range if they read padding only."""
     first = (made[0] * rows.numerator + rows.first) // rows.denominator
     end = ((made[1] - 1) * rows.numerator + rows.last) // rows.denominator + 1
     return min(max(first, 0), height), min(max(end, 0), height)
 
 
 def _pieces(motion: Motion, demand: _Demand) -> Pieces:
-    if demand.low is None:  # read by heads alone, if at all
+    if demand.low is None:  # only heads read it, or nothing does
         head = max(demand.head, int(demand.padding))
         return Pieces(head, head, head, head, head, motion)
     whole = demand.low < motion.first

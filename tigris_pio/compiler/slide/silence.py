@@ -1,8 +1,8 @@
-"""The rows that sliding tensors have while the signal is silent: all zeros, or the zero point.
+"""Computes the rows of sliding tensors while the signal is silent: zeros, or the input's zero point.
 
-Every inner row of such a tensor is then the same, so one row of each operator is computed here, by the definitions of
-SPEC.md, and what is kept begins with it: the first run finds what runs on silence would have left. int8 is exact,
-float32 but for the order of sums. Operators that no function here knows have no row, nor has what follows them.
+All inner rows of a tensor are then equal, so one row of each operator is enough. Kept rows begin with it, as if runs on
+silence had come before the first run. Arithmetic is that of SPEC.md: int8 exact, float32 up to the order of sums.
+If an operator has no function here, its output and everything after it has no row.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
+from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.compiler.slide.motion import Motion
 from tigris_pio.format.enums import DType, OpKind, Rounding, UnaryFunction
 from tigris_pio.format.params import (
@@ -33,18 +34,16 @@ from tigris_pio.format.rounding import rounded
 
 Array = np.ndarray
 _TYPES = {DType.INT8: np.int8, DType.INT16: np.int16, DType.FLOAT32: np.float32}
-_NO_TABLE = 0xFFFFFFFF
 
 
 class _Unknown(Exception):
-    """No function here computes the operator."""
+    """No function of this module computes the operator."""
 
 
 def silent_rows(program: Program, motions: Mapping[str, Motion]) -> dict[str, Array]:
-    """The inner rows [width, channels] of the sliding tensors, as far as they are known."""
-    window = program.tensors[program.inputs[0].tensor]
-    kind = _TYPES[window.dtype]
-    rows = {window.name: np.full((window.width, window.channels), window.zero_point, kind)}
+    """The inner rows [width, channels] of sliding tensors in their stored type, by name; unknown ones are missing."""
+    source = program.tensors[program.inputs[0].tensor]
+    rows = {source.name: np.full((source.width, source.channels), source.zero_point, _TYPES[source.dtype])}
     for op in program.ops:
         if op.output in motions:
             try:
@@ -69,7 +68,7 @@ def _row(tensors: Mapping[str, ProgramTensor], op: ProgramOp, rows: Mapping[str,
 
 
 def requantised(sums: Array, multiplier: Array | int, shift: Array | int) -> Array:
-    """SPEC.md section 7, of int64 arrays that hold 32 bits."""
+    """Requantisation of SPEC.md section 7. All arrays are int64; their values fit 32 bits."""
     left, right = np.maximum(shift, 0), np.maximum(np.negative(shift), 0)
     scaled = (sums << left) * multiplier
     nudged = scaled + np.where(scaled >= 0, 1 << 30, 1 - (1 << 30))
@@ -91,8 +90,8 @@ def _clamped(params: _Ranged, values: Array) -> Array:
     return found
 
 
-def _finished(op: ProgramOp, sums: Array, scales: Array) -> Array:
-    """Sums with their bias as the output has them; `scales`: which multiplier each has."""
+def _requantised_sums(op: ProgramOp, sums: Array, scales: Array) -> Array:
+    """Outputs of sums that include the bias; `scales`: the index of each sum's multiplier and shift."""
     params = op.params
     if isinstance(params, ConvFloatParams | FullyConnectedFloatParams):
         return _clamped(params, sums)
@@ -108,7 +107,7 @@ def _wide(array: Array) -> Array:
 
 def _columns(params: ConvInt8Params | ConvFloatParams | PoolInt8Params | PoolFloatParams, row: Array, width: int,
              fill: float) -> Array:
-    """[tap, output column, channel] of the row; `fill` in the padding."""
+    """The taps [tap, output column, channel] of a row [column, channel]; `fill` in the padding."""
     place = np.arange(width) * params.stride_width - params.pad_left
     place = place + (np.arange(params.kernel_width) * params.dilation_width)[:, np.newaxis]
     inside = (place >= 0) & (place < len(row))
@@ -133,7 +132,7 @@ def _convolution(op: ProgramOp, inputs: Sequence[Array], output: ProgramTensor) 
         grouped = weights.sum(axis=1).reshape(params.groups, each_out, params.kernel_width, each_in)
         taps = taps.reshape(*taps.shape[:2], params.groups, each_in)
         sums = np.einsum("kxgi,goki->xgo", taps, grouped).reshape(output.width, output.channels)
-    return _finished(op, sums + _wide(op.blobs["bias"]), np.arange(output.channels))
+    return _requantised_sums(op, sums + _wide(op.blobs["bias"]), np.arange(output.channels))
 
 
 def _fully_connected(op: ProgramOp, inputs: Sequence[Array], output: ProgramTensor) -> Array:
@@ -144,7 +143,7 @@ def _fully_connected(op: ProgramOp, inputs: Sequence[Array], output: ProgramTens
     weights = _wide(op.blobs["weights"]).reshape(params.out_features, params.in_features)
     sums = _wide(inputs[0]).reshape(-1, params.in_features) @ weights.T + _wide(op.blobs["bias"])
     step = params.requantise_step if isinstance(params, FullyConnectedInt8Params) else 0
-    return _finished(op, sums, np.arange(params.out_features) * step)
+    return _requantised_sums(op, sums, np.arange(params.out_features) * step)
 
 
 def _pool(op: ProgramOp, inputs: Sequence[Array], output: ProgramTensor) -> Array:
@@ -170,7 +169,7 @@ def _pool(op: ProgramOp, inputs: Sequence[Array], output: ProgramTensor) -> Arra
     return _clamped(params, mean)
 
 
-_SUMS: Mapping[OpKind, Callable[[Array, Array], Array]] = {
+_BINARY_FUNCTIONS: Mapping[OpKind, Callable[[Array, Array], Array]] = {
     OpKind.ADD: np.add, OpKind.SUB: np.subtract, OpKind.MUL: np.multiply,
 }  # fmt: skip
 
@@ -185,12 +184,12 @@ def _binary(op: ProgramOp, inputs: Sequence[Array], output: ProgramTensor) -> Ar
                  + np.arange(output.channels) * params.channel_step[index])  # fmt: skip
         operands.append(_wide(row).reshape(-1)[place])
     if isinstance(params, BinaryFloatParams):
-        return _clamped(params, _SUMS[op.kind](*operands))
+        return _clamped(params, _BINARY_FUNCTIONS[op.kind](*operands))
     operands = [row - params.zero_point[index] for index, row in enumerate(operands)]
     if op.kind is not OpKind.MUL:
         operands = [requantised(row << params.left_shift, params.multiplier[index], params.shift[index])
                     for index, row in enumerate(operands)]
-    found = requantised(_SUMS[op.kind](*operands), params.output_multiplier, params.output_shift)
+    found = requantised(_BINARY_FUNCTIONS[op.kind](*operands), params.output_multiplier, params.output_shift)
     return _clamped(params, found + params.output_zero_point)
 
 
@@ -205,7 +204,7 @@ def _select(op: ProgramOp, inputs: Sequence[Array], output: ProgramTensor) -> Ar
     fill = np.array([params.fill], np.uint32).view(row.dtype)[0]
     for axis, (table, count) in enumerate((("column_table", output.width), ("channel_table", output.channels))):
         places = op.blobs.get(table)
-        if getattr(params, table) == _NO_TABLE or places is None:
+        if getattr(params, table) == NO_TABLE or places is None:
             numerator, denominator, first = (line[axis + 1]
                                              for line in (params.numerator, params.denominator, params.first))
             places = (np.arange(count) * numerator + first) // denominator
