@@ -30,13 +30,13 @@ static inline int32_t subtract(const void *constants, int32_t a, int32_t b)
 
 static int has_usual_scales(const tigris_binary_int8_params *params)
 {
-    return params->shift[0] <= 0 && params->shift[1] <= 0 && tigris_scales_right(params->output_shift);
+    return params->shift[0] <= 0 && params->shift[1] <= 0 && tigris_is_right_shift(params->output_shift);
 }
 
 /* To the common scale by a right shift. Exact: |value| < 2^31 and no rounding can overflow (scale_int8.h). */
 static inline int32_t scaled_right(int32_t value, uint32_t doubled, uint32_t right)
 {
-    const int32_t high = tigris_scale_product((uint32_t)value, doubled);
+    const int32_t high = tigris_high_product((uint32_t)value, doubled);
     return right == 0U ? high : (((high + (high >> 31)) >> ((right - 1U) & 31U)) + 1) >> 1;
 }
 
@@ -54,7 +54,7 @@ static inline int32_t usual_sum(const usual_add *p, int32_t a, int32_t b, int32_
     const int32_t left = scaled_right((a - p->zero_point[0]) * (1 << p->left_shift), p->doubled[0], p->right[0]);
     const int32_t right = scaled_right((b - p->zero_point[1]) * (1 << p->left_shift), p->doubled[1], p->right[1]);
     const uint32_t sum = (uint32_t)left + (uint32_t)(sign * right);
-    return tigris_scale_by(sum, p->scale, p->stage);
+    return tigris_requantise_right_shift(sum, p->scale, p->stage);
 }
 
 static inline int32_t usual_addition(const void *constants, int32_t a, int32_t b)

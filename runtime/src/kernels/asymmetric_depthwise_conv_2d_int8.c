@@ -93,7 +93,7 @@ static void run(const tigris_kernel_call *call)
                 const uint32_t lanes = d.outputs - channel < LANES ? d.outputs - channel : LANES;
                 uint32_t sums[LANES];
                 sum_taps(&d, &at, channel, lanes, sums);
-                tigris_scale_channels(sums, (int32_t)lanes, multiplier + channel, shift + channel, 1, &stage, to);
+                tigris_requantise_channels(sums, (int32_t)lanes, multiplier + channel, shift + channel, 1, &stage, to);
                 to += lanes;
             }
         }

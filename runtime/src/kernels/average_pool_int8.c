@@ -62,12 +62,12 @@ static inline int8_t quotient(const divisor *by, int32_t sum)
                                 by->output.high);
 }
 
-/* `padding` holds the zero points too. Sums are below 2^30, so that the addition of tigris_scale_by cannot overflow for a
+/* `padding` holds the zero points too. Sums are below 2^30, so tigris_requantise_right_shift cannot overflow for a
  * right shift of 1 either. */
 static inline int8_t scaled(const divisor *by, tigris_scale scale, int32_t sum)
 {
     const int32_t whole = sum + by->padding;
-    return by->shift < 0 ? (int8_t)tigris_scale_by((uint32_t)whole, scale, by->output)
+    return by->shift < 0 ? (int8_t)tigris_requantise_right_shift((uint32_t)whole, scale, by->output)
                          : tigris_to_int8(whole, by->multiplier, by->shift, &by->output);
 }
 

@@ -1,7 +1,7 @@
-/* Two pixels of a convolution at a time, a part of conv_2d_int8.h: their taps are copied into a patch, with the padding filled
- * in, and the output channels of a group are computed from it, a block of four at a time (block_int8.h). Kernels with more
- * taps take several patches: the sums of a batch of channels are kept in between, and the taps are copied anew for the next
- * batch. */
+/* Two pixels of a convolution at a time, a part of conv_2d_int8.h: their taps are copied into a patch, with the
+ * padding filled in, and the output channels of a group are computed from it, a block of four at a time
+ * (block_int8.h). Kernels with more taps take several patches: the sums of a batch of channels are kept in between,
+ * and the taps are copied anew for the next batch. */
 #ifndef TIGRIS_CONV_PAIRS_INT8_H
 #define TIGRIS_CONV_PAIRS_INT8_H
 
@@ -71,7 +71,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
 {
     const tigris_conv_int8_params *params = c->params;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t usual_above = tigris_usual_above(stage);
+    const int32_t fast_above = tigris_fast_above(stage);
     const int32_t *multipliers = tigris_int32_data(c->call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(c->call, params->shift) + channel;
     int8_t *first = work->output + channel;
@@ -91,13 +91,13 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
         a -= zero * work->tap_sums[0];
         b -= zero * work->tap_sums[1];
 #endif
-        if (tigris_scales_usually(multiplier, shift, usual_above)) {
+        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
             const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            b = (uint32_t)tigris_scale_usually(b, scale, stage);
-            a = (uint32_t)tigris_scale_usually(a, scale, stage);
+            b = (uint32_t)tigris_requantise_fast(b, scale, stage);
+            a = (uint32_t)tigris_requantise_fast(a, scale, stage);
         } else {
-            b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
-            a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
+            b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
+            a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
         }
         *second++ = (int8_t)b;
         *first++ = (int8_t)a;

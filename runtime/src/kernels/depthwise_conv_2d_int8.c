@@ -142,7 +142,8 @@ TIGRIS_INLINE const int8_t *add_some(const int8_t *from, uint32_t step, const in
     return weights + count * BLOCK;
 }
 
-/* The same in registers. The weights of padding behind a run and before the next lie side by side, so that both are one. */
+/* The same in registers. The weights of padding behind a run and before the next lie side by side, so that both are
+ * one. */
 static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, uint32_t input,
                                        const int8_t *weights, uint32_t sum[BLOCK])
 {
@@ -183,8 +184,8 @@ static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pix
                 add_padded(d, pixel, input + (uint32_t)i, weights + i * taps, sums + i);
             }
         }
-        tigris_scale_channels(sums, count, d->multiplier + channel, d->shift + channel, 1, &d->output,
-                              output + channel);
+        tigris_requantise_channels(sums, count, d->multiplier + channel, d->shift + channel, 1, &d->output,
+                                   output + channel);
     }
 }
 
@@ -205,7 +206,7 @@ static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int3
         }
         row += pixel->outer->step;
     }
-    tigris_scale_channels(&sum, 1, d->multiplier + channel, d->shift + channel, 1, &d->output, output + channel);
+    tigris_requantise_channels(&sum, 1, d->multiplier + channel, d->shift + channel, 1, &d->output, output + channel);
 }
 
 /* All output rows, whole blocks of channels together. */
@@ -298,8 +299,8 @@ static void fill_walk(const depthwise *d, const walk_axis *along, const walk_axi
     w->padding = d->padding[0];
 }
 
-/* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the last the
- * one after. */
+/* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the
+ * last the one after. */
 static void walk_all(const depthwise *d, const walk_axis *across, tigris_line_walk *w, int8_t *output)
 {
     const int32_t step = across->step, last = across->outputs - 1;

@@ -47,8 +47,8 @@ static inline int32_t quotient(const void *constants, int32_t dividend, int32_t 
     const int32_t headroom = d->headroom[a];
     const int32_t right = d->power[b] + headroom; /* less one */
     const uint32_t left = (uint32_t)a << (headroom & 31);
-    const uint32_t scaled = (uint32_t)tigris_scale_product(left, (uint32_t)d->reciprocal[b]);
-    const int32_t high = tigris_scale_product(scaled, d->doubled);
+    const uint32_t scaled = (uint32_t)tigris_high_product(left, (uint32_t)d->reciprocal[b]);
+    const int32_t high = tigris_high_product(scaled, d->doubled);
     int32_t value;
     if (TIGRIS_LIKELY((uint32_t)right < 31U)) {
         value = (((high + (high >> 31)) >> right) + d->offset) >> 1;

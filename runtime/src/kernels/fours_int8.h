@@ -1,14 +1,14 @@
-/* Four pixels of a convolution at a time, a part of conv_2d_int8.h: as pairs, but weights are loaded once for two of them.
- * That takes the registers of RISC-V, and more of a patch and of sums for fewer taps and channels: an inference shall take
- * no more than 1 KB of stack. So there are ways for what networks have, which need to keep little else:
+/* Four pixels of a convolution at a time, a part of conv_2d_int8.h: as pairs, but weights are loaded once for two of
+ * them. That takes the registers of RISC-V, and more of a patch and of sums for fewer taps and channels: an inference
+ * shall take no more than 1 KB of stack. So there are ways for what networks have, which need to keep little else:
  *
  *   pixels of tigris_neighbours, and any under kernels of few taps: the patches hold all taps, and a block's sums become
  *   outputs at once;
  *   pixels that lie behind each other in 1x1 kernels of more taps, and those of a row under 3x3 kernels of stride 1: slots
  *   of 16 taps, a batch of channels at a time.
  *
- * The first and the third pixel share words, as do the second and the fourth: under 3x3 kernels the words of a column serve
- * both pairs then. */
+ * The first and the third pixel share words, as do the second and the fourth: under 3x3 kernels the words of a
+ * column serve both pairs then. */
 #ifndef TIGRIS_FOURS_INT8_H
 #define TIGRIS_FOURS_INT8_H
 
@@ -38,7 +38,7 @@ static TIGRIS_NOINLINE void finish_unusually(uint32_t sum[4], int32_t multiplier
     sum[2] = second;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     for (const uint32_t *const end = sum + 4; sum != end; sum++, to += apart) {
-        *to = (int8_t)tigris_scale_otherwise(*sum, multiplier, shift, stage);
+        *to = (int8_t)tigris_requantise_slow(*sum, multiplier, shift, stage);
     }
 }
 
@@ -47,21 +47,21 @@ TIGRIS_INLINE void finish_four(uint32_t sum[4], int32_t multiplier, int32_t shif
                                int8_t *to, int32_t apart)
 {
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    if (tigris_scales_usually(multiplier, shift, tigris_usual_above(stage))) {
+    if (tigris_is_fast_scale(multiplier, shift, tigris_fast_above(stage))) {
         const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
         uint32_t a;
         uint32_t b;
         uint32_t c;
         uint32_t d;
         tigris_end(sum, &a, &c);
-        *to = (int8_t)tigris_scale_usually(a, scale, stage);
+        *to = (int8_t)tigris_requantise_fast(a, scale, stage);
         to += apart;
         tigris_end(sum + 2, &b, &d);
-        *to = (int8_t)tigris_scale_usually(b, scale, stage);
+        *to = (int8_t)tigris_requantise_fast(b, scale, stage);
         to += apart;
-        *to = (int8_t)tigris_scale_usually(c, scale, stage);
+        *to = (int8_t)tigris_requantise_fast(c, scale, stage);
         to += apart;
-        *to = (int8_t)tigris_scale_usually(d, scale, stage);
+        *to = (int8_t)tigris_requantise_fast(d, scale, stage);
     } else {
         finish_unusually(sum, multiplier, shift, params, to, apart);
     }
@@ -69,8 +69,8 @@ TIGRIS_INLINE void finish_four(uint32_t sum[4], int32_t multiplier, int32_t shif
 
 /* ---- from patches of all taps ---- */
 
-/* Outputs of a block of channels, of the pixels whose outputs begin `first` bytes behind the first one's. What is loaded anew
- * takes no stack. */
+/* Outputs of a block of channels, of the pixels whose outputs begin `first` bytes behind the first one's. What is
+ * loaded anew takes no stack. */
 TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *patch, int32_t apart, int32_t taps, int32_t rest,
                              int32_t channels, int32_t first, int32_t channel)
 {
@@ -114,7 +114,8 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_blocks(const tigris_kernel_call *
     }
 }
 
-/* `count` taps of one pixel: words begin with the first pixel's, the second's is added to them. `step`: 1, or 0 for padding. */
+/* `count` taps of one pixel: words begin with the first pixel's, the second's is added to them. `step`: 1, or 0 for
+ * padding. */
 TIGRIS_INLINE uint32_t *fill_lane(uint32_t *to, const int8_t *from, int32_t step, int32_t count, int second)
 {
     for (; count > 0; count--) {

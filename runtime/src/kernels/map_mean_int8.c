@@ -78,7 +78,7 @@ static void mean_of_sums(const tigris_kernel_call *call)
     for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
         const int32_t sum = sums[channel];
         to[channel] = params->rescale == 1U
-                          ? (int8_t)tigris_scale_generally(
+                          ? (int8_t)tigris_requantise_any_shift(
                                 tigris_wrapping_add(sum, -taps * params->input_zero_point), params->multiplier,
                                 params->shift, params->output_zero_point, params->activation_min,
                                 params->activation_max)

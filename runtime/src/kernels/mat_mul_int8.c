@@ -24,8 +24,8 @@ typedef struct four_sums {
     uint32_t d;
 } four_sums;
 
-/* One row of A times four columns of B, `column_step` apart. Only the zero point of A is taken off; sums wrap, and are right
- * when that of B is taken off as well. */
+/* One row of A times four columns of B, `column_step` apart. Only the zero point of A is taken off; sums wrap, and
+ * are right when that of B is taken off as well. */
 static four_sums multiply_four(const int8_t *row, uint32_t row_step, int32_t zero_point, const int8_t *column,
                                uint32_t step, uint32_t column_step, uint32_t count)
 {
@@ -109,11 +109,11 @@ static four_sums four_columns(const tigris_mat_mul_int8_params *p, const int8_t 
 TIGRIS_INLINE int8_t finish(const tigris_mat_mul_int8_params *p, tigris_scale scale, uint32_t sum)
 {
     const tigris_output_stage stage = {p->output_zero_point, p->activation_min, p->activation_max};
-    if (TIGRIS_LIKELY(tigris_scales_right(p->output_shift))) {
-        return (int8_t)tigris_scale_by(sum, scale, stage);
+    if (TIGRIS_LIKELY(tigris_is_right_shift(p->output_shift))) {
+        return (int8_t)tigris_requantise_right_shift(sum, scale, stage);
     }
-    return (int8_t)tigris_scale_generally((int32_t)sum, p->output_multiplier, p->output_shift, stage.zero_point,
-                                          stage.low, stage.high);
+    return (int8_t)tigris_requantise_any_shift((int32_t)sum, p->output_multiplier, p->output_shift, stage.zero_point,
+                                               stage.low, stage.high);
 }
 
 /* Columns [first, end) of one row of the output. Constants are copied, so that writing outputs does not have them read

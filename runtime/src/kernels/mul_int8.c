@@ -29,7 +29,7 @@ static inline int32_t usual(const void *constants, int32_t a, int32_t b)
 {
     const usual_mul *p = constants;
     const int32_t product = (a - p->zero_point[0]) * (b - p->zero_point[1]);
-    return tigris_scale_by((uint32_t)product, p->scale, p->stage);
+    return tigris_requantise_right_shift((uint32_t)product, p->scale, p->stage);
 }
 
 static void run(const tigris_kernel_call *call)
@@ -46,7 +46,7 @@ static void run(const tigris_kernel_call *call)
         return;
     }
 #endif
-    if (!tigris_scales_right(params->output_shift)) {
+    if (!tigris_is_right_shift(params->output_shift)) {
         tigris_binary_walk(call, steps, general, params);
         return;
     }

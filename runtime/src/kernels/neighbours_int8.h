@@ -1,6 +1,6 @@
-/* Pixels of a 1x1 convolution that lie behind each other, two or three at a time: with DSP instructions threes, which share
- * the loads of weights, and pairs for the two or four that are left, elsewhere, where pairs are as fast, a three for the last
- * of an odd number, so that none is computed by itself. block_int8.h says how sums are made. */
+/* Pixels of a 1x1 convolution that lie behind each other, two or three at a time: with DSP instructions threes,
+ * which share the loads of weights, and pairs for the two or four that are left, elsewhere, where pairs are as fast,
+ * a three for the last of an odd number, so that none is computed by itself. block_int8.h says how sums are made. */
 #ifndef TIGRIS_NEIGHBOURS_INT8_H
 #define TIGRIS_NEIGHBOURS_INT8_H
 
@@ -9,8 +9,8 @@
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
-/* How many pixels lie so, two at least: in the input as in the output, with taps that are whole tiles and fit a patch, and
- * output channels that are whole blocks. Else 0. */
+/* How many pixels lie so, two at least: in the input as in the output, with taps that are whole tiles and fit a
+ * patch, and output channels that are whole blocks. Else 0. */
 static TIGRIS_NOINLINE int32_t tigris_neighbours(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
@@ -27,8 +27,8 @@ static TIGRIS_NOINLINE int32_t tigris_neighbours(const tigris_kernel_call *call)
     return pixels;
 }
 
-/* The pixels from `first` on: three, or two. Each has its own text, since compilers keep fewer of their pointers in registers
- * in a function for both. */
+/* The pixels from `first` on: three, or two. Each has its own text, since compilers keep fewer of their pointers in
+ * registers in a function for both. */
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_call *call, int32_t first)
 {
     const tigris_conv_int8_params *params = call->params;
@@ -41,7 +41,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier);
     const int8_t *shifts = tigris_int8_data(call, params->shift);
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t usual_above = tigris_usual_above(stage);
+    const int32_t fast_above = tigris_fast_above(stage);
     const uint32_t block_bias = tigris_block_bias(depth);
     uint32_t patch[TIGRIS_THREE_WORDS];
     tigris_fill_three(patch, input, depth);
@@ -59,15 +59,15 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_
             uint32_t b;
             uint32_t c = sum[2];
             tigris_end(sum, &a, &b);
-            if (tigris_scales_usually(multiplier, shift, usual_above)) {
+            if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
                 const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-                c = (uint32_t)tigris_scale_usually(c, scale, stage);
-                b = (uint32_t)tigris_scale_usually(b, scale, stage);
-                a = (uint32_t)tigris_scale_usually(a, scale, stage);
+                c = (uint32_t)tigris_requantise_fast(c, scale, stage);
+                b = (uint32_t)tigris_requantise_fast(b, scale, stage);
+                a = (uint32_t)tigris_requantise_fast(a, scale, stage);
             } else {
-                c = (uint32_t)tigris_scale_otherwise(c, multiplier, shift, stage);
-                b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
-                a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
+                c = (uint32_t)tigris_requantise_slow(c, multiplier, shift, stage);
+                b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
+                a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
             }
             output[2 * channels] = (int8_t)c;
             output[channels] = (int8_t)b;
@@ -90,7 +90,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_pair(const tigris_kernel_c
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier);
     const int8_t *shifts = tigris_int8_data(call, params->shift);
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t usual_above = tigris_usual_above(stage);
+    const int32_t fast_above = tigris_fast_above(stage);
     const uint32_t block_bias = tigris_block_bias(depth);
     uint32_t patch[TIGRIS_PATCH_TAPS];
     tigris_fill_patch(patch, 0, input, 1, input + depth, 1, depth);
@@ -106,13 +106,13 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_pair(const tigris_kernel_c
             uint32_t a;
             uint32_t b;
             tigris_end(sum, &a, &b);
-            if (tigris_scales_usually(multiplier, shift, usual_above)) {
+            if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
                 const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-                b = (uint32_t)tigris_scale_usually(b, scale, stage);
-                a = (uint32_t)tigris_scale_usually(a, scale, stage);
+                b = (uint32_t)tigris_requantise_fast(b, scale, stage);
+                a = (uint32_t)tigris_requantise_fast(a, scale, stage);
             } else {
-                b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
-                a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
+                b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
+                a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
             }
             output[channels] = (int8_t)b;
             *output++ = (int8_t)a;

@@ -18,7 +18,8 @@ static inline int32_t usual(const void *constants, int32_t a, int32_t slope)
     if (a >= p->zero_point[0]) {
         return p->zero[a];
     }
-    return tigris_scale_by((uint32_t)((a - p->zero_point[0]) * (slope - p->zero_point[1])), p->scale, p->stage);
+    return tigris_requantise_right_shift((uint32_t)((a - p->zero_point[0]) * (slope - p->zero_point[1])), p->scale,
+                                         p->stage);
 }
 
 static inline int32_t general(const void *constants, int32_t a, int32_t slope)
@@ -27,8 +28,8 @@ static inline int32_t general(const void *constants, int32_t a, int32_t slope)
     if (a >= p->zero_point[0]) {
         return p->zero[a];
     }
-    return tigris_scale_generally((a - p->zero_point[0]) * (slope - p->zero_point[1]), p->multiplier, p->shift,
-                                  p->stage.zero_point, p->stage.low, p->stage.high);
+    return tigris_requantise_any_shift((a - p->zero_point[0]) * (slope - p->zero_point[1]), p->multiplier, p->shift,
+                                       p->stage.zero_point, p->stage.low, p->stage.high);
 }
 
 static void run(const tigris_kernel_call *call)
@@ -42,7 +43,7 @@ static void run(const tigris_kernel_call *call)
                      params->shift,
                      tigris_scale_of(params->multiplier, params->shift, stage),
                      stage};
-    if (tigris_scales_right(params->shift)) {
+    if (tigris_is_right_shift(params->shift)) {
         tigris_binary_walk(call, steps, usual, &p);
     } else {
         tigris_binary_walk(call, steps, general, &p);

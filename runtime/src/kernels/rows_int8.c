@@ -1,6 +1,7 @@
 #include "rows_int8.h"
 
-/* Whether the vector is kept for the next rows of a layer. Where there is nothing to widen it is not worth the pointer. */
+/* Whether the vector is kept for the next rows of a layer. Where there is nothing to widen it is not worth the
+ * pointer. */
 #if defined(TIGRIS_DSP)
 #define KEEPS_VECTOR 1
 #else
@@ -15,8 +16,8 @@ typedef struct row_part {
     tigris_vector vector;
 } row_part;
 
-/* Sums of one or two of `left` rows from `first` on: what they begin with, and the whole tiles. Returns how many rows it
- * took. */
+/* Sums of one or two of `left` rows from `first` on: what they begin with, and the whole tiles. Returns how many
+ * rows it took. */
 static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, int32_t left, const uint32_t *begin,
                          uint32_t *sum)
 {
@@ -117,7 +118,7 @@ void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8
         if (zeros != NULL) {
             take_zeros(zeros + first, vector, layer->rows.length, count, sums);
         }
-        tigris_scale_channels(sums, count, layer->multiplier + first * layer->step, layer->shift + first * layer->step,
-                              layer->step, &layer->output, output + first);
+        tigris_requantise_channels(sums, count, layer->multiplier + first * layer->step,
+                                   layer->shift + first * layer->step, layer->step, &layer->output, output + first);
     }
 }

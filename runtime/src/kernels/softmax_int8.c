@@ -106,7 +106,7 @@ static divisor divisor_of(const int32_t *exponentials, const int8_t *input, uint
 /* The share of an exponential: scaled by the reciprocal, divided by 2^shift, rounded both times. */
 static inline uint32_t share(int32_t exponential, divisor by)
 {
-    const uint32_t value = (uint32_t)tigris_scale_product((uint32_t)exponential, by.doubled);
+    const uint32_t value = (uint32_t)tigris_high_product((uint32_t)exponential, by.doubled);
     return ((value >> by.shift) + 1U) >> 1;
 }
 

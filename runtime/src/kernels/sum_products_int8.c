@@ -35,10 +35,10 @@ static void scale_sums(const tigris_kernel_call *call)
 {
     const tigris_scale_sums_int8_params *params = call->params;
     const tigris_output_stage output = {params->output_zero_point, params->activation_min, params->activation_max};
-    tigris_scale_channels((const uint32_t *)(const void *)call->inputs[0].data,
-                          (int32_t)call->inputs[0].tensor->channels, tigris_int32_data(call, params->multiplier),
-                          tigris_int8_data(call, params->shift), (int32_t)params->requantise_step, &output,
-                          tigris_int8_output(call));
+    tigris_requantise_channels((const uint32_t *)(const void *)call->inputs[0].data,
+                               (int32_t)call->inputs[0].tensor->channels, tigris_int32_data(call, params->multiplier),
+                               tigris_int8_data(call, params->shift), (int32_t)params->requantise_step, &output,
+                               tigris_int8_output(call));
 }
 
 static tigris_status check_sums(const tigris_check_call *call)

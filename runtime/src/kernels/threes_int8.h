@@ -1,9 +1,9 @@
-/* Three pixels of a row at a time, a part of conv_2d_int8.h for DSP instructions: convolutions of more than 1x1, and 1x1 of
- * many taps, whose input channels are whole slots. Taps go into slots (dsp/slots_int8.h), a kernel row and 16 input
- * channels at a time, and are added to the sums of a batch of output channels.
+/* Three pixels of a row at a time, a part of conv_2d_int8.h for DSP instructions: convolutions of more than 1x1, and
+ * 1x1 of many taps, whose input channels are whole slots. Taps go into slots (dsp/slots_int8.h), a kernel row and 16
+ * input channels at a time, and are added to the sums of a batch of output channels.
  *
- * Under kernels of stride 1 the three pixels share columns: a pixel's slots are the columns' from its own on. Otherwise
- * each pixel has slots of its own, those of the three one after the other. */
+ * Under kernels of stride 1 the three pixels share columns: a pixel's slots are the columns' from its own on.
+ * Otherwise each pixel has slots of its own, those of the three one after the other. */
 #ifndef TIGRIS_THREES_INT8_H
 #define TIGRIS_THREES_INT8_H
 
@@ -37,8 +37,8 @@ static inline int32_t depth_of(const threes *t)
     return (int32_t)t->call->inputs[0].tensor->channels;
 }
 
-/* Slots of a kernel's row, from the bytes `at` of its taps and from its column `k` on, for `count` of its columns; of a 1x1
- * kernel, `count` slots of the one it has. */
+/* Slots of a kernel's row, from the bytes `at` of its taps and from its column `k` on, for `count` of its columns;
+ * of a 1x1 kernel, `count` slots of the one it has. */
 static TIGRIS_NOINLINE void fill_slots(const threes *t, uint32_t at, int32_t k, int32_t row, int32_t count, uint32_t *patch)
 {
     const tigris_conv_int8_params *params = t->call->params;
@@ -77,7 +77,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_threes(const threes *t, int32_
 {
     const tigris_conv_int8_params *params = t->call->params;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t usual_above = tigris_usual_above(stage);
+    const int32_t fast_above = tigris_fast_above(stage);
     const int32_t *multipliers = tigris_int32_data(t->call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(t->call, params->shift) + channel;
     const int32_t channels = (int32_t)t->call->output->tensor->channels, last = t->pixels == 3 ? 2 * channels : channels;
@@ -85,15 +85,15 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_threes(const threes *t, int32_
     for (; sums != end; sums += 3, output++) {
         const int32_t multiplier = *multipliers++, shift = *shifts++;
         uint32_t a = sums[0], b = sums[1], c = sums[2];
-        if (tigris_scales_usually(multiplier, shift, usual_above)) {
+        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
             const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            c = (uint32_t)tigris_scale_usually(c, scale, stage);
-            b = (uint32_t)tigris_scale_usually(b, scale, stage);
-            a = (uint32_t)tigris_scale_usually(a, scale, stage);
+            c = (uint32_t)tigris_requantise_fast(c, scale, stage);
+            b = (uint32_t)tigris_requantise_fast(b, scale, stage);
+            a = (uint32_t)tigris_requantise_fast(a, scale, stage);
         } else {
-            c = (uint32_t)tigris_scale_otherwise(c, multiplier, shift, stage);
-            b = (uint32_t)tigris_scale_otherwise(b, multiplier, shift, stage);
-            a = (uint32_t)tigris_scale_otherwise(a, multiplier, shift, stage);
+            c = (uint32_t)tigris_requantise_slow(c, multiplier, shift, stage);
+            b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
+            a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
         }
         output[last] = (int8_t)c; /* of two pixels the second's, which the next overwrites */
         output[channels] = (int8_t)b;

@@ -8,9 +8,9 @@
 /* How a channel's sums become outputs: of any int8 and by a usual scale, by a right shift, by any scale. */
 enum { TIGRIS_WALK_USUAL, TIGRIS_WALK_RIGHT, TIGRIS_WALK_OTHERWISE };
 
-static inline int tigris_walks_usually(const tigris_line_walk *walk, int32_t channel, int32_t usual_above)
+static inline int tigris_walks_usually(const tigris_line_walk *walk, int32_t channel, int32_t fast_above)
 {
-    return tigris_scales_usually(walk->multiplier[channel], walk->shift[channel], usual_above);
+    return tigris_is_fast_scale(walk->multiplier[channel], walk->shift[channel], fast_above);
 }
 
 /* `sum` and the column at `from` as column 0 of an output. */
@@ -26,13 +26,13 @@ TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int
 TIGRIS_INLINE int32_t tigris_walk_scale(const tigris_line_walk *walk, uint32_t sum, int how)
 {
     if (how == TIGRIS_WALK_OTHERWISE) {
-        return tigris_scale_generally((int32_t)sum, walk->channel.multiplier, walk->channel.shift, walk->output.zero_point,
-                                      walk->output.low, walk->output.high);
+        return tigris_requantise_any_shift((int32_t)sum, walk->channel.multiplier, walk->channel.shift,
+                                           walk->output.zero_point, walk->output.low, walk->output.high);
     }
     /* Member by member, else GCC copies the record. */
     const tigris_scale scale = {walk->channel.scale.doubled, walk->channel.scale.right, walk->channel.scale.offset};
-    return how == TIGRIS_WALK_USUAL ? tigris_scale_usually(sum, scale, walk->output)
-                                    : tigris_scale_by(sum, scale, walk->output);
+    return how == TIGRIS_WALK_USUAL ? tigris_requantise_fast(sum, scale, walk->output)
+                                    : tigris_requantise_right_shift(sum, scale, walk->output);
 }
 
 /* Stride 1: a pair of columns ends two outputs and begins two. */
@@ -173,7 +173,7 @@ static TIGRIS_NOINLINE void tigris_walk_in_range(const tigris_line_walk *walk, c
 static TIGRIS_NOINLINE void tigris_walk_otherwise(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
                                                   int32_t lines)
 {
-    if (tigris_scales_right(walk->channel.shift)) {
+    if (tigris_is_right_shift(walk->channel.shift)) {
         tigris_walk_in_range(walk, input, output, lines);
     } else {
         tigris_walk_by(walk, input, output, lines, TIGRIS_WALK_OTHERWISE);
@@ -189,7 +189,7 @@ static TIGRIS_NOINLINE void tigris_walk_otherwise(const tigris_line_walk *walk, 
 /* Where size counts, whether lines have a way for a channel. */
 static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
 {
-    return tigris_scales_right(walk->shift[channel]);
+    return tigris_is_right_shift(walk->shift[channel]);
 }
 #endif
 
@@ -231,9 +231,9 @@ TIGRIS_INLINE void tigris_walk_usually(const tigris_line_walk *walk, const int8_
 /* Lines of all channels that are not scaled as usual; the first output begins at `input` in the middle lane. */
 static TIGRIS_NOINLINE void tigris_walk_others(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
-    const int32_t usual_above = tigris_usual_above(walk->output);
+    const int32_t fast_above = tigris_fast_above(walk->output);
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (!tigris_walks_usually(walk, channel, usual_above)) {
+        if (!tigris_walks_usually(walk, channel, fast_above)) {
             tigris_begin_channel(walk, channel);
             tigris_walk_otherwise(walk, input + channel, output + channel, lines);
         }
@@ -243,10 +243,10 @@ static TIGRIS_NOINLINE void tigris_walk_others(tigris_line_walk *walk, const int
 /* The same of all channels. Others come last, so that rows by themselves may have them done there too. */
 static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
-    const int32_t usual_above = tigris_usual_above(walk->output);
+    const int32_t fast_above = tigris_fast_above(walk->output);
     int others = 0;
     for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_walks_usually(walk, channel, usual_above)) {
+        if (tigris_walks_usually(walk, channel, fast_above)) {
             tigris_begin_channel(walk, channel);
             tigris_walk_usually(walk, input + channel, output + channel, lines);
         } else {
@@ -261,10 +261,10 @@ static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8
 /* Lines of all channels; the first output begins at `input` in the middle lane. */
 static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8_t *input, int8_t *output, int32_t lines)
 {
-    const int32_t usual_above = tigris_usual_above(walk->output);
+    const int32_t fast_above = tigris_fast_above(walk->output);
     for (int32_t channel = 0; channel < walk->channels; channel++) {
         tigris_begin_channel(walk, channel);
-        if (tigris_walks_usually(walk, channel, usual_above)) {
+        if (tigris_walks_usually(walk, channel, fast_above)) {
             tigris_walk_usually(walk, input + channel, output + channel, lines);
         } else {
             tigris_walk_otherwise(walk, input + channel, output + channel, lines);
@@ -277,7 +277,7 @@ static TIGRIS_NOINLINE void tigris_walk_lines(tigris_line_walk *walk, const int8
 /* Whether tigris_walk_row takes a line: of five outputs, as registers hold their sums, of all of int8. */
 static inline int tigris_walks_row(const tigris_line_walk *walk)
 {
-    return walk->columns == 5 && tigris_usual_above(walk->output) != INT32_MAX && tigris_is_plain_row(walk);
+    return walk->columns == 5 && tigris_fast_above(walk->output) != INT32_MAX && tigris_is_plain_row(walk);
 }
 
 /* A lane of a row of five outputs; its weights lie at `weights`, in a block. */
@@ -291,33 +291,33 @@ TIGRIS_INLINE const int8_t *tigris_walk_row_lane(const int8_t *from, int32_t ste
     return from;
 }
 
-/* A row that tigris_walks_row takes, lane by lane, from pairs of columns, so that sums keep their registers. What channels
- * share is in variables, since a store could change the record. */
+/* A row that tigris_walks_row takes, lane by lane, from pairs of columns, so that sums keep their registers. What
+ * channels share is in variables, since a store could change the record. */
 static TIGRIS_NOINLINE void tigris_walk_row(tigris_line_walk *walk, const int8_t *input, int8_t *output)
 {
     const int32_t step = walk->step, padding = walk->padding, across = walk->lane[2] - 2 * step;
     const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
     const int8_t *const shifts = walk->shift;
     const tigris_output_stage stage = walk->output;
-    const int32_t channels = walk->channels, usual_above = tigris_usual_above(stage);
+    const int32_t channels = walk->channels, fast_above = tigris_fast_above(stage);
     const int8_t *weights = walk->weights;
     int others = 0;
     input += walk->lane[1];
     for (int32_t channel = 0; channel < channels; channel++) {
         const int32_t multiplier = multipliers[channel], shift = shifts[channel];
-        if (tigris_scales_usually(multiplier, shift, usual_above)) {
+        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
             const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
             const uint32_t bias = (uint32_t)biases[channel];
             uint32_t sum[5] = {bias, bias, bias, bias, bias};
             const int8_t *from = tigris_walk_row_lane(input, step, weights, padding, sum);
             from = tigris_walk_row_lane(from + across, step, weights + 12, padding, sum);
             from = tigris_walk_row_lane(from + across, step, weights + 24, padding, sum);
-            output[0] = (int8_t)tigris_scale_usually(sum[0], scale, stage);
-            output[step] = (int8_t)tigris_scale_usually(sum[1], scale, stage);
+            output[0] = (int8_t)tigris_requantise_fast(sum[0], scale, stage);
+            output[step] = (int8_t)tigris_requantise_fast(sum[1], scale, stage);
             int8_t *const to = output + 2 * step;
-            to[0] = (int8_t)tigris_scale_usually(sum[2], scale, stage);
-            to[step] = (int8_t)tigris_scale_usually(sum[3], scale, stage);
-            to[2 * step] = (int8_t)tigris_scale_usually(sum[4], scale, stage);
+            to[0] = (int8_t)tigris_requantise_fast(sum[2], scale, stage);
+            to[step] = (int8_t)tigris_requantise_fast(sum[3], scale, stage);
+            to[2 * step] = (int8_t)tigris_requantise_fast(sum[4], scale, stage);
         } else {
             others = 1;
         }

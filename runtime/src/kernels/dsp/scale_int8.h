@@ -4,15 +4,15 @@
 
 #include "arm_dsp.h"
 
-/* sum * doubled / 2^32, rounded to the nearest, halves up; exact. From 2^31 on, `doubled` is read as 2^32 less, which
- * takes one sum from the high half. */
-static inline int32_t tigris_scale_product(uint32_t sum, uint32_t doubled)
+/* sum * doubled / 2^32, rounded to the nearest, halves up; exact. SMMLAR reads `doubled` from 2^31 on as 2^32 less,
+ * which is one `sum` less in the high half: the addend gives it back. */
+static inline int32_t tigris_high_product(uint32_t sum, uint32_t doubled)
 {
     return (int32_t)tigris_add_high_product(sum & (uint32_t)((int32_t)doubled >> 31), sum, doubled);
 }
 
-/* value / 2 clamped; the low byte counts. */
-static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output)
+/* value / 2 clamped, in the low byte. */
+static inline int32_t tigris_halve_clamped(int32_t value, tigris_output_stage output)
 {
     return tigris_halve_to_range(value, output.low, output.high);
 }

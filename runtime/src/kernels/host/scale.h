@@ -61,7 +61,8 @@ TIGRIS_HOST_INLINE tigris_host_end tigris_host_end_of(const tigris_output_stage 
     return end;
 }
 
-/* Outputs before they are clamped. By usual scales as tigris_scale_by, whose rounding adds the zero point too. */
+/* Outputs before they are clamped. Right shifts are computed as in tigris_requantise_right_shift: the rounding adds the
+ * zero point too. */
 TIGRIS_HOST_INLINE tigris_host_words tigris_host_scaled(tigris_host_words sums, const tigris_host_scale *scale,
                                                         const tigris_host_end *end)
 {

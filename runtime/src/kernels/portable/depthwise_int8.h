@@ -2,9 +2,9 @@
 #ifndef TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 #define TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 
-/* Whether weights and bias of a channel may be doubled, as tigris_scale_twice wants them: neither nine products and the bias
- * nor the zero point in tigris_twice_scale_of must overflow. Others are those of channels that training has switched off,
- * and of outputs with steps no larger than the products'. */
+/* Whether weights and bias of a channel may be doubled for tigris_requantise_doubled: neither nine products and the
+ * bias nor the zero point in tigris_doubled_sum_scale overflows. Exceptions are channels that training has switched
+ * off, and outputs whose scale is no larger than that of the products. */
 static inline int tigris_walks_by(int32_t bias, int32_t shift)
 {
     return TIGRIS_LIKELY((uint32_t)(shift + 20) < 20U && (uint32_t)bias + (1U << 29) < 1U << 30);
@@ -44,8 +44,8 @@ TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_line_walk *walk, const in
     return (uint32_t)((w[k] + w[3 + k] + w[6 + k]) * walk->padding);
 }
 
-/* The weights of a lane, `times` what they are. Those of one outside are 0, and its products with the padding part of the
- * bias. */
+/* The weights of a lane, `times` what they are. Those of one outside are 0, and its products with the padding part
+ * of the bias. */
 TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, const tigris_line_taps *taps, int32_t lane,
                                     int32_t times, int32_t w[3], uint32_t *bias)
 {
@@ -65,14 +65,14 @@ typedef struct tigris_walk_end {
 
 TIGRIS_INLINE int8_t tigris_walk_output(uint32_t sum, tigris_walk_end end, int twice)
 {
-    return (int8_t)(twice ? tigris_scale_twice(sum, end.scale, end.stage)
-                          : tigris_scale_generally((int32_t)sum, (int32_t)end.scale.doubled, end.scale.right,
-                                                   end.stage.zero_point, end.stage.low, end.stage.high));
+    return (int8_t)(twice ? tigris_requantise_doubled(sum, end.scale, end.stage)
+                          : tigris_requantise_any_shift((int32_t)sum, (int32_t)end.scale.doubled, end.scale.right,
+                                                        end.stage.zero_point, end.stage.low, end.stage.high));
 }
 
-/* Lines of a channel whose first output begins at `input` in the middle lane; `twice`: its sums are doubled. With stride 1 a
- * column ends one output and belongs to the next two. With stride 2 an odd column is the middle of an output, an even one
- * ends an output and begins the next. */
+/* Lines of a channel whose first output begins at `input` in the middle lane; `twice`: its sums are doubled. With
+ * stride 1 a column ends one output and belongs to the next two. With stride 2 an odd column is the middle of an
+ * output, an even one ends an output and begins the next. */
 TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t channel, const int8_t *input, int8_t *output,
                                        int32_t lines, int twice)
 {
@@ -80,7 +80,7 @@ TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t cha
     const tigris_output_stage stage = walk->output;
     tigris_scale scale = {(uint32_t)walk->multiplier[channel], walk->shift[channel], 0};
     if (twice) {
-        scale = tigris_twice_scale_of(walk->multiplier[channel], walk->shift[channel], stage);
+        scale = tigris_doubled_sum_scale(walk->multiplier[channel], walk->shift[channel], stage);
     }
     const tigris_walk_end how = {scale, stage};
     const tigris_line_taps taps = tigris_channel_taps(walk, channel);
@@ -186,8 +186,8 @@ static inline int tigris_walks_row(const tigris_line_walk *walk)
     return tigris_is_plain_row(walk);
 }
 
-/* A row that tigris_walks_row takes. The set-up of a channel counts where rows are short: its weights lie at constant places,
- * and what channels share is in variables, since a store could change the record. */
+/* A row that tigris_walks_row takes. The set-up of a channel counts where rows are short: its weights lie at
+ * constant places, and what channels share is in variables, since a store could change the record. */
 static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
 {
     const int32_t step = walk->step, padding = walk->padding, lane_1 = walk->lane[1], lane_2 = walk->lane[2];
@@ -199,7 +199,7 @@ static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const 
     for (int32_t channel = 0; channel < channels; channel++) {
         const int32_t shift = shifts[channel];
         if (tigris_walks_by(biases[channel], shift)) {
-            const tigris_scale scale = tigris_twice_scale_of(multipliers[channel], shift, stage);
+            const tigris_scale scale = tigris_doubled_sum_scale(multipliers[channel], shift, stage);
             const uint32_t bias = (uint32_t)biases[channel] << 1;
             const int32_t w[9] = {2 * weights[12], 2 * weights[16], 2 * weights[20], 2 * weights[0], 2 * weights[4],
                                   2 * weights[8],  2 * weights[24], 2 * weights[28], 2 * weights[32]};
@@ -213,10 +213,10 @@ static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const 
                 const uint32_t now = tigris_walk_add(next, column, w, 2);
                 next = tigris_walk_add(after, column, w, 1);
                 after = tigris_walk_add(bias, column, w, 0);
-                *to = (int8_t)tigris_scale_twice(now, scale, stage);
+                *to = (int8_t)tigris_requantise_doubled(now, scale, stage);
             }
             next += (uint32_t)((w[2] + w[5] + w[8]) * padding);
-            *to = (int8_t)tigris_scale_twice(next, scale, stage);
+            *to = (int8_t)tigris_requantise_doubled(next, scale, stage);
         } else {
             others = 1;
         }

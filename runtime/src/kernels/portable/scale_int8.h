@@ -3,14 +3,14 @@
 #define TIGRIS_PORTABLE_SCALE_INT8_H
 
 /* sum * doubled / 2^32, rounded to the nearest, halves up; exact. */
-static inline int32_t tigris_scale_product(uint32_t sum, uint32_t doubled)
+static inline int32_t tigris_high_product(uint32_t sum, uint32_t doubled)
 {
     const int64_t product = (int64_t)(int32_t)sum * (int64_t)(uint64_t)doubled;
     return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
 }
 
-/* A value clamped; the low byte counts. */
-static inline int32_t tigris_scale_clamped(int32_t value, tigris_output_stage output)
+/* A value clamped, in the low byte. */
+static inline int32_t tigris_clamp_output(int32_t value, tigris_output_stage output)
 {
     if (value < output.low) {
         value = output.low;
@@ -22,9 +22,9 @@ static inline int32_t tigris_scale_clamped(int32_t value, tigris_output_stage ou
 }
 
 /* value / 2 clamped. */
-static inline int32_t tigris_scale_end(int32_t value, tigris_output_stage output)
+static inline int32_t tigris_halve_clamped(int32_t value, tigris_output_stage output)
 {
-    return tigris_scale_clamped(value >> 1, output);
+    return tigris_clamp_output(value >> 1, output);
 }
 
 #endif
