@@ -25,7 +25,7 @@ from setuptools.errors import BaseError, CompileError, LinkError
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
-from tigris_pio.installation import REASON_FILE, install_a_compiler  # noqa: E402
+from tigris_pio.installation import REASON_FILE, compiler_hint  # noqa: E402
 
 #: Set where an installation without the library is of no use: a build that lacks it then fails.
 REQUIRED = "TIGRIS_REQUIRE_RUNTIME"
@@ -73,7 +73,7 @@ class BuildRuntime(build_ext):
         if reason is None:
             return
         if os.environ.get(REQUIRED):
-            sys.exit(f"error: the runtime was not built: {reason}; install a compiler: {install_a_compiler()}")
+            sys.exit(f"error: the runtime was not built: {reason}; install a compiler: {compiler_hint()}")
         print(f"warning: installed without the runtime for this machine: {reason}. Models can be compiled; "
               "tigris run, verify and hil say what to do", file=sys.stderr)  # fmt: skip
         target.unlink(missing_ok=True)  # an earlier build's

@@ -22,7 +22,7 @@ from tigris_pio import compile_model
 from tigris_pio.cli import console
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.text import c_comment, c_identifier, c_string, counted, json_text, visible, visible_name, what_there_is
+from tigris_pio.text import c_comment, c_identifier, c_string, counted, json_text, suggest_names, visible, visible_name
 
 NASTY = (
     *("x\nint pwned;\n//", 'x"; int pwned; "', "x\\", "x\\\n", "??/", "??/\n", "a??'b", "*/ int pwned; /*", "/*", "//"),
@@ -143,9 +143,9 @@ def test_a_terminal_gets_text_only(name):
 
 
 def test_a_name_that_is_none_is_answered_with_the_nearest_or_with_all():
-    assert what_there_is("fetures", ["x", "features"]) == "did you mean features? It has: x, features"
-    assert what_there_is("zzz", ["x", "\x1b[31m"]) == r"it has: x, \x1b[31m"
-    assert what_there_is("zzz", []) == "it has: none"
+    assert suggest_names("fetures", ["x", "features"]) == "did you mean features? It has: x, features"
+    assert suggest_names("zzz", ["x", "\x1b[31m"]) == r"it has: x, \x1b[31m"
+    assert suggest_names("zzz", []) == "it has: none"
 
 
 def test_json_has_no_numbers_that_json_does_not_know():

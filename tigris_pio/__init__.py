@@ -1,4 +1,4 @@
-"""TiGrIS for PlatformIO and ESP-IDF: ONNX and TensorFlow Lite models in memories far smaller than the model.
+"""TiGrIS for PlatformIO and ESP-IDF: runs ONNX and TensorFlow Lite models in memory far smaller than the model.
 
     from tigris_pio import compile_model, Session
     plan = compile_model("kws.onnx", fast="64K", slow="1M")
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    """What is meant for use, imported or not."""
+    """The public names, also those that are not imported yet."""
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the compiler and the host runtime when first asked for, not for a version or a size."""
+    """Imports the compiler and the host runtime at their first use: reading the version needs neither."""
     if name in ("Compiled", "compile_model"):
         from tigris_pio.compiler import pipeline
 

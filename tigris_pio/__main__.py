@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Loads the commands, and runs one. An interrupt while they load is one of the command."""
+    """Loads the commands and runs one. An interrupt while they load ends as one during the command does."""
     try:
         from tigris_pio.cli.main import main as run  # noqa: PLC0415
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
-"""Errors a user can act on. The command line prints them without a traceback.
+"""Errors that a user can act on. The command line prints them without a traceback.
 
-Each message names what is wrong (node, file, option, value) and what would be right.
+Each message names what is wrong (node, file, option, value), and what to do.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 
 class TigrisError(Exception):
-    """Base of all errors that are the input's fault."""
+    """Base of all errors that the input causes: a model, a plan, an option, a missing tool."""
 
-    exit_status = 1  #: of the command line
+    exit_status = 1  #: the command line's
 
 
 class ModelError(TigrisError):
@@ -19,9 +19,9 @@ class ModelError(TigrisError):
 
 
 class UnsupportedError(TigrisError):
-    """The model is valid but asks for something this compiler lacks; lists every such node.
+    """The model is valid, but has nodes that this compiler does not support.
 
-    `refused`: name, operator and reason of each.
+    `refused`: name, operator and reason of each such node.
     """
 
     def __init__(self, text: str, refused: Sequence[tuple[str, str, str]] = ()) -> None:
@@ -30,19 +30,19 @@ class UnsupportedError(TigrisError):
 
 
 class BudgetError(TigrisError):
-    """The model does not fit the memory given; says the smallest that works."""
+    """The model does not fit the memory given; the message names the smallest that works."""
 
 
 class PlanError(TigrisError):
-    """A `.tgrs` file is damaged, of another version or otherwise refused."""
+    """A `.tgrs` file is refused: damaged, of another version, or against the rules of the format."""
 
 
 class RuntimeFailure(TigrisError):
-    """The runtime refused or failed to run a plan; carries its status text."""
+    """The runtime refused a plan or failed to run it; the message has the runtime's status text."""
 
 
 class ToolError(TigrisError):
-    """Something the machine lacks: a compiler, an emulator, a package; says how to get it."""
+    """This machine lacks a compiler, an emulator or a package; the message says how to install it."""
 
 
 class UsageError(TigrisError):
@@ -52,16 +52,16 @@ class UsageError(TigrisError):
 
 
 class ArgumentError(UsageError, TypeError):
-    """A Python argument has the wrong type, or a name that is none."""
+    """A Python argument has the wrong type or an unknown name."""
 
 
 class FileError(UsageError):
-    """A file that was named does not exist, or cannot be read or written; exit status 2."""
+    """A file that the user named does not exist, or cannot be read or written; exit status 2."""
 
 
 class ModelFileError(FileError, ModelError):
-    """The same of a model."""
+    """A model file does not exist or cannot be read; exit status 2."""
 
 
 class PlanFileError(FileError, PlanError):
-    """The same of a plan."""
+    """A plan file does not exist or cannot be read; exit status 2."""

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one."""
+"""Reads files that the user named, and writes files so that a reader never sees half of one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tigris_pio.errors import FileError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replaces `path` with `data` in one step; FileError when that cannot be."""
+    """Replaces the file `path` by `data` in one step. Raises FileError."""
     check_target(path)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     except OSError as error:
-        raise _refused(path, error) from error
+        raise _write_error(path, error) from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -26,12 +26,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException as error:
         os.unlink(name)
         if isinstance(error, OSError):
-            raise _refused(path, error) from error
+            raise _write_error(path, error) from error
         raise
 
 
 def check_target(path: Path) -> None:
-    """FileError when no file can be written at `path`: to be asked before long work whose result goes there."""
+    """Raises FileError if no file can be written at `path`. Call it before long work whose result goes there."""
     if path.is_dir():
         raise FileError(f"{path}: is a folder; give the path of a file in it")
     if not path.parent.is_dir():
@@ -42,9 +42,9 @@ def check_target(path: Path) -> None:
 
 
 def read_named(path: Path, what: str, error: type[FileError] = FileError) -> bytes:
-    """The content of a file that the user named; `error` says what to give instead, `what`."""
+    """The content of a file that the user named. Raises `error`, whose message asks for `what` instead."""
     try:
-        if path.is_dir():  # which Windows calls a lack of permission
+        if path.is_dir():  # reading it would be a PermissionError on Windows
             raise error(f"{path}: is a folder; give {what}")
         return path.read_bytes()
     except FileNotFoundError:
@@ -53,12 +53,12 @@ def read_named(path: Path, what: str, error: type[FileError] = FileError) -> byt
         raise error(f"{path}: cannot be read: {getattr(reason, 'strerror', reason)}; give {what}") from None
 
 
-def _refused(path: Path, error: OSError) -> FileError:
-    """Read-only file systems, full disks."""
+def _write_error(path: Path, error: OSError) -> FileError:
+    """The FileError for a read-only file system or a full disk."""
     return FileError(f"{path}: cannot be written: {error.strerror}; choose a folder that can be written")
 
 
 def write_if_changed(path: Path, data: bytes) -> None:
-    """The same, but leaves a file alone that has this content: whatever is built from it stays up to date."""
+    """Like write_atomically, but does not touch a file that has this content already: no build step runs again."""
     if not path.is_file() or path.read_bytes() != data:
         write_atomically(path, data)

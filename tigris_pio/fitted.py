@@ -1,5 +1,5 @@
-"""Tables for terminals that break no word: names give way in their middle, columns of least worth leave, and a line
-says which. Where there is room, in a pipe for instance, everything is shown."""
+"""Tables for terminals that break no word. Where the width is short, long names lose their middle, then columns are
+dropped, and a line below says which. A pipe has no width, so everything is shown."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from rich.text import Text
 
 from tigris_pio.text import visible_name
 
-#: Cells between two columns; the fewest that a name gets, while columns may leave and when none is left to.
+#: Character cells: the gap between two columns; the least width of a name while columns can be dropped, and after.
 _GAP, _NAME, _LEAST_NAME = 2, 16, 6
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """`name`: texts that may be shortened. `spare`: 0 for what always stays; the columns with the most leave first."""
+    """One column of a table."""
 
     title: str
     numeric: bool = False
-    name: bool = False
-    spare: int = 0
+    is_name: bool = False  #: its texts may be shortened
+    detail: int = 0  #: 0: always shown; the column with the highest number is dropped first
 
 
 def shortened(text: str, width: int) -> str:
-    """A name of at most `width` cells: its beginning and its end say most."""
+    """`text` in at most `width` cells, with an ellipsis in its middle if it is longer."""
     if cell_len(text) <= width:
         return text
     end = text[len(text) - width // 2 :]
@@ -39,7 +39,7 @@ def shortened(text: str, width: int) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Fitted:
+class FittedTable:
     """A table to print. Cells are plain texts, not markup, or texts with a style of their own."""
 
     title: str
@@ -52,15 +52,15 @@ class Fitted:
         widths = _widths(self.columns, cells, shown, options.max_width)
         table = Table(title=Text(self.title, style="italic"), title_justify="left", box=None, pad_edge=False,
                       padding=(0, _GAP, 0, 0))  # fmt: skip
-        for place in shown:
-            column = self.columns[place]
+        for index in shown:
+            column = self.columns[index]
             justify: Literal["left", "right"] = "right" if column.numeric else "left"
-            table.add_column(Text(column.title), justify=justify, width=widths[place], vertical="bottom")
+            table.add_column(Text(column.title), justify=justify, width=widths[index], vertical="bottom")
         for row, texts in zip(self.rows, cells, strict=True):
-            table.add_row(*(_cell(row[place], texts[place], widths[place]) for place in shown))
+            table.add_row(*(_cell(row[index], texts[index], widths[index]) for index in shown))
         yield Text()
         yield table
-        hidden = [column.title for place, column in enumerate(self.columns) if place not in shown]
+        hidden = [column.title for index, column in enumerate(self.columns) if index not in shown]
         if hidden:
             yield Text(f"not shown: {', '.join(hidden)}; --wide shows all", style="dim", no_wrap=False,
                        overflow="fold")
@@ -74,43 +74,44 @@ def _longest_word(text: str) -> int:
     return max((cell_len(word) for word in text.split()), default=0)
 
 
-def _need(column: Column, place: int, cells: Sequence[Sequence[str]]) -> int:
-    """Cells that a column's texts take; its title may go on in another line."""
-    return max([_longest_word(column.title), *(cell_len(row[place]) for row in cells)])
+def _need(column: Column, index: int, cells: Sequence[Sequence[str]]) -> int:
+    """The width of a column's texts, in cells. A title may wrap between words."""
+    return max([_longest_word(column.title), *(cell_len(row[index]) for row in cells)])
 
 
 def _fitting(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The places of the columns that are shown in `width` cells."""
+    """The indices of the columns that are shown in `width` cells."""
     shown = list(range(len(columns)))
     while True:
-        needs = (min(_need(columns[place], place, cells), _NAME if columns[place].name else width) for place in shown)
-        leaving = [place for place in shown if columns[place].spare]
-        if sum(needs) + _GAP * (len(shown) - 1) <= width or not leaving:
+        needs = (min(_need(columns[index], index, cells), _NAME if columns[index].is_name else width)
+                 for index in shown)  # fmt: skip
+        droppable = [index for index in shown if columns[index].detail]
+        if sum(needs) + _GAP * (len(shown) - 1) <= width or not droppable:
             return shown
-        shown.remove(max(leaving, key=lambda place: (columns[place].spare, place)))
+        shown.remove(max(droppable, key=lambda index: (columns[index].detail, index)))
 
 
 def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], shown: Sequence[int],
             width: int) -> dict[int, int]:
-    """Of each column shown: titles in one line where there is room; the longest names give way first."""
-    needs = {place: _need(columns[place], place, cells) for place in shown}
-    room = width - _GAP * (len(shown) - 1)
-    names = [place for place in shown if columns[place].name]
-    while names and sum(needs.values()) > room:
-        longest = max(names, key=lambda place: needs[place])
+    """The width of each shown column. The longest names shrink first; a title gets one line if the width allows."""
+    needs = {index: _need(columns[index], index, cells) for index in shown}
+    available = width - _GAP * (len(shown) - 1)
+    names = [index for index in shown if columns[index].is_name]
+    while names and sum(needs.values()) > available:
+        longest = max(names, key=lambda index: needs[index])
         if needs[longest] <= _LEAST_NAME:
             break
         needs[longest] -= 1
-    for place in shown:
-        title = cell_len(columns[place].title)
-        if title > needs[place] and sum(needs.values()) + title - needs[place] <= room:
-            needs[place] = title
+    for index in shown:
+        title = cell_len(columns[index].title)
+        if title > needs[index] and sum(needs.values()) + title - needs[index] <= available:
+            needs[index] = title
     return needs
 
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """Labels in bold, and what they stand for beside them; only words longer than the line are shortened."""
+    """Pairs of a label, printed bold, and its value. Only words longer than the line are shortened."""
 
     rows: Sequence[tuple[str, str | Text]]
 
@@ -119,9 +120,9 @@ class Facts:
         table.add_column(style="bold", no_wrap=True)
         table.add_column()
         label = max((cell_len(name) for name, _ in self.rows), default=0)
-        room = max(_LEAST_NAME, options.max_width - label - _GAP)
+        width = max(_LEAST_NAME, options.max_width - label - _GAP)
         for name, value in self.rows:
-            table.add_row(Text(name), _words(value, room) if isinstance(value, str) else value)
+            table.add_row(Text(name), _words(value, width) if isinstance(value, str) else value)
         yield table
 
 

@@ -1,7 +1,7 @@
-"""Where the plans of a firmware lie in flash: their partitions' contents, and the C header that says so.
+"""Arranges plans in flash partitions, and writes the partitions' contents and the C header with the offsets.
 
-The build with `idf.py` ends here; the extra script for PlatformIO does the same with the same functions for the
-header. Offsets and sizes are bytes.
+`tigris layout` calls it, the last step of a build with `idf.py`. PlatformIO's extra script writes the same header by
+the same functions of platformio/layout.py. Offsets and sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from tigris_pio.spelling import option
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A plan, or weights, for the partition `label`: at `offset` in it, or behind what was placed before.
+class PartitionItem:
+    """A plan, or weights, for the partition `label`: at `offset` in it, or behind the item before if that is None.
 
-    `exact`: the firmware opens this very plan only. `any_scale`: also plans of other scales. `unchecked`: without
-    comparing its checksum. `slots`: 1, or 2 of `slot_bytes`, which `offset` is the start of; None: as large as the plan
-    needs.
+    `exact`: the firmware opens only this very plan. `any_scale`: it also opens plans with other scales. `unchecked`: it
+    does not compare the checksum. `slots`: 1, or 2 slots of `slot_bytes` each, from `offset` on. `slot_bytes` None: as
+    large as the plan needs.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Wanted:
     unchecked: bool = False
     slots: int = 1
     slot_bytes: int | None = None
-    is_plan: bool = True  #: or weights of a model that is C
+    is_plan: bool = True  #: False: the weights of a model that is plain C
 
 
 def read_table(path: Path) -> tuple[Partition, ...]:
-    """A partition table in binary or CSV form."""
+    """Reads a partition table in binary or CSV form. Raises UsageError."""
     try:
         data = path.read_bytes()
         if data.startswith(ENTRY_MAGIC):
@@ -63,9 +63,9 @@ def read_table(path: Path) -> tuple[Partition, ...]:
         raise UsageError(f"{option('table')}: {path} is no partition table: {error}") from error
 
 
-def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed, ...]:
-    """Offsets within the partition, in the order given; BudgetError when they do not fit."""
-    items = [layout.Item(item.name, item.plan, item.offset, item.slots, item.slot_bytes) for item in wanted]
+def place_items(given: Sequence[PartitionItem], partition: Partition) -> tuple[layout.Placed, ...]:
+    """The items with their offsets in the partition, in the order given. Raises BudgetError if they do not fit."""
+    items = [layout.Item(item.name, item.plan, item.offset, item.slots, item.slot_bytes) for item in given]
     placed = layout.arrange(items, partition.size)
     end = 0
     for number, item in enumerate(placed):
@@ -86,7 +86,7 @@ def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed
     if used > partition.size:
         sizes = ", ".join(f"{item.described} at 0x{item.start:x}" for item in placed)
         what = " and ".join(word for word, is_plan in (("plans", True), ("weights", False))
-                            if any(item.is_plan is is_plan for item in wanted))  # fmt: skip
+                            if any(item.is_plan is is_plan for item in given))  # fmt: skip
         raise BudgetError(
             f"partition `{partition.label}` is too small: the {what} end at {used} bytes ({sizes}), the partition at "
             f"0x{partition.offset:x} has {partition.size}. Give it {align_up(used, MMU_PAGE) >> 10}K in the "
@@ -96,7 +96,7 @@ def place(wanted: Sequence[Wanted], partition: Partition) -> tuple[layout.Placed
 
 
 def partition_of(table: Sequence[Partition], label: str) -> Partition:
-    """The data partition `label`; UsageError when there is none."""
+    """The data partition `label`. Raises UsageError if there is none."""
     found = find(table, label)
     if found is None:
         names = ", ".join(row.label for row in table)
@@ -111,28 +111,27 @@ def partition_of(table: Sequence[Partition], label: str) -> Partition:
     return found
 
 
-def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) -> list[str]:
+def write_partitions(given: Sequence[PartitionItem], table: Sequence[Partition], folder: Path) -> list[str]:
     """Writes `<partition>.bin` for each partition, `tigris_models.h` for plans and `tigris_weights.h` for weights.
 
-    Returns lines that say what was taken.
-    Files whose content would be the same are left alone, so that nothing is built again for them.
+    Returns a line for each item: its partition, offset and size. A file that has its content already is not touched.
     """
-    partitions: dict[str, list[Wanted]] = {}
-    for item in wanted:
+    partitions: dict[str, list[PartitionItem]] = {}
+    for item in given:
         partitions.setdefault(item.label, []).append(item)
-    placed = {label: place(items, partition_of(table, label)) for label, items in partitions.items()}
+    placed = {label: place_items(items, partition_of(table, label)) for label, items in partitions.items()}
     for label, items in placed.items():
         write_if_changed(folder / f"{label}.bin", layout.image(items))
     exact, unchecked, any_scale = (
-        {item.name for item in wanted if getattr(item, field)} for field in ("exact", "unchecked", "any_scale")
+        {item.name for item in given if getattr(item, field)} for field in ("exact", "unchecked", "any_scale")
     )
-    plans = {item.name for item in wanted if item.is_plan}
+    plans = {item.name for item in given if item.is_plan}
     if plans:
-        text = layout.models_header(_those(placed, plans), exact, unchecked, any_scale)
+        text = layout.models_header(_select(placed, plans), exact, unchecked, any_scale)
         write_if_changed(folder / "tigris_models.h", text.encode())
-    others = {item.name for item in wanted} - plans
-    if others:
-        write_if_changed(folder / weights.FILE, weights.header(_those(placed, others)).encode())
+    weight_files = {item.name for item in given} - plans
+    if weight_files:
+        write_if_changed(folder / weights.FILE, weights.header(_select(placed, weight_files)).encode())
     return [
         _summary(item, partition_of(table, label), item.name in plans)
         for label, items in placed.items()
@@ -140,10 +139,10 @@ def write(wanted: Sequence[Wanted], table: Sequence[Partition], folder: Path) ->
     ]
 
 
-def _those(
+def _select(
     partitions: Mapping[str, Sequence[layout.Placed]], names: Collection[str]
 ) -> dict[str, tuple[layout.Placed, ...]]:
-    """Of these names, in partitions that have any."""
+    """The items with these names, by partition; no entry for a partition without any."""
     found = {label: tuple(item for item in items if item.name in names) for label, items in partitions.items()}
     return {label: items for label, items in found.items() if items}
 
@@ -158,7 +157,7 @@ def _summary(item: layout.Placed, partition: Partition, is_plan: bool) -> str:
 
 
 def read_weights(path: Path) -> bytes:
-    """A file of weights; it says of itself nothing that could be checked."""
+    """Reads a file of weights, which has no header to check. Raises UsageError."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -166,7 +165,7 @@ def read_weights(path: Path) -> bytes:
 
 
 def read_plan(path: Path) -> bytes:
-    """A plan file; its header is checked no further than that it is one."""
+    """Reads a plan file, and checks its size and its magic number alone. Raises UsageError or PlanError."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -1,8 +1,8 @@
-"""What the project is called and where it lives: the one place of its version and of its repository's address.
+"""The project's name, version, repository and licence, which stand here alone.
 
-Manifests repeat both (library.json, idf_component.yml, pyproject.toml, the emulated platform's platform.json, the
-site's mkdocs.yml), and so do pages that show how to fetch the project. All are written from here by
-`python -m tools.manifests`; a test holds them to it.
+`python -m tools.manifests` copies them into the manifests (library.json, idf_component.yml, pyproject.toml, the
+emulated platform's platform.json, the site's mkdocs.yml) and into pages that show how to fetch the project. A test
+compares.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Identity:
-    """`repository` is the address of the Git repository's page, without a slash or .git at its end. It is empty while
-    there is none: then no manifest has a key for an address, and pages show one under example.org."""
+    """`repository`: the address of the Git repository's page, without a slash or .git at its end. If it is empty,
+    manifests leave the key out, and pages show an address under example.org."""
 
     name: str = "tigris-pio"
     version: str = "0.1.0"
     repository: str = ""
     license: str = "Apache-2.0"
-    #: Of the compiler with its plugins; registries of libraries get `runtime`.
+    #: Describes the compiler with its plugins; registries of C libraries get `runtime` instead.
     summary: str = (
         "ONNX and TensorFlow Lite models far larger than a microcontroller's SRAM, from one line in platformio.ini to "
         "verified inference"

@@ -1,7 +1,7 @@
-"""What an installation lacks to run plans on this machine, and the command that brings it.
+"""The commands that complete an installation so that plans run on this machine.
 
-Compiling models needs Python alone; running them here needs the runtime's library, which a C compiler builds when the
-package is installed. Also read by setup.py, so nothing here needs more than the standard library.
+Compiling models needs Python alone. Running them here needs the runtime's library, which a C compiler builds when the
+package is installed. setup.py imports this module, so it needs nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from urllib.request import url2pathname
 from tigris_pio.errors import UsageError
 from tigris_pio.platformio.compiler import is_source, quoted
 
-#: Where the build writes why there is no library; beside where the library would be.
+#: The file in which the build says why there is no library; it lies in the library's folder.
 REASON_FILE = "_runtime_missing.txt"
-#: How to get a C compiler, by sys.platform.
+#: Commands that install a C compiler, by sys.platform.
 COMPILERS = {
     "linux": "apt install gcc libc6-dev (Debian, Ubuntu), dnf install gcc (Fedora)",
     "darwin": "xcode-select --install",
@@ -26,13 +26,13 @@ COMPILERS = {
 }
 
 
-def install_a_compiler(platform: str = sys.platform) -> str:
-    """What to do for a C compiler on this system."""
+def compiler_hint(platform: str = sys.platform) -> str:
+    """The command that installs a C compiler on this system."""
     return COMPILERS.get(platform, COMPILERS["linux"])
 
 
 def reinstall_command(package: Path) -> str:
-    """The command that installs tigris-pio once more, from where it came; `package` is its folder."""
+    """The command that installs tigris-pio again from the same source; `package` is the folder it is installed in."""
     pip = f"{quoted(sys.executable)} -m pip install"
     checkout = package.parent
     if is_source(checkout):
@@ -44,8 +44,8 @@ def reinstall_command(package: Path) -> str:
 
 
 def library_folder(given: str | None) -> Path:
-    """The folder whose library.json brings runtime and hook to a PlatformIO project: `given`, or where the package came
-    from. UsageError when there is none."""
+    """The folder whose library.json adds runtime and hook to a PlatformIO project: `given`, or the folder from which
+    the package was installed. Raises UsageError if there is none."""
     candidates = [Path(given)] if given is not None else [Path(__file__).parent.parent, Path(_origin() or "")]
     for folder in candidates:
         if (folder / "library.json").is_file() and (folder / "runtime" / "include" / "tigris.h").is_file():
@@ -58,7 +58,7 @@ def library_folder(given: str | None) -> Path:
 
 
 def _origin() -> str | None:
-    """The folder or address that pip installed from, by its own record (PEP 610); None: an index."""
+    """The folder or address that pip installed from, by its own record (PEP 610); None for a package index."""
     try:
         record = json.loads(metadata.distribution("tigris-pio").read_text("direct_url.json") or "")
         url = str(record["url"])

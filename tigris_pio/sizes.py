@@ -1,4 +1,4 @@
-"""Sizes as people write them: `256K`, `8M`, plain bytes; `FAST+SLOW` for the two memories."""
+"""Reads and writes sizes in people's notation: `256K`, `8M`, plain bytes; `FAST+SLOW` for the two memories."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from tigris_pio.errors import UsageError
 
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
-#: No memory has more digits, and float takes no number that has.
+#: Any memory's size has fewer digits; more would overflow float.
 _PATTERN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)\Z")
 
 
 def parse_size(value: str | int, option: str = "size") -> int:
-    """Bytes of `256K`, `1.5M`, `4096` (units of 1024); UsageError names `option` and what is right."""
+    """Bytes of `256K`, `1.5M`, `4096` (units of 1024). Raises UsageError, which names `option`."""
     if isinstance(value, int):
         if isinstance(value, bool):
             raise UsageError(f"{option}: {value} is no size; give bytes or a size like 256K or 8M")
@@ -43,7 +43,7 @@ def format_size(size: int) -> str:
 
 
 def size_option(size: int) -> str:
-    """`size` as a command-line value that is not smaller: `13K`, `2M`, or bytes below 1K."""
+    """`size` as an option's value, rounded up to whole K or M: `13K`, `2M`; plain bytes below 1K."""
     if size >= 1 << 10:
         kilo = -(-size // (1 << 10))
         return f"{kilo // 1024}M" if kilo % 1024 == 0 else f"{kilo}K"
@@ -55,7 +55,7 @@ def round_up(value: int, alignment: int) -> int:
     return -(-value // alignment) * alignment
 
 
-def about(count: float) -> str:
-    """An estimate to two digits."""
+def format_estimate(count: float) -> str:
+    """`count` to two significant digits: `8.2 million`, `120,000`."""
     rounded = float(f"{count:.1e}")
     return f"{rounded / 1e6:,.12g} million" if rounded >= 1e6 else f"{rounded:,.0f}"

@@ -1,7 +1,7 @@
-"""How each caller writes the compiler's options: one table, so that a message names what its reader can change.
+"""How each caller writes the compiler's options, so that a message names the option that its reader can change.
 
-The same compiler is asked by the command line, by a build with platformio.ini, by tigris_add_model in CMake and from
-Python. Messages that recommend an option write it by these functions, never as text of their own.
+Four callers run the compiler: the command line, a build with platformio.ini, tigris_add_model in CMake, and Python.
+Messages that recommend an option write it by these functions, never as text of their own.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 
-#: Environment variable by which a build says who calls.
+#: Environment variable in which a build names its Caller.
 CALLER_VARIABLE = "TIGRIS_CALLER"
 
 
 class Caller(Enum):
-    """Whose words messages use; the value is that of TIGRIS_CALLER."""
+    """Whose option names messages use; the value is that of TIGRIS_CALLER."""
 
     COMMAND = "command"
     PLATFORMIO = "platformio"
@@ -39,7 +39,7 @@ OPTIONS: Mapping[str, tuple[str, str, str, str]] = {
     "slot_size": ("--slot-size", "custom_tigris_slot_size", "SLOT_SIZE", "slot_size"),
     "xip": ("--xip", "custom_tigris_xip", "XIP", "xip"),
     "compress": ("--compress", "custom_tigris_compress", "COMPRESS", "compress"),
-    # A build with platformio.ini has no such option, nor has CMake one for the alignment: it sets them itself.
+    # Builds set these two themselves: platformio.ini has an option for neither, CMake none for the alignment.
     "copy_weights": ("--copy-weights", "copy_weights", "COPY_WEIGHTS", "copy_weights"),
     "alignment": ("--align", "alignment", "alignment", "alignment"),
     "backend": ("--backend", "custom_tigris_backend", "BACKEND", "backend"),
@@ -54,8 +54,8 @@ _caller: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)
 
 
 @contextmanager
-def spoken_by(caller: Caller) -> Iterator[None]:
-    """Messages made inside use the words of `caller`."""
+def messages_for(caller: Caller) -> Iterator[None]:
+    """Within this context messages use the option names of `caller`."""
     token = _caller.set(caller)
     try:
         yield
@@ -64,7 +64,7 @@ def spoken_by(caller: Caller) -> Iterator[None]:
 
 
 def caller_of_command() -> Caller:
-    """Who started the command line: a build that says so, or else a person."""
+    """The caller of the command line: the build that TIGRIS_CALLER names, or a person."""
     try:
         return Caller(os.environ.get(CALLER_VARIABLE, Caller.COMMAND.value))
     except ValueError:
@@ -83,14 +83,14 @@ def option(name: str, value: str | int | None = None) -> str:
 
 
 def memory(fast: str, slow: str | None = None) -> str:
-    """Memory to grant: `-m 4K+9K`, or `fast="4K", slow="9K"`."""
+    """The option for memory: `-m 4K+9K`, or `fast="4K", slow="9K"`."""
     if _caller.get() is Caller.PYTHON:
         return option("mem", fast) + (f', slow="{slow}"' if slow else "")
     return option("mem", f"{fast}+{slow}" if slow else fast)
 
 
 def dims(sizes: Mapping[str, int | str]) -> str:
-    """Sizes of free dimensions, all at once: `--dim height=64 --dim width=VALUE`."""
+    """The options for the sizes of free dimensions: `--dim height=64 --dim width=VALUE`."""
     pairs = [f"{name}={value}" for name, value in sizes.items()]
     caller = _caller.get()
     if caller is Caller.PYTHON:
@@ -101,7 +101,7 @@ def dims(sizes: Mapping[str, int | str]) -> str:
 
 
 def fixed(name: str, value: str) -> str:
-    """An input that is set: `--set sr=16000`, or `set={"sr": 16000}`."""
+    """The option that sets an input: `--set sr=16000`, or `set={"sr": 16000}`."""
     if _caller.get() is Caller.PYTHON:
         shown = f"[{value}]" if "," in value else value
         return f'{option("set")}={{"{name}": {shown}}}'
@@ -109,7 +109,7 @@ def fixed(name: str, value: str) -> str:
 
 
 def state(output: str, held: str) -> str:
-    """An output tied to an input: `--state h_out=h`, or `state={"h_out": "h"}`."""
+    """The option that ties an output to an input: `--state h_out=h`, or `state={"h_out": "h"}`."""
     if _caller.get() is Caller.PYTHON:
         return f'{option("state")}={{"{output}": "{held}"}}'
     return option("state", f"{output}={held}")
@@ -126,7 +126,7 @@ def switch(name: str, on: bool = True) -> str:
 
 
 def limit(name: str, value: object) -> str:
-    """A limit of the compiler: `--limit nodes=200000`, or `limits={"nodes": 200000}`."""
+    """The option for a limit: `--limit nodes=200000`, or `limits={"nodes": 200000}`."""
     if _caller.get() is Caller.PYTHON:
         return f'{option("limit")}={{"{name}": {value}}}'
     return option("limit", f"{name}={value}")

@@ -1,7 +1,7 @@
-"""Text that somebody else wrote (names in a model, a board's answers), made safe for where it goes.
+"""Escapes untrusted text (names in a model, a board's answers) for C, terminals, JSON and HTML.
 
-A model's names are any bytes that its author liked. Into C they go as string literals of plain characters only, into a
-terminal without anything that a terminal obeys, into JSON and HTML without what reorders the text around it.
+A model's names may be any bytes. C gets string literals of plain characters only, terminals no control characters, and
+JSON and HTML no characters that reorder the text around them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 #: Control characters (C0 without tab and newline, DEL, C1), marks that reorder or hide text, separators of lines,
 #: lone surrogates. Not the joiners U+200C and U+200D, which words of some languages need.
-_OBEYED = re.compile(
+_UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -23,53 +23,53 @@ _PLAIN_C = re.compile(rb"[^ !#->@-\[\]-~]")
 
 
 def c_string(text: str) -> str:
-    r"""A C string literal with the bytes of `text` in UTF-8: what is not plain, and `\`, `"`, `?`, in octal."""
+    r"""A C string literal with the bytes of `text` in UTF-8: in octal, unless plain ASCII other than `\`, `"`, `?`."""
     plain = _PLAIN_C.sub(lambda match: b"\\%03o" % match[0][0], text.encode("utf-8", "surrogatepass"))
     return f'"{plain.decode("ascii")}"'
 
 
 def c_comment(text: str) -> str:
-    """`text` within a C comment: nothing in it ends the comment, opens one or continues a line."""
+    """`text` for a C comment, without characters that end a comment, open one or continue a line."""
     return re.sub(r"[^ -~]|[*/\\?]", "_", text)
 
 
 def c_identifier(name: str) -> str:
-    """`name` as the middle of a C constant: upper case, other characters as underscores."""
+    """`name` for the middle of a C constant: upper case, and underscores for characters that C does not allow."""
     return re.sub(r"\W", "_", name, flags=re.ASCII).upper()
 
 
 def visible(text: str) -> str:
-    r"""`text` for people: what a terminal or a reader's eye would obey is written out, as \x1b or \u202e."""
-    return _OBEYED.sub(lambda match: _written_out(match[0]), text)
+    r"""`text` for people: control characters and marks that reorder text are escaped, as \x1b or \u202e."""
+    return _UNSAFE.sub(lambda match: _escape(match[0]), text)
 
 
 def visible_name(name: str) -> str:
-    """The same for a name, which has one line."""
-    return re.sub(r"[\t\n]", lambda match: _written_out(match[0]), visible(name))
+    """`name` for people, like `visible`, with tabs and line ends escaped too."""
+    return re.sub(r"[\t\n]", lambda match: _escape(match[0]), visible(name))
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """`1 operator`, `2 operators`; `plural` of nouns that have another than with an s."""
+    """`1 operator`, `2 operators`; `plural` for a noun whose plural is not made by an s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def what_there_is(name: str, known: Iterable[str]) -> str:
-    """For a message about a name that is none of `known`: `it has: x, h`, behind the nearest of them if one is near."""
+def suggest_names(name: str, known: Iterable[str]) -> str:
+    """For a message about an unknown name: `it has: x, h`, or `did you mean x? It has: x, h`."""
     known = tuple(known)
     close = difflib.get_close_matches(name, known, n=1)
     names = ", ".join(map(visible_name, known)) or "none"
     return f"did you mean {visible_name(close[0])}? It has: {names}" if close else f"it has: {names}"
 
 
-def _written_out(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def json_text(document: Any) -> str:
-    """`document` as JSON, readable, with the same characters escaped as JSON has it; no finite number: null."""
+    """`document` as indented JSON, with unsafe characters escaped; an infinity or NaN becomes null."""
     text = json.dumps(_without_infinities(document), indent=2, ensure_ascii=False, allow_nan=False)
-    return _OBEYED.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def _without_infinities(document: Any) -> Any:

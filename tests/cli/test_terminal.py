@@ -20,7 +20,7 @@ from tests.harness.command import tigris
 from tests.harness.tiers import examples, sampled
 from tests.networks.folders import OWN
 from tigris_pio.cli import console
-from tigris_pio.fitted import Column, Facts, Fitted
+from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.text import visible_name
 
 
@@ -107,12 +107,12 @@ WORDS = st.text(alphabet="abcXYZ_/0123名前é.", min_size=1, max_size=30)
 @settings(max_examples=examples(10, 30), deadline=None)
 def test_any_table_fits(data: st.DataObject, width: int) -> None:
     count = data.draw(st.integers(0, 5))
-    columns = (Column("", True), Column("a name", name=True),
-               *(Column(data.draw(st.sampled_from(("largest difference", "steps", "kernel calls"))), True, spare=1 + n)
+    columns = (Column("", True), Column("a name", is_name=True),
+               *(Column(data.draw(st.sampled_from(("largest difference", "steps", "kernel calls"))), True, detail=1 + n)
                  for n in range(count)))  # fmt: skip
     rows = [(str(place), data.draw(WORDS), *(data.draw(st.from_regex(r"[0-9]{1,12}", fullmatch=True))
              for _ in range(count))) for place in range(data.draw(st.integers(1, 5)))]  # fmt: skip
-    content = (Fitted("table", columns, rows), Facts([("fact", rows[0][1])]))
+    content = (FittedTable("table", columns, rows), Facts([("fact", rows[0][1])]))
     lines, whole = printed(width, *content), "\n".join(printed(10_000, *content))
     assert all(cell_len(line) <= width for line in lines)
     for row in rows:
@@ -121,15 +121,15 @@ def test_any_table_fits(data: st.DataObject, width: int) -> None:
     assert kept <= {word for row in rows for word in row}
 
 
-def printed(width: int, *content: Fitted | Facts) -> list[str]:
+def printed(width: int, *content: FittedTable | Facts) -> list[str]:
     file = io.StringIO()
     Console(file=file, width=width, soft_wrap=True, color_system=None).print(*content)
     return [line.rstrip() for line in file.getvalue().strip().splitlines()]
 
 
 def test_columns_of_least_worth_leave_first_and_are_named() -> None:
-    columns = (Column("", True), Column("name", name=True), *(Column(f"c{n}", True, spare=n) for n in range(3)))
-    table = Fitted("title", columns, [("1", "abcdefghijklmnopqrstuvwxyz", "10", "11", "12")])
+    columns = (Column("", True), Column("name", is_name=True), *(Column(f"c{n}", True, detail=n) for n in range(3)))
+    table = FittedTable("title", columns, [("1", "abcdefghijklmnopqrstuvwxyz", "10", "11", "12")])
     assert printed(50, table) == ["title", "   name                        c0  c1  c2",
                                   "1  abcdefghijklmnopqrstuvwxyz  10  11  12"]  # fmt: skip
     assert printed(31, table)[1:] == ["   name              c0  c1  c2", "1  abcdefg…stuvwxyz  10  11  12"]

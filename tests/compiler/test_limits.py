@@ -20,7 +20,7 @@ from tigris_pio.cli.options import compile_options
 from tigris_pio.compiler.limits import NAMES, Limits, find_limits
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.errors import ModelError, TigrisError, UsageError
-from tigris_pio.spelling import Caller, spoken_by
+from tigris_pio.spelling import Caller, messages_for
 
 X = {"x": (1, 4)}
 
@@ -102,7 +102,7 @@ def test_what_asks_for_too_much_is_refused_by_the_limit(model, limit, where):
     if not limit:
         compile_model(model)
         return
-    with pytest.raises(ModelError) as caught, spoken_by(Caller.COMMAND):
+    with pytest.raises(ModelError) as caught, messages_for(Caller.COMMAND):
         compile_model(model)
     text = str(caught.value)
     assert where in text and f"--limit {limit}=" in text and f"the limit is {getattr(Limits(), limit):,}" in text

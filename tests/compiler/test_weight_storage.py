@@ -18,7 +18,7 @@ from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.format.reader import read_plan
-from tigris_pio.spelling import Caller, spoken_by
+from tigris_pio.spelling import Caller, messages_for
 
 SIZE = 64
 
@@ -86,7 +86,7 @@ def test_xip_and_what_copies_weights_are_refused_together(options):
     with pytest.raises(UsageError, match=r'xip=True with (compress="lz4"|copy_weights=True): .* leave one out'):
         compile_model(layers(0.0), xip=True, **options)
     text = "--xip with --(compress lz4|copy-weights): .* leave one out"
-    with pytest.raises(UsageError, match=text), spoken_by(Caller.COMMAND):
+    with pytest.raises(UsageError, match=text), messages_for(Caller.COMMAND):
         compile_options("64K", None, (), xip=True, **options)
 
 

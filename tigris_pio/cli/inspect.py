@@ -11,7 +11,7 @@ from tigris_pio.cli import console
 from tigris_pio.cli.options import LIMIT, parse_limits
 from tigris_pio.errors import ToolError
 from tigris_pio.files import read_named
-from tigris_pio.fitted import Column, Facts, Fitted
+from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.format.describe import describe_plan
 from tigris_pio.format.reader import is_plan, read_plan
 from tigris_pio.sizes import format_size
@@ -85,11 +85,11 @@ def _text(value: Any) -> str:
     return visible_name(str(value))
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> Fitted:
+def _table(title: str, rows: list[dict[str, Any]]) -> FittedTable:
     columns = tuple(
         Column(key.replace("_", " "), isinstance(rows[0][key], int), key in ("name", "first"),
                0 if key in ("name", "first", "kind", "strategy") else place)
         for place, key in enumerate(rows[0])
     )  # fmt: skip
     texts = [[_text(value) if not isinstance(value, int) else str(value) for value in row.values()] for row in rows]
-    return Fitted(counted(len(rows), title.removesuffix("s")), columns, texts)
+    return FittedTable(counted(len(rows), title.removesuffix("s")), columns, texts)

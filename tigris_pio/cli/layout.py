@@ -118,7 +118,7 @@ def layout(
         for item in wanted
     ]  # fmt: skip
     wanted += [_wanted_weights(*own) for own in weights]
-    for line in flash_layout.write(wanted, flash_layout.read_table(table), output):
+    for line in flash_layout.write_partitions(wanted, flash_layout.read_table(table), output):
         click.echo(line)
 
 
@@ -135,15 +135,15 @@ def _check_names(names: list[str]) -> None:
             raise UsageError(f"--model: two models are {both}; names must differ")
 
 
-def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.Wanted:
-    return flash_layout.Wanted(
+def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.PartitionItem:
+    return flash_layout.PartitionItem(
         name, flash_layout.read_plan(plan), label, None if offset == "auto" else _offset(name, offset)
     )
 
 
-def _wanted_weights(name: str, file: Path, label: str, offset: str) -> flash_layout.Wanted:
+def _wanted_weights(name: str, file: Path, label: str, offset: str) -> flash_layout.PartitionItem:
     at = None if offset == "auto" else _offset(name, offset)
-    return flash_layout.Wanted(name, flash_layout.read_weights(file), label, at, is_plan=False)
+    return flash_layout.PartitionItem(name, flash_layout.read_weights(file), label, at, is_plan=False)
 
 
 def _slot_size(name: str, text: str, slots: tuple[str, ...]) -> int:

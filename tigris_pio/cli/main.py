@@ -12,7 +12,7 @@ import click
 from tigris_pio import __version__
 from tigris_pio.cli.lazy import LazyGroup
 from tigris_pio.errors import TigrisError, UnsupportedError
-from tigris_pio.spelling import caller_of_command, spoken_by
+from tigris_pio.spelling import caller_of_command, messages_for
 from tigris_pio.text import visible
 
 #: The commands in the order of work, each in the file of its name, and what it is called there.
@@ -60,7 +60,7 @@ def cli(context: click.Context) -> None:
     cannot do what was asked, 2 wrong usage or a file that is missing or cannot be written, 3 no board
     or a broken line (hil), 130 interrupted.
     """
-    context.with_resource(spoken_by(caller_of_command()))
+    context.with_resource(messages_for(caller_of_command()))
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -20,7 +20,7 @@ from tigris_pio.compiler.instructions.predict import instructions
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically
-from tigris_pio.fitted import Column, Fitted
+from tigris_pio.fitted import Column, FittedTable
 from tigris_pio.quantize.calibrate import METHODS
 from tigris_pio.quantize.images import Normalisation
 from tigris_pio.quantize.workflow import Quantised, QuantizeOptions, encode, quantise
@@ -192,16 +192,16 @@ def _cost(compiled: Compiled) -> dict[str, Any]:
 def _print(result: Quantised, options: QuantizeOptions, output: str) -> None:
     samples = result.samples
     console.print_warnings(list(result.warnings))
-    columns = (Column("layer", name=True), Column("operator"), Column("", spare=1), Column("cosine", True, spare=3),
-               Column("largest error, steps", True, spare=2), Column("by itself: cosine", True), Column("steps", True),
-               Column(""))  # fmt: skip
+    columns = (Column("layer", is_name=True), Column("operator"), Column("", detail=1),
+               Column("cosine", True, detail=3), Column("largest error, steps", True, detail=2),
+               Column("by itself: cosine", True), Column("steps", True), Column(""))  # fmt: skip
     rows = [
         (layer.name, layer.kind, layer.dtype, f"{layer.cosine:.6f}", _steps(layer.steps), f"{layer.own_cosine:.6f}",
          _steps(layer.own_steps), Text("hurts" if layer.hurts else "", style="bold red"))
         for layer in result.layers
     ]  # fmt: skip
     held_out = counted(len(samples.held_out), "held-out sample")
-    console.out.print(Fitted(f"each layer against float, on {held_out}", columns, rows))
+    console.out.print(FittedTable(f"each layer against float, on {held_out}", columns, rows))
     _print_outputs(result)
     _print_costs(result)
     for layer in result.layers:

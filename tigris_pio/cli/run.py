@@ -14,7 +14,7 @@ import numpy as np
 from tigris_pio.cli import console
 from tigris_pio.errors import UsageError
 from tigris_pio.files import check_target, write_atomically
-from tigris_pio.fitted import Column, Facts, Fitted
+from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.hil.samples import by_input
 from tigris_pio.host import Session
 from tigris_pio.host.io import IoDescriptor
@@ -175,8 +175,8 @@ def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
             ]
         )
     )  # fmt: skip
-    columns = (Column("name", name=True), Column("shape"), Column("min"), Column("max"), Column("argmax"),
-               Column("first values", spare=1))  # fmt: skip
+    columns = (Column("name", is_name=True), Column("shape"), Column("min"), Column("max"), Column("argmax"),
+               Column("first values", detail=1))  # fmt: skip
     rows = []
     for name, y in results.items():
         flat = y.ravel()
@@ -184,4 +184,4 @@ def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
         values = ", ".join(f"{v:.5g}" for v in flat[:8]) + (", …" if flat.size > 8 else "")
         numbers = (f"{flat.min():.5g}", f"{flat.max():.5g}", str(int(flat.argmax()))) if flat.size else ("", "", "")
         rows.append((name, shape, *numbers, values))
-    console.out.print(Fitted("outputs", columns, rows))
+    console.out.print(FittedTable("outputs", columns, rows))

@@ -10,8 +10,8 @@ from tigris_pio.cli.console import out
 from tigris_pio.compiler.instructions.libraries import machines
 from tigris_pio.compiler.normalise import PassStatistics
 from tigris_pio.compiler.plan.attempts import Attempt
-from tigris_pio.fitted import Column, Facts, Fitted
-from tigris_pio.sizes import about, format_size
+from tigris_pio.fitted import Column, Facts, FittedTable
+from tigris_pio.sizes import format_estimate, format_size
 from tigris_pio.text import counted
 
 
@@ -55,7 +55,7 @@ def print_report(document: dict[str, Any]) -> None:
         rows.append(("streamed", f"{', '.join(streamed)}: rows come and go during the run"))
     cores = document["cores"]
     if cores["number"] > 1:
-        taken = ", ".join(f"{about(count)} on {processor}" for processor, count in
+        taken = ", ".join(f"{format_estimate(count)} on {processor}" for processor, count in
                           cores["predicted_instructions"].items())  # fmt: skip
         shared = counted(len(cores["split"]), "operator")
         rows.append(("two cores", f"share {shared}; the longer one predicted: {taken}"))
@@ -75,14 +75,14 @@ def print_report(document: dict[str, Any]) -> None:
 
 
 def _predicted(document: dict[str, Any]) -> str:
-    counts = ", ".join(f"{about(count)} on {processor}" for processor, count
+    counts = ", ".join(f"{format_estimate(count)} on {processor}" for processor, count
                        in document["predicted_instructions"].items())  # fmt: skip
     name = document["backend"]["name"]
     of = "" if name == "portable" else f", with {name}" if machines(name) else f", by the portable kernels, not {name}"
     return f"predicted: {counts}{of}"
 
 
-def _balance(backend: dict[str, Any]) -> Fitted:
+def _balance(backend: dict[str, Any]) -> FittedTable:
     """The curve of scratch against arena."""
     columns = (Column("scratch", True), Column("arena", True), Column("operators", True), Column("instructions", True),
                Column("cost", True), Column(""))  # fmt: skip
@@ -91,7 +91,7 @@ def _balance(backend: dict[str, Any]) -> Fitted:
          f"{point['cost']:,}", "chosen" if point["chosen"] else "")
         for point in backend["balance"]
     ]  # fmt: skip
-    return Fitted(f"fast memory between {backend['name']}'s scratch and the arena", columns, rows)
+    return FittedTable(f"fast memory between {backend['name']}'s scratch and the arena", columns, rows)
 
 
 def _hop(hop: dict[str, Any]) -> list[tuple[str, str]]:
@@ -104,14 +104,14 @@ def _hop(hop: dict[str, Any]) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _stages(stages: Sequence[dict[str, Any]]) -> Fitted:
+def _stages(stages: Sequence[dict[str, Any]]) -> FittedTable:
     """Columns of zeros are left out, for terminals are narrow."""
     slow = any(stage["slow_read"] or stage["slow_written"] for stage in stages)
     again = any(stage["recomputed_macs"] for stage in stages)
-    columns = [Column("", True), Column("strategy"), Column("operators", name=True), Column("bands", True),
+    columns = [Column("", True), Column("strategy"), Column("operators", is_name=True), Column("bands", True),
                Column("fast peak", True)]  # fmt: skip
-    columns += [Column("slow read", True, spare=1), Column("written", True, spare=2)] if slow else []
-    columns += [Column("again", True, spare=3)] if again else []
+    columns += [Column("slow read", True, detail=1), Column("written", True, detail=2)] if slow else []
+    columns += [Column("again", True, detail=3)] if again else []
     rows = []
     for number, stage in enumerate(stages, 1):
         ops = stage["ops"]
@@ -121,7 +121,7 @@ def _stages(stages: Sequence[dict[str, Any]]) -> Fitted:
         row += [format_size(stage["slow_read"]), format_size(stage["slow_written"])] if slow else []
         row += [f"{100 * stage['recomputed_macs'] / max(1, stage['macs']):.1f} %"] if again else []
         rows.append(row)
-    return Fitted(counted(len(stages), "stage"), tuple(columns), rows)
+    return FittedTable(counted(len(stages), "stage"), tuple(columns), rows)
 
 
 def statistics_row(row: PassStatistics) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
 
 def print_attempts(attempts: Sequence[Attempt]) -> None:
     """What the search tried: in which order of the operators, how, and what came of it."""
-    columns = (Column("", True), Column("order", True), Column("slow", True), Column("attempt", name=True),
+    columns = (Column("", True), Column("order", True), Column("slow", True), Column("attempt", is_name=True),
                Column("stages", True), Column("fast", True), Column("cost", True), Column("outcome"))  # fmt: skip
     rows = []
     for number, one in enumerate(attempts, 1):
@@ -145,7 +145,7 @@ def print_attempts(attempts: Sequence[Attempt]) -> None:
         way = f"products folded; {one.how}" if one.folded else f"columns; {one.how}" if one.columns else one.how
         way = way if one.smaller is None else f"in {one.smaller:,} bytes; {way}"
         rows.append((str(number), str(one.order), slow, way, *figures, one.outcome))
-    out.print(Fitted("attempts; cost: instructions beyond running whole", columns, rows))
+    out.print(FittedTable("attempts; cost: instructions beyond running whole", columns, rows))
 
 
 def print_passes(statistics: Sequence[PassStatistics]) -> None:
@@ -154,4 +154,4 @@ def print_passes(statistics: Sequence[PassStatistics]) -> None:
     columns = tuple(Column(name, name != "pass", name == "pass") for name in names)
     rows = [(str(number), row.name, str(row.nodes_in), str(row.folded), str(row.nodes_out))
             for number, row in enumerate(statistics, 1)]  # fmt: skip
-    out.print(Fitted("passes", columns, rows))
+    out.print(FittedTable("passes", columns, rows))

@@ -26,7 +26,7 @@ from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.options import UNLIMITED
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.errors import UsageError
-from tigris_pio.fitted import Column, Fitted
+from tigris_pio.fitted import Column, FittedTable
 from tigris_pio.host import Session
 from tigris_pio.report.verified import own_text, verified_page
 from tigris_pio.text import counted
@@ -156,11 +156,11 @@ def _document(model: str, comparison: Comparison, against: str, slid: HopCompari
 
 
 def _print(comparison: Comparison, against: str, slid: HopComparison | None) -> None:
-    columns = (Column("layer", name=True), Column("operator"), Column("strategy", spare=3),
-               Column("cosine", True, spare=1), Column("max difference", True, spare=2), Column("in steps", True),
+    columns = (Column("layer", is_name=True), Column("operator"), Column("strategy", detail=3),
+               Column("cosine", True, detail=1), Column("max difference", True, detail=2), Column("in steps", True),
                Column("by itself", True), Column(""))  # fmt: skip
     rows = [_row(layer) for layer in (*comparison.layers, *comparison.outputs)]
-    console.out.print(Fitted(f"{counted(comparison.samples, 'sample')} against {against}", columns, rows))
+    console.out.print(FittedTable(f"{counted(comparison.samples, 'sample')} against {against}", columns, rows))
     same = "identical" if comparison.bands_identical else "[bold red]different[/]"
     console.out.print(f"bands against the model run whole: {same}")
     for layer in comparison.departures:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from tigris_pio.fitted import Column, Facts, Fitted
+from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.hil.check import CheckReport, Sample
 from tigris_pio.hil.client import BoardInfo, ModelInfo
 from tigris_pio.sizes import format_size
@@ -143,11 +143,11 @@ def _counts(board: BoardInfo, value: float) -> str:
     return f"{text} = {value / board.counter_hz * 1e3:,.3f} ms" if board.counter_hz else text
 
 
-def _op_table(report: CheckReport) -> Fitted:
+def _op_table(report: CheckReport) -> FittedTable:
     runs, total = len(report.samples), sum(op.elapsed for op in report.ops) or 1
     hertz = report.board.counter_hz
-    columns = [Column("", True), Column("operator", name=True), Column("kind"), Column("calls", True, spare=2),
-               Column(report.board.counter_unit or "counts", True), *([Column("us", True, spare=1)] if hertz else []),
+    columns = [Column("", True), Column("operator", is_name=True), Column("kind"), Column("calls", True, detail=2),
+               Column(report.board.counter_unit or "counts", True), *([Column("us", True, detail=1)] if hertz else []),
                Column("share", True)]  # fmt: skip
     rows = []
     for number, op in enumerate(report.ops):
@@ -155,7 +155,7 @@ def _op_table(report: CheckReport) -> Fitted:
         micros = [f"{mean / hertz * 1e6:,.1f}"] if hertz else []
         share = f"{op.elapsed / total:.1%}"
         rows.append((str(number), op.name, op.kind, f"{op.calls / runs:g}", f"{mean:,.0f}", *micros, share))
-    return Fitted("time per operator", tuple(columns), rows)
+    return FittedTable("time per operator", tuple(columns), rows)
 
 
 def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:

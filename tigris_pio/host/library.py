@@ -94,7 +94,7 @@ def _missing() -> ToolError:
         reason = f"there is no _runtime file in {_PACKAGE}"
     return ToolError(
         f"running a plan here needs the runtime for this machine, which was not built when tigris-pio was installed: "
-        f"{reason}. Install a C compiler: {installation.install_a_compiler()}; then run: {_reinstall()}"
+        f"{reason}. Install a C compiler: {installation.compiler_hint()}; then run: {_reinstall()}"
     )
 
 

@@ -11,7 +11,7 @@ from onnx import numpy_helper
 
 from tigris_pio.compiler.load.onnx.protobuf import read
 from tigris_pio.errors import ModelFileError, UsageError
-from tigris_pio.text import visible_name, what_there_is
+from tigris_pio.text import suggest_names, visible_name
 
 #: Scale, float32, and zero point, int8, by tensor.
 Pins = Mapping[str, Mapping[str, np.ndarray]]
@@ -35,7 +35,7 @@ def pins_of(model: onnx.ModelProto, like: str | None, ranges: Sequence[str]) -> 
         name, low, high = _range(text)
         if name not in names:
             raise UsageError(f"--range {text}: no input or output is called {visible_name(name)}; "
-                             f"{what_there_is(name, names)}")  # fmt: skip
+                             f"{suggest_names(name, names)}")  # fmt: skip
         found[name] = _pin(low, high)
     return found
 

@@ -19,7 +19,7 @@ from tigris_pio.report.sections import (
     sweep_section,
 )
 from tigris_pio.report.sweep import Sweep
-from tigris_pio.sizes import about, format_size
+from tigris_pio.sizes import format_estimate, format_size
 from tigris_pio.text import counted
 
 
@@ -95,7 +95,7 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
         _of("flash", report["flash"]["plan"], budget["flash"], f"{format_size(report['flash']['weights'])} of weights"),
         Fact("layer by layer", format_size(memory["unscheduled_peak"]), "of activations, without stages and bands"),
         Fact("multiply-accumulates", f"{compute['macs']:,}", _again(compute)),
-        Fact("instructions", about(estimate),
+        Fact("instructions", format_estimate(estimate),
              f"estimated; {counted(report['ops'], 'operator')}, {report['dtype']}"),
     ]  # fmt: skip
     if memory["backend_scratch"]:

@@ -17,7 +17,7 @@ from tigris_pio.cli.hil.options import MODEL, PLAN, TargetOptions, plan_path, ta
 from tigris_pio.cli.options import JSON
 from tigris_pio.errors import UsageError
 from tigris_pio.files import read_named
-from tigris_pio.fitted import Column, Facts, Fitted
+from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.hil.bench import BenchReport, Change, Comparison, bench, compare, document, memory
 from tigris_pio.hil.check import open_plan
 from tigris_pio.hil.errors import HarnessError
@@ -170,7 +170,7 @@ def _counts(report: BenchReport, value: float) -> str:
     return f"{text} = {value / hz * 1e3:,.3f} ms" if hz else text
 
 
-def _operators(report: BenchReport) -> Fitted:
+def _operators(report: BenchReport) -> FittedTable:
     total = sum(op.elapsed for op in report.ops)
     has_macs = any(op.macs for op in report.ops)
     heads = ["", "operator", "kind", "calls", _unit(report), "share", *(["per MAC"] if has_macs else [])]
@@ -182,10 +182,10 @@ def _operators(report: BenchReport) -> Fitted:
     if report.mean >= total:
         between = ["", "between operators", "", "", f"{report.mean - total:,.0f}", ""]
         rows.append(between + [""] * (len(heads) - len(between)))
-    columns = (Column("", True), Column("operator", name=True), Column("kind"), Column("calls", True, spare=1),
+    columns = (Column("", True), Column("operator", is_name=True), Column("kind"), Column("calls", True, detail=1),
                Column(_unit(report), True), Column("share", True),
-               *([Column("per MAC", True, spare=2)] * has_macs))  # fmt: skip
-    return Fitted("per run and operator", columns, rows)
+               *([Column("per MAC", True, detail=2)] * has_macs))  # fmt: skip
+    return FittedTable("per run and operator", columns, rows)
 
 
 def _show_comparison(report: BenchReport, comparison: Comparison) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tigris_pio import spelling
 from tigris_pio.errors import UsageError
-from tigris_pio.text import visible_name, what_there_is
+from tigris_pio.text import suggest_names, visible_name
 
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -17,7 +17,7 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 def check_name(name: str, value: object, known: Collection[str], label: str) -> None:
     """UsageError for an input that the model does not have."""
     if name not in known:
-        raise UsageError(f"{given(name, value)}: {label} has no input of that name; {what_there_is(name, known)}")
+        raise UsageError(f"{given(name, value)}: {label} has no input of that name; {suggest_names(name, known)}")
 
 
 def given(name: str, value: object) -> str:

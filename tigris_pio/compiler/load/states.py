@@ -12,7 +12,7 @@ from tigris_pio.compiler.ir.graph import Graph, State, Tensor
 from tigris_pio.compiler.load.fixed_values import fixed_array
 from tigris_pio.compiler.load.tflite.annotation import stored
 from tigris_pio.errors import UsageError
-from tigris_pio.text import visible_name, what_there_is
+from tigris_pio.text import suggest_names, visible_name
 
 #: (output, input)
 Tie = tuple[str, str]
@@ -65,7 +65,7 @@ def _check_name(graph: Graph, tie: Tie, kind: str, name: str, known: Iterable[st
     known = tuple(known)
     if name in known:
         return
-    has = what_there_is(name, known)
+    has = suggest_names(name, known)
     raise UsageError(f"{_given(tie)}: {graph.name} has no {kind} {visible_name(name)}; {has}")
 
 

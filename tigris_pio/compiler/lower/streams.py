@@ -16,7 +16,7 @@ from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramO
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import RowsParams
-from tigris_pio.text import visible_name, what_there_is
+from tigris_pio.text import suggest_names, visible_name
 
 #: I/O records name the operator that moves the rows in 16 bits.
 _MOST_OPERATORS = (1 << 16) - 2
@@ -42,7 +42,7 @@ def _unknown(program: Program, name: str) -> str:
     why = "it is a state, which stays in memory from run to run; " if name in states else ""
     return (
         f"{_given(name)}: {program.name} has no input or output {visible_name(name)}; {why}"
-        f"{what_there_is(name, known)}"
+        f"{suggest_names(name, known)}"
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.compiler.models import make, node
 from tigris_pio.compiler.load import load_model
 from tigris_pio.errors import ModelError
-from tigris_pio.spelling import Caller, spoken_by
+from tigris_pio.spelling import Caller, messages_for
 
 
 @pytest.mark.parametrize(("inputs", "words"), [
@@ -19,7 +19,7 @@ from tigris_pio.spelling import Caller, spoken_by
 def test_all_are_named_and_what_is_named_works(inputs, words):
     nodes = [node("Relu", name, f"y{name}") for name in inputs]
     model = make(nodes, inputs, [f"y{name}" for name in inputs])
-    with pytest.raises(ModelError) as caught, spoken_by(Caller.COMMAND):
+    with pytest.raises(ModelError) as caught, messages_for(Caller.COMMAND):
         load_model(model)
     given = str(caught.value).split("give it with ")[1]
     assert given == " ".join(f"--dim {word}" for word in words)
