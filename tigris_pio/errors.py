@@ -19,10 +19,7 @@ class ModelError(TigrisError):
 
 
 class UnsupportedError(TigrisError):
-    """The model is valid, but has nodes that this compiler does not support.
-
-    `refused`: name, operator and reason of each such node.
-    """
+    """The model is valid, but has nodes that are not supported; `refused`: name, operator and reason of each."""
 
     def __init__(self, text: str, refused: Sequence[tuple[str, str, str]] = ()) -> None:
         super().__init__(text)

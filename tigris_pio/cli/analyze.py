@@ -1,4 +1,4 @@
-"""`tigris analyze`: stages 1 to 6, nothing written but the report."""
+"""`tigris analyze`: compiles a model and shows the plan; writes nothing but the report."""
 
 from __future__ import annotations
 

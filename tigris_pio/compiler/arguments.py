@@ -1,4 +1,7 @@
-"""Checks what callers of `compile_model` give: Python takes anything, and a mistake is named where it was made."""
+"""Checks the arguments of `compile_model`, and converts each to the type that CompileOptions holds.
+
+A wrong type raises ArgumentError, a wrong value UsageError; both name the argument and what to give.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from tigris_pio.sizes import parse_size
 ALIGNMENTS = (4, 8, 16, 32, 64)
 
 
-def model(value: object) -> None:
-    """A path or a model in memory."""
+def check_model(value: object) -> None:
+    """Raises ArgumentError unless `value` is a path or a model in memory."""
     known = isinstance(value, bytes) and is_tflite(value)
     if not known and not isinstance(value, str | os.PathLike | onnx.ModelProto):
         raise ArgumentError(f"model: {_shown(value)} is no model; give a path or an onnx.ModelProto, or the bytes of a "
@@ -28,46 +31,47 @@ def model(value: object) -> None:
 
 
 def size(option: str, value: object) -> int | None:
-    """Bytes, or None for no limit."""
+    """Bytes of a number or a text like "64K"; None for no limit."""
     if value is None:
         return None
-    return parse_size(value if isinstance(value, str) else whole(option, value, "bytes or a size like '64K'"), option)
+    given = value if isinstance(value, str) else whole_number(option, value, "bytes or a size like '64K'")
+    return parse_size(given, option)
 
 
 def switch(option: str, value: object) -> bool:
-    """True or False, not a text that means one of them."""
-    if type(value).__name__ not in ("bool", "bool_"):  # numpy's are as good
+    """True or False; a text that means one of them is refused."""
+    if type(value).__name__ not in ("bool", "bool_"):  # bool_ is numpy's
         raise ArgumentError(f"{option}: {_shown(value)} is neither True nor False")
     return bool(value)
 
 
 def text(option: str, value: object) -> str:
-    """A string."""
+    """`value`, which must be a string."""
     if not isinstance(value, str):
         raise ArgumentError(f"{option}: {_shown(value)} is no string")
     return value
 
 
 def alignment(value: object) -> int:
-    """One of ALIGNMENTS."""
+    """Bytes, one of ALIGNMENTS."""
     if isinstance(value, bool) or value not in ALIGNMENTS:
         allowed = ", ".join(map(str, ALIGNMENTS))
         raise ArgumentError(f"{spelling.option('alignment')}: {_shown(value)} is none of {allowed}")
-    return whole("alignment", value, "bytes")
+    return whole_number("alignment", value, "bytes")
 
 
 def dims(value: object) -> dict[str, int]:
-    """Sizes of free dimensions by name."""
+    """Sizes of free dimensions, by name."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise ArgumentError(f"dims: {_shown(value)} is no mapping of names to sizes, like {{'length': 512}}")
     right = "a positive whole number"
-    return {text("dims", name): whole(f"dims[{name!r}]", item, right) for name, item in value.items()}
+    return {text("dims", name): whole_number(f"dims[{name!r}]", item, right) for name, item in value.items()}
 
 
 def fixed(value: object) -> dict[str, object]:
-    """Values of inputs by name: numbers, several of them, or text."""
+    """Values of inputs, by name: a number, several numbers, or their text."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -80,7 +84,7 @@ def fixed(value: object) -> dict[str, object]:
 
 
 def states(value: object) -> tuple[tuple[str, str], ...]:
-    """Outputs and the inputs that they are in the next run: a mapping, or texts OUT=IN."""
+    """Pairs of an output and the input that it becomes in the next run, from a mapping or from texts OUT=IN."""
     if isinstance(value, Mapping):
         return tuple((text("state", output), text(f"state[{output!r}]", held)) for output, held in value.items())
     if value is not None and (isinstance(value, str | bytes) or not isinstance(value, Iterable)):
@@ -89,14 +93,14 @@ def states(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def streams(value: object) -> tuple[str, ...]:
-    """Names of inputs and outputs: one, or several."""
+    """Names of inputs and outputs, from one name or several."""
     if isinstance(value, bytes) or (value is not None and not isinstance(value, str | Iterable)):
         raise ArgumentError(f"stream: {_shown(value)} is no name of an input or output, nor several")
     return tuple(text("stream", name) for name in ((value,) if isinstance(value, str) else value or ()))
 
 
 def parse_ties(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Outputs tied to inputs, from texts OUT=IN."""
+    """Pairs of an output and an input, from texts OUT=IN. Raises UsageError."""
     ties = []
     for item in texts:
         output, equals, held = item.partition("=")
@@ -107,28 +111,28 @@ def parse_ties(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def cores(value: object) -> int:
-    """One or two."""
-    number = whole(spelling.option("cores"), value, "1 or 2")
+    """The number of cores, 1 or 2."""
+    number = whole_number(spelling.option("cores"), value, "1 or 2")
     if number not in (1, 2):
         raise UsageError(f"{spelling.option('cores')}: {number} is neither 1 nor 2")
     return number
 
 
 def hop(value: object) -> int:
-    """Rows that a run is given: a number, or its text."""
+    """The hop size in input rows, from a number or its text."""
     name = spelling.option("hop")
     if isinstance(value, str):
         if not value.strip().isdecimal():
             raise UsageError(f"{name}: '{value}' is no number of rows, like 1")
         value = int(value)
-    rows = whole(name, value, "a number of rows")
+    rows = whole_number(name, value, "a number of rows")
     if rows < 1:
         raise UsageError(f"{name}: {rows} rows are no hop; give at least 1")
     return rows
 
 
-def whole(option: str, value: object, right: str) -> int:
-    """A whole number of Python's or numpy's; `right` says what to give."""
+def whole_number(option: str, value: object, right: str) -> int:
+    """`value` as an int, from Python's or numpy's integers; the message asks for `right` instead."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -137,8 +141,8 @@ def whole(option: str, value: object, right: str) -> int:
         raise ArgumentError(f"{option}: {_shown(value)} is no whole number; give {right}") from None
 
 
-def unknown(names: Iterable[str], known: Iterable[str]) -> None:
-    """What Python says of the first of `names`, with the nearest of `known`."""
+def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
+    """Raises Python's message for an unexpected keyword argument if there are `names`, with the nearest of `known`."""
     known = [name for name in known if name != "unknown"]
     for name in names:
         close = difflib.get_close_matches(name, known, n=1)
@@ -147,6 +151,6 @@ def unknown(names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _shown(value: object) -> str:
-    """`value` in few characters, with its type where that is the mistake."""
+    """`value` in at most 60 characters; a value that is neither text nor number is shown by its type."""
     shown = repr(value) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
     return shown if len(shown) <= 60 else shown[:57] + "..."

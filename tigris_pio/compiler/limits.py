@@ -1,7 +1,7 @@
-"""What a model file may ask of the compiler. A file of a kilobyte can ask for more than any machine has.
+"""Limits on memory and work that a model file may cause: a file of a kilobyte can require more than any machine has.
 
-Every limit is far beyond networks for microcontrollers, and can be raised: a refusal names the limit, what was asked
-for, where, and the option.
+Networks for microcontrollers stay far below every limit. A refusal names the limit, the required number, the place in
+the model, and the option that raises the limit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tigris_pio.errors import ModelError, UsageError
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Refusals begin above these numbers."""
+    """The largest numbers that are accepted."""
 
     nodes: int = 100_000  #: nodes of the graph, functions inlined and loops unrolled
     unrolled: int = 4_096  #: nodes that one loop may become
@@ -26,26 +26,26 @@ class Limits:
     name: int = 1_024  #: bytes of a name
     depth: int = 20  #: graphs within graphs, and functions that call functions
 
-    def most_trips(self, nodes: int) -> int:
-        """Trips up to which those of a loop with so many nodes are counted: some more than may be unrolled."""
+    def most_counted_trips(self, nodes: int) -> int:
+        """The trips after which counting stops for a loop of `nodes` nodes; more than may be unrolled."""
         return 2 * self.unrolled // max(nodes, 1) + 1
 
-    def endless(self, nodes: int, where: str) -> ModelError:
-        """The refusal of a loop with more trips than that."""
+    def too_many_trips(self, nodes: int, where: str) -> ModelError:
+        """The error for a loop of `nodes` nodes that runs longer than most_counted_trips()."""
         most = self.unrolled // max(nodes, 1)
-        return ModelError(f"{where}: it runs more than {self.most_trips(nodes):,} times; at most {most:,} trips are "
-                          "unrolled: export the model with fewer steps")
+        counted = self.most_counted_trips(nodes)
+        return ModelError(f"{where}: it runs more than {counted:,} times; at most {most:,} trips are unrolled: export "
+                          "the model with fewer steps")
 
-    def check(self, name: str, asked: int, where: str) -> None:
-        """Raises ModelError when `asked` is beyond the limit `name`; `where` says who asks, for what."""
+    def check(self, name: str, required: int, where: str) -> None:
+        """Raises ModelError if `required` exceeds the limit `name`; `where` names the part of the model."""
         most: int = getattr(self, name)
-        if asked > most:
-            raise ModelError(
-                f"{where}: {asked:,} {_UNITS[name]}; the limit is {most:,}, {spelling.limit(name, asked)} raises it"
-            )
+        if required > most:
+            limit = spelling.limit(name, required)
+            raise ModelError(f"{where}: {required:,} {_UNITS[name]}; the limit is {most:,}, {limit} raises it")
 
 
-#: What the numbers count, in a refusal.
+#: The units of the limits, for messages.
 _UNITS: Mapping[str, str] = {
     "nodes": "nodes",
     "unrolled": "nodes unrolled",
@@ -59,7 +59,7 @@ NAMES = tuple(field.name for field in dataclasses.fields(Limits))
 
 
 def find_limits(given: Mapping[str, int] | Limits) -> Limits:
-    """The limits with those in `given` changed; UsageError for a name or number that is none."""
+    """The default limits with the values of `given`. Raises UsageError for an unknown name or a number below 1."""
     if isinstance(given, Limits):
         return given
     if not isinstance(given, Mapping):
@@ -75,32 +75,32 @@ def find_limits(given: Mapping[str, int] | Limits) -> Limits:
 
 
 class ConstantBudget:
-    """Counts the bytes of constants that are computed: those alive, and all."""
+    """Counts the bytes of computed constants, of those that are still read and of all, and holds them to the limits."""
 
-    def __init__(self, limits: Limits, label: str) -> None:
-        self._limits, self._label = limits, label
+    def __init__(self, limits: Limits, origin: str) -> None:
+        self._limits, self._origin = limits, origin
         self._alive: dict[str, int] = {}
         self._live = self._all = 0
 
-    def ask(self, where: str, size: int) -> None:
-        """Raises ModelError when `size` more bytes are too many; `where` names the node."""
-        self._limits.check("constants", self._live + size, f"{self._label}: {where}")
-        self._limits.check("computed", self._all + size, f"{self._label}: {where}")
+    def check(self, where: str, size: int) -> None:
+        """Raises ModelError if `size` more bytes exceed a limit; `where` names the node."""
+        self._limits.check("constants", self._live + size, f"{self._origin}: {where}")
+        self._limits.check("computed", self._all + size, f"{self._origin}: {where}")
 
-    def knows(self, name: str) -> bool:
-        """Whether a constant is one of those counted."""
+    def is_counted(self, name: str) -> bool:
+        """Whether the constant was computed and is still read."""
         return name in self._alive
 
     def add(self, name: str, size: int, where: str) -> None:
-        """A constant has been computed."""
+        """Counts a constant that was computed. Raises ModelError beyond the limit."""
         self.free(name)
-        self._limits.check("computed", self._all + size, f"{self._label}: {where}")
+        self._limits.check("computed", self._all + size, f"{self._origin}: {where}")
         self._alive[name] = size
         self._live += size
         self._all += size
 
     def free(self, name: str) -> bool:
-        """A constant is not read any more; whether it was a computed one."""
+        """Ends a constant that is not read any more; returns whether it was a computed one."""
         known = name in self._alive
         self._live -= self._alive.pop(name, 0)
         return known

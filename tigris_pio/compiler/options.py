@@ -1,4 +1,4 @@
-"""What may be chosen for a compilation."""
+"""The options of a compilation, checked when they are made. The command line and `compile_model` make them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tigris_pio.format.enums import WeightMode
 from tigris_pio.platformio.options import name_fault
 from tigris_pio.spelling import option, switch
 
-#: Serves every architecture the runtime knows but x86-64, which the host library overrides.
+#: Bytes; enough on every architecture of the runtime but x86-64, where the host library sets its own.
 DEFAULT_ALIGNMENT = 16
 COMPRESSIONS = {"none": WeightMode.IN_PLACE, "lz4": WeightMode.LZ4}
 
@@ -26,7 +26,7 @@ UNLIMITED = Budget(None)
 
 @dataclasses.dataclass(frozen=True)
 class CompileOptions:
-    """What the user may choose. Sizes in bytes; None: no limit."""
+    """The options that the user may choose. Sizes are in bytes; None: no limit."""
 
     budget: Budget = UNLIMITED
     xip: bool = False
@@ -36,17 +36,16 @@ class CompileOptions:
     dims: Mapping[str, int] = dataclasses.field(default_factory=dict)
     fixed: Mapping[str, object] = dataclasses.field(default_factory=dict)  #: inputs that become constants
     states: tuple[Tie, ...] = ()  #: outputs that are inputs of the next run, each with that input
-    hop: int | None = None  #: input rows by which windows are apart; None: a run is given whole windows
-    streams: tuple[str, ...] = ()  #: inputs and outputs whose rows come and go during the run
-    name: str | None = None
-    backend: str = "auto"  #: whose kernels run on the board: auto, portable, esp-nn, cmsis-nn or pie
-    #: The board's, such as esp32s3: whose instructions plans are judged by, and for which a backend's scratch is sized;
-    #: empty: those of a processor with neither DSP instructions nor floating point, and enough for any.
+    hop: int | None = None  #: hop size in input rows; None: each run gets a whole window
+    streams: tuple[str, ...] = ()  #: inputs and outputs whose rows firmware moves during the run
+    name: str | None = None  #: the model's name in C; None: the file's name
+    backend: str = "auto"  #: the library whose kernels run on the board: auto, portable, esp-nn, cmsis-nn or pie
+    #: The board's chip, such as esp32s3. Its instructions decide between plans, and a backend's scratch is sized for
+    #: it. Empty: a processor without DSP instructions and floating point, and scratch enough for any chip.
     chip: str = ""
 
-    #: What the file may ask for: limits.py, or some of its numbers by name.
-    limits: Limits | Mapping[str, int] = dataclasses.field(default_factory=Limits)
-    cores: int = 1  #: that share the rows of an operator on the board: 1 or 2
+    limits: Limits | Mapping[str, int] = dataclasses.field(default_factory=Limits)  #: or some numbers of it, by name
+    cores: int = 1  #: processor cores of the board that share the rows of an operator, 1 or 2
 
     def __post_init__(self) -> None:
         fault = None if self.name is None else name_fault(self.name)
@@ -58,12 +57,12 @@ class CompileOptions:
         if self.xip and (self.compress == "lz4" or self.copy_weights):
             other = option("compress", "lz4") if self.compress == "lz4" else switch("copy_weights")
             raise UsageError(
-                f"{switch('xip')} with {other}: the one promises that no weight is copied to RAM, the other brings "
+                f"{switch('xip')} with {other}: the first promises that no weight is copied to RAM, the second copies "
                 "weights there; leave one out"
             )
 
     def kernels(self) -> Backend | None:
-        """Whose kernels run on the board; None: the portable ones."""
+        """The kernel library of the board; None: the portable kernels. Raises UsageError."""
         backend = find_backend(self.backend, self.chip)
         if backend is not None and self.alignment % backend.alignment:
             raise UsageError(
@@ -73,7 +72,7 @@ class CompileOptions:
         return None if backend is None else backend.of_cores(self.cores, self.alignment)
 
     def weights(self) -> WeightOptions:
-        """How weights are stored and read."""
+        """How the plan stores weights, and how the runtime reads them. Raises UsageError."""
         if self.compress not in COMPRESSIONS:
             raise UsageError(
                 f"{option('compress')}: '{self.compress}' is unknown; use one of {', '.join(COMPRESSIONS)}"

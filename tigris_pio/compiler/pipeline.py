@@ -1,12 +1,24 @@
-"""The seven stages in order, and what a compilation returns.
+"""Runs the compiler's steps in order, for `compile_model`, the command line and the bench.
 
-    1 load       model file       -> graph       compiler/load/
-    2 normalise  graph            -> program     compiler/normalise/, compiler/lower/, compiler/slide/
-    3 lifetimes  program          -> lifetimes   compiler/plan/lifetimes.py
-    4 timeline   lifetimes        -> live bytes  compiler/plan/timeline.py
-    5 temporal   live bytes       -> segments    compiler/plan/cut/temporal.py
-    6 spatial    segments         -> stages      compiler/plan/band/spatial.py, compiler/plan/memory/
-    7 emit       execution plan   -> .tgrs       compiler/emit/
+    load         model file     -> graph           load/
+    normalise    graph          -> graph           normalise/: only operators that lowering knows
+    lower        graph          -> program         lower/
+    slide        program        -> program         slide/: with a hop, the new rows of each run
+    stream       program        -> program         lower/streams.py: FETCH and TAKE for streamed inputs and outputs
+    plan         program        -> execution plan  choose.py, below
+    emit         execution plan -> .tgrs           emit/
+
+`cheapest_plan` in choose.py plans several orders of the operators and returns the cheapest plan:
+
+    orders       plan/order/                       candidates, by live bytes
+    search       plan/search.py                    attempts in one order, with less sharing or capacity after a failure
+    live bytes   plan/lifetimes.py, timeline.py
+    cut          plan/cut/                         stages and memory assignment
+    bands        plan/heights.py, plan/band/       rows, windows and paces of a stage
+    placement    plan/placement.py, plan/memory/   offsets in the arenas
+    cost         plan/cost.py, instructions/       predicted instructions and slow traffic
+    refine       plan/refine.py, plan/finish.py    local changes, then the execution plan
+    refusal      plan/refusal.py                   the smallest memory that works, if no plan fits
 """
 
 from __future__ import annotations
@@ -47,30 +59,30 @@ from tigris_pio.sizes import format_size, size_option
 from tigris_pio.spelling import option
 from tigris_pio.text import counted, visible_name
 
-#: Told the name of each stage as it begins.
+#: Called with the name of each step when it starts.
 Progress = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
 class Front:
-    """Stages 1 and 2: a program that no budget has touched yet, in the order that lowering left."""
+    """The result of all steps before planning; it does not depend on a budget."""
 
     program: Program
     statistics: tuple[PassStatistics, ...]
-    slid: SlidingProgram | None = None  #: where the windows of runs overlap
+    slid: SlidingProgram | None = None  #: the program before and after `slide`; None without a hop
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Compiled:
-    """A compiled model: the plan's bytes, and what is said about it.
+    """A compiled model: the plan's bytes, and its report.
 
-    A notebook shows it as `tigris analyze --report` does.
+    A notebook shows the page of `tigris analyze --report`.
 
     data: the plan, the bytes of a `.tgrs` file
     report: the document of `tigris compile --json`, a dictionary
-    plan: the stages, their bands and where everything lies
-    statistics: name, nodes before and after, and what was folded, of each pass
-    attempts: cuts that the search tried, in turn: in which order of the operators, why, what came of it
+    plan: stages, bands, and the home and offset of each tensor
+    statistics: for each pass its name, the nodes before and after, and the number of nodes it removed or rewrote
+    attempts: the search's attempts in turn: order of the operators, reason, result
     """
 
     data: bytes
@@ -80,7 +92,7 @@ class Compiled:
     attempts: tuple[Attempt, ...] = ()
 
     def __repr__(self) -> str:
-        """One line; the report has the figures."""
+        """One line with the main figures."""
         report, memory = self.report, self.report["memory"]
         return (
             f"<Compiled {visible_name(report['model'])!r}: {report['dtype']}, {counted(report['ops'], 'operator')}, "
@@ -89,12 +101,12 @@ class Compiled:
 
     def _repr_html_(self) -> str:
         """The page of `tigris analyze --report`, as notebooks show it."""
-        from tigris_pio.report.html import render_fragment  # noqa: PLC0415  (templates are for those who look)
+        from tigris_pio.report.html import render_fragment  # noqa: PLC0415  (loads templates)
 
         return render_fragment(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the `.tgrs` file; never leaves half of one."""
+        """Writes the `.tgrs` file in one step."""
         write_atomically(Path(path), self.data)
 
     def codegen(
@@ -104,11 +116,11 @@ class Compiled:
         weights: str = "c",
         layout: str = "one",
     ) -> Generated:
-        """The model as plain C, which needs no runtime: `NAME.c` and `NAME.h`, written to `folder` if there is one.
+        """The model as plain C, which needs no runtime: `NAME.c` and `NAME.h`, written to `folder` if it is given.
 
-        name: what files and public names begin with, a C identifier; None: the model's name
-        weights: "c", as constants, or "partition": in `NAME_weights.bin`, which is flashed alone
-        layout: "one" file with the kernels inside, or "split": kernels in files of their own, which models share
+        name: prefix of files and public names, a C identifier; None: the model's name
+        weights: "c": constants in the source; "partition": in `NAME_weights.bin`, which is flashed by itself
+        layout: "one": kernels in the model's file; "split": kernels in separate files, which models share
         """
         generated = generate(self.plan, name, weights, layout)
         if folder is not None:
@@ -116,12 +128,12 @@ class Compiled:
         return generated
 
 
-def _silent(_: str) -> None:
+def _no_progress(_: str) -> None:
     pass
 
 
-def front(model: Any, options: CompileOptions, progress: Progress = _silent) -> Front:
-    """Loads and lowers `model`: a path, a file's content or an onnx.ModelProto."""
+def front(model: Any, options: CompileOptions, progress: Progress = _no_progress) -> Front:
+    """Runs all steps before planning. `model`: a path, a file's content or an onnx.ModelProto. Raises ModelError."""
     try:
         return _front(model, options, progress)
     except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError) as error:
@@ -130,8 +142,8 @@ def front(model: Any, options: CompileOptions, progress: Progress = _silent) -> 
         name = f"model {model.graph.name}" if isinstance(model, onnx.ModelProto) else "model"
         name = name if isinstance(model, onnx.ModelProto | bytes) else str(model)
         raise ModelError(
-            f"{name}: breaks its format's rules in a way that has no message of its own ({type(error).__name__}: "
-            f"{error}); for ONNX onnx.checker.check_model may say more, TIGRIS_DEBUG=1 shows where"
+            f"{name}: internal error while reading or lowering the model ({type(error).__name__}: {error}); check the "
+            "model with onnx.checker.check_model, and report the error with the traceback that TIGRIS_DEBUG=1 shows"
         ) from error
 
 
@@ -143,7 +155,7 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
         result = normalise(graph)
         lowered = lower(result.graph)
     except Exception as error:
-        if graph.refused and not isinstance(error, UnsupportedError):  # what is left of it needs make no sense
+        if graph.refused and not isinstance(error, UnsupportedError):  # the rest of the graph may be inconsistent
             raise refused(graph.refused, graph.name) from error
         raise
     program = dataclasses.replace(lowered, name=options.name) if options.name else lowered
@@ -152,8 +164,8 @@ def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     return Front(checked(add_streams(program, options.streams), "add_streams"), result.statistics, slid)
 
 
-def back(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
-    """Plans and emits; BudgetError when the model does not fit."""
+def back(start: Front, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:
+    """Plans and emits the program of `front`. Raises BudgetError if it does not fit."""
     progress("partition")
     plan, attempts = cheapest_plan(start.program, options)
     checked(plan.program, "partition")
@@ -175,13 +187,13 @@ def back(start: Front, options: CompileOptions, progress: Progress = _silent) ->
     return Compiled(data, report, plan, start.statistics, attempts)
 
 
-def analyze(model: Any, options: CompileOptions, progress: Progress = _silent) -> Compiled:
-    """Like compiling, but a model that does not fit is reported (`fits` false) with unlimited memory."""
+def analyze(model: Any, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:
+    """Compiles `model`; if it does not fit, with unlimited memory and `fits` false in the report."""
     return analyze_front(front(model, options, progress), options, progress)
 
 
-def analyze_front(start: Front, options: CompileOptions, progress: Progress = _silent) -> Compiled:
-    """The same from stage 3 on."""
+def analyze_front(start: Front, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:
+    """Like `analyze`, for a model that `front` has lowered."""
     try:
         found = back(start, options, progress)
         found.report["backend"]["balance"] = [dataclasses.asdict(point) for point in _curve(start, options, found.plan)]
@@ -194,12 +206,12 @@ def analyze_front(start: Front, options: CompileOptions, progress: Progress = _s
 
 
 def _curve(start: Front, options: CompileOptions, plan: ExecutionPlan) -> tuple[Point, ...]:
-    """What other shares of the arena and a library's scratch would cost; () without a library or a limit."""
+    """The cost of other divisions of fast memory into arena and library scratch; () without a library or a limit."""
     if plan.backend is None or options.budget.fast is None:
         return ()
     names = [op.name for op in plan.program.ops]
     same = (program for program in orders(start.program) if [op.name for op in program.ops] == names)
-    program = next(same, start.program)  # products may be folded
+    program = next(same, start.program)  # with folded products no order has these operators
     return balances(program, options).curve(plan)
 
 
@@ -225,35 +237,35 @@ def compile_model(
     cores: int = 1,
     **unknown: NoReturn,
 ) -> Compiled:
-    """Compiles a model to a plan: the path of an ONNX or TensorFlow Lite file, or one in memory (ModelProto, bytes).
+    """Compiles a model to a plan.
 
-    Sizes are bytes or texts like "64K". Raises a TigrisError that says what to change.
+    Sizes are bytes or texts like "64K". Raises a TigrisError, whose message says what to change.
 
     model: path of an `.onnx` or `.tflite` file, the bytes of a `.tflite` file, or an `onnx.ModelProto`
     fast: SRAM for activations; None: no limit
     slow: memory such as PSRAM; None or 0: none
-    flash: most that the plan may take; None: no limit
+    flash: the largest size of the plan; None: no limit
     xip: weights are never copied to RAM; not together with compress or copy_weights
-    compress: "none" or "lz4": weights are decompressed to fast memory, stage by stage, where they fit
-    copy_weights: each stage's weights are copied to fast memory where they fit
-    alignment: of tensors in the arenas: 4, 8, 16, 32 or 64 bytes
-    dims: sizes of free dimensions, `{"length": 512}`; a free batch is 1 unless given
+    compress: "none" or "lz4": weights are decompressed to fast memory, stage by stage, if they fit
+    copy_weights: each stage's weights are copied to fast memory if they fit
+    alignment: alignment of tensors in the arenas: 4, 8, 16, 32 or 64 bytes
+    dims: sizes of free dimensions, `{"length": 512}`; a free batch dimension is 1 unless given
     set: inputs that become constants, `{"sr": 16000}`
-    state: outputs that are inputs of the next run, `{"h_out": "h"}`
-    hop: rows of its input that a run is given, where it runs on windows that overlap; None: whole windows
-    stream: inputs and outputs that are never to be whole in memory, "image" or several: their rows are asked for and
-        given away during the run, by `Session.run` as by the firmware's hooks
-    name: the model's, a C identifier; None: the file's
-    backend: "auto", "portable", "esp-nn", "cmsis-nn" or "pie": whose kernels run int8 convolutions and fully connected
-        layers
-    chip: the board's chip or core, for which the plan is made, "auto" chooses and a backend's scratch is sized; "": one
-        without DSP instructions and floating point, portable, and enough for any
-    limits: what the model's file may ask of the compiler, `{"nodes": 200000}`
-    cores: 2: operators that are worth it are marked for two cores, which share their rows where the firmware has given
-        the session a second one; the same bytes with one
+    state: outputs that become inputs of the next run, `{"h_out": "h"}`
+    hop: hop size in input rows, for a model that runs on overlapping windows; None: each run gets a whole window
+    stream: inputs and outputs that are never whole in memory, "image" or several names: their rows move during the run,
+        by functions given to `Session.run` or by the firmware's hooks
+    name: the model's name, a C identifier; None: the file's name
+    backend: "auto", "portable", "esp-nn", "cmsis-nn" or "pie": the library that runs int8 convolutions and fully
+        connected layers
+    chip: the board's chip or core; the plan, the choice of "auto" and a backend's scratch are made for it. "": a core
+        without DSP instructions and floating point, portable kernels, and scratch enough for any chip
+    limits: limits on the work that the model's file may cause, `{"nodes": 200000}`
+    cores: 2: two cores share the rows of large operators, if the firmware gives the session a second core. The outputs
+        are the same with one core
     """
-    arguments.unknown(unknown, inspect.signature(compile_model).parameters)
-    arguments.model(model)
+    arguments.refuse_unknown(unknown, inspect.signature(compile_model).parameters)
+    arguments.check_model(model)
     memory = arguments.size("fast", fast)
     if memory == 0:
         raise UsageError("fast: the fast memory is 0; give at least a few kilobytes, like '64K', or None for no limit")

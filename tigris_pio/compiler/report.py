@@ -1,4 +1,5 @@
-"""What a compilation says about itself: the JSON of `analyze` and `compile`, and the tables for people."""
+"""The report of a compilation: the JSON document of `analyze` and `compile`, from which cli/tables.py and report/ make
+tables and pages."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ from tigris_pio.text import visible
 #: The JSON document of `analyze` and `compile`.
 Report = dict[str, Any]
 
-#: What a network is said to compute in, the first that fits: sums of int32 are those of int8.
+#: The name of a network's type, the first whose type an operator has. Operators on int32 belong to int8 networks.
 _DTYPES = (("int8", DType.INT8), ("int16", DType.INT16), ("int8", DType.INT32))
 
 
 def build_report(plan: ExecutionPlan, data: bytes, budget: Budget, refusal: str | None = None) -> Report:
-    """The report of `plan`, whose file is `data`; `refusal` says why it does not meet `budget`, the one asked for."""
+    """The report of `plan`, whose file is `data`, for the requested `budget`; `refusal`: why the model does not fit."""
     program, stored = plan.program, Header.unpack(data).weights_bytes
     scratch = 0 if plan.backend is None else plan.backend.scratch_bytes
     found = {op.dtype for op in program.ops if not isinstance(op.params, RowsParams)}
@@ -91,12 +92,12 @@ def build_report(plan: ExecutionPlan, data: bytes, budget: Budget, refusal: str 
 
 
 def predicted_on(plan: ExecutionPlan) -> tuple[str, ...]:
-    """The processors for which a plan's instructions can be told: with a library those on which that was counted."""
+    """The processors for which instructions are predicted; with a library those on which its kernels were counted."""
     return PROCESSORS if plan.backend is None else machines(plan.backend.name) or PROCESSORS
 
 
 def hop_report(slid: SlidingProgram, plan: ExecutionPlan, whole: ExecutionPlan | None) -> dict[str, Any]:
-    """Runs on overlapping windows beside runs on whole ones; `whole`: the plan of those, if there is one."""
+    """Compares runs with a hop with runs on whole windows; `whole`: the plan for whole windows, if one fits."""
     return {
         "rows": slid.hop,
         "window": slid.input_rows,
@@ -113,7 +114,7 @@ def hop_report(slid: SlidingProgram, plan: ExecutionPlan, whole: ExecutionPlan |
 
 
 def _backend(plan: ExecutionPlan) -> dict[str, Any]:
-    """Whose kernels run the operators; `portable`: those that a library leaves to the portable ones, and why."""
+    """The kernel library of the plan; `portable`: the operators that it leaves to portable kernels, and why."""
     use = plan.backend
     if use is None:
         return {"name": "portable", "ops": len(plan.program.ops), "portable": []}
@@ -145,7 +146,7 @@ def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
 
 
 def _io(plan: ExecutionPlan, io: ProgramIo, port: tuple[OpKind, int] | None = None) -> dict[str, Any]:
-    """`port`: by which `Program.movers` knows an input or output; what is streamed has no home."""
+    """An input, output or state. `port`: its key in `Program.movers`; a streamed tensor has no home."""
     tensor = plan.program.tensors[io.tensor]
     return {
         "name": io.name,

@@ -28,7 +28,7 @@ def possible(rows: RowMap, available: int) -> int:
 def test_rows_come_when_their_input_is_there(kind: str) -> None:
     lags = 0
     for pace, rows, bands in itertools.product(PACES, MAPS[kind], BANDS):
-        available, made = pace.rows(bands), pace.through(rows).rows(bands)
+        available, made = pace.rows(bands), pace.output_pace(rows).rows(bands)
         if available <= rows.last // rows.denominator:
             assert made <= 0, (pace, rows, bands)
             continue
@@ -42,7 +42,7 @@ def test_rows_come_when_their_input_is_there(kind: str) -> None:
 
 
 def test_of_two_paces_of_one_rate_the_slower_never_has_more() -> None:
-    for one, other in ((one, other) for one, other in itertools.product(PACES, PACES) if one.same_rate(other)):
+    for one, other in ((one, other) for one, other in itertools.product(PACES, PACES) if one.has_same_rate(other)):
         slower, faster = one.slower(other), one.faster(other)
         assert {slower, faster} == {one, other}
         assert all(slower.rows(bands) <= faster.rows(bands) for bands in BANDS)
@@ -51,7 +51,7 @@ def test_of_two_paces_of_one_rate_the_slower_never_has_more() -> None:
 def test_no_pace_that_starts_earlier_would_do() -> None:
     """Whichever band is looked at, in a whole cycle."""
     for pace, rows in itertools.product(PACES, (rows for maps in MAPS.values() for rows in maps)):
-        through = pace.through(rows)
+        through = pace.output_pace(rows)
         earlier = Pace(through.numerator, through.denominator, through.offset + 1)
         enough = [bands for bands in range(12, 60) if pace.rows(bands) > rows.last // rows.denominator]
         allowed = {bands: possible(rows, pace.rows(bands)) for bands in enough}
@@ -75,7 +75,7 @@ def test_the_slowest_pace_beside_another_reader() -> None:
     maps = (*MAPS["windows"], *MAPS["shifts"])
     found = 0
     for pace, mine, other in itertools.product(PACES, maps, maps):
-        beside = pace.beside(mine, other)
+        beside = pace.sibling_pace(mine, other)
         assert (beside is not None) == (mine.numerator in (1, other.numerator))
         for bands in BANDS if beside is not None else ():
             done, made = first_needed(pace.rows(bands), mine), beside.rows(bands)
@@ -87,15 +87,15 @@ def test_the_slowest_pace_beside_another_reader() -> None:
 def test_rows_that_are_read_otherwise_have_no_pace_beside() -> None:
     plain = RowMap.shifted(0)
     for rows in (*MAPS["resampling"], RowMap(0, 1, 0, 7)):
-        assert Pace(1).beside(plain, rows) is None
-    assert Pace(1).beside(RowMap(1, 2, 0, 0), plain) is None
+        assert Pace(1).sibling_pace(plain, rows) is None
+    assert Pace(1).sibling_pace(RowMap(1, 2, 0, 0), plain) is None
 
 
 @pytest.mark.parametrize("kind", MAPS)
 def test_what_an_output_takes_is_there_at_the_pace_that_is_wanted(kind: str) -> None:
     """And where no row is repeated, not at a slower one."""
     for pace, rows in itertools.product(PACES, MAPS[kind]):
-        wanted = pace.wanted(rows)
+        wanted = pace.input_pace(rows)
         later = Pace(wanted.numerator, wanted.denominator, wanted.offset - 1)
         taken = {bands: ((pace.rows(bands) - 1) * rows.numerator + rows.last) // rows.denominator + 1
                  for bands in range(1, 30)}

@@ -1,1 +1,1 @@
-"""Stage 7: the execution plan as bytes."""
+"""Writes execution plans: writer.py the bytes of a `.tgrs` file, model_header.py the C header of a model."""

@@ -1,6 +1,7 @@
-"""The C header of one compiled model: its exact arena sizes, its inputs and outputs, as constants.
+"""The C header of one compiled model: constants for its exact arena sizes, its inputs and its outputs.
 
-Nothing in it tells one training from another: firmware is built again only when something changes that it relies on.
+It does not depend on the weights' values, so a model that was trained again needs no new firmware unless sizes, inputs
+or outputs change.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from tigris_pio.text import c_comment, c_identifier, c_string
 
 
 def kernel_symbols(plan: ExecutionPlan) -> list[str]:
-    """Addresses of the kernels the model needs (tigris_kernels.h), each once: the entries of a backend's table."""
+    """C expressions for the addresses of the model's kernels (tigris_kernels.h), each once, for a backend's table."""
     used = dict.fromkeys((op.backend, op.kind, op.dtype) for op in plan.program.ops)
-    # A backend's kernel without weights takes the place of the portable one of its kind.
     return [
         "&" + plan.backend.kernel_symbol(kind)
         if plan.backend is not None and backend
@@ -31,17 +31,17 @@ def kernel_symbols(plan: ExecutionPlan) -> list[str]:
 
 
 def fast_bytes(plan: ExecutionPlan) -> int:
-    """What firmware gives as fast memory: the plan's, and a backend's scratch above it."""
+    """Bytes of fast memory that firmware provides: the plan's arena, and a backend's scratch behind it."""
     own = round_up(plan.fast_bytes, plan.alignment)
     return own if plan.backend is None else own + plan.backend.scratch_bytes
 
 
 def interface_crc32(data: bytes, any_scale: bool = False) -> int:
-    """CRC-32 of what firmware relies on: types, shapes, scales and zero points of inputs and outputs, in their order.
+    """CRC-32 of types, shapes, scales and zero points of all inputs and outputs, in order: what firmware relies on.
 
-    For each of them the digest of those before it, its IoRecord and its TensorRecord, without names, indices and
-    places. `any_scale`: without scales and zero points, and begun with 1, so that it is another number than with them
-    even where all of them are 0. tigris_model_open computes the same (runtime/port/model.c).
+    The CRC of each input or output covers the CRC before it, its IoRecord and its TensorRecord, with names, indices,
+    homes and offsets set to 0. `any_scale`: without scales and zero points; the first CRC is then 1, so that the result
+    differs even if all of them are 0. tigris_model_open computes the same (runtime/port/model.c).
     """
     header, crc = Header.unpack(data), int(any_scale)
     for index in range(header.input_count + header.output_count):
@@ -56,16 +56,16 @@ def interface_crc32(data: bytes, any_scale: bool = False) -> int:
 
 
 def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
-    """`tigris_model_<name>.h`. Sizes in bytes; scale and zero point: real = (q - zero_point) * scale.
+    """`tigris_model_<name>.h`. Sizes are in bytes; real = (q - zero_point) * scale.
 
-    Firmware that takes plans of any scale defines TIGRIS_MODEL_<NAME>_ANY_SCALE (tigris_models.h does, with
-    custom_tigris_match = shape): then there are no scales and zero points here, for they are those of one plan only.
+    Firmware that opens plans with any scale defines TIGRIS_MODEL_<NAME>_ANY_SCALE; tigris_models.h does so with
+    custom_tigris_match = shape. Then the header defines no scales and zero points, because each plan has its own.
 
-    ROWS and ROW_BYTES are there of what is streamed: rows in a run, bytes of each.
+    ROWS and ROW_BYTES: rows in a run and bytes of a row, for a streamed input or output.
 
-    STATES_BYTES live from run to run; a comment names the states and what makes them begin anew.
+    STATES_BYTES: bytes of the states, which are kept between runs; a comment names them, and how to reset them.
 
-    KERNELS initialises a table of `const tigris_kernel_entry *`: firmware that passes a backend of just these to
+    KERNELS initialises a table of `const tigris_kernel_entry *`. Firmware that passes a backend of these alone to
     tigris_session_init links no other kernel.
     """
     program, header = plan.program, Header.unpack(data)
@@ -85,43 +85,45 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     sides = (("INPUT", program.inputs, OpKind.FETCH), ("OUTPUT", program.outputs, OpKind.TAKE))
     for kind, ports, mover in sides:
         constants.append((f"{kind}S", f"{len(ports)}u"))
-        for place, io in enumerate(ports):
-            constants += _io_constants(f"{kind}{place}", io, program.tensors[io.tensor])
-            scales += _scale_constants(f"{kind}{place}", program.tensors[io.tensor])
-            if (mover, place) in program.movers:
-                constants += _stream_constants(f"{kind}{place}", program.tensors[io.tensor])
+        for index, io in enumerate(ports):
+            constants += _io_constants(f"{kind}{index}", io, program.tensors[io.tensor])
+            scales += _scale_constants(f"{kind}{index}", program.tensors[io.tensor])
+            if (mover, index) in program.movers:
+                constants += _stream_constants(f"{kind}{index}", program.tensors[io.tensor])
     constants.append(("KERNELS", ", ".join(kernel_symbols(plan))))
     width = max(len(name) for name, _ in (*constants, *scales))
     lines, lines_of_scales = (
         "".join(f"#define {prefix}_{name:<{width}} {value}\n" for name, value in group) for group in (constants, scales)
     )
-    guard = f"{prefix}{_mark(program.name)}_H"
+    guard = f"{prefix}{_guard_suffix(program.name)}_H"
     return (
         f"/* Constants of the model '{c_comment(program.name)}', written by tigris compile. Do not edit. */\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
         f'#ifdef {prefix}_FAST_BYTES\n#error "two models have the constants {prefix}_...: give one another name"\n'
-        "#endif\n\n" + _of_states(program.states) + lines + f"\n#ifndef {prefix}_ANY_SCALE\n{lines_of_scales}#endif\n\n"
-        "#endif\n"
-    )
+        "#endif\n\n" + _states_comment(program.states) + lines
+        + f"\n#ifndef {prefix}_ANY_SCALE\n{lines_of_scales}#endif\n\n#endif\n"
+    )  # fmt: skip
 
 
-def _of_states(states: tuple[ProgramIo, ...]) -> str:
+def _states_comment(states: tuple[ProgramIo, ...]) -> str:
     if not states:
         return ""
     names = [f" *   {c_comment(io.name)}" for io in states]
-    head = ["/* What lives from run to run; tigris_session_reset(&session) makes it begin anew:", *names]
+    head = ["/* States, which are kept between runs; tigris_session_reset(&session) resets them:", *names]
     return "\n".join(head) + " */\n"
 
 
-def _mark(name: str) -> str:
-    """Tells apart the include guards of names that give the same constants, such as kws-1, kws_1 and KWS_1: a
-    program that includes both headers is told so, and does not silently get the first one's constants twice."""
+def _guard_suffix(name: str) -> str:
+    """Makes the include guards of names with the same constants differ, such as kws-1, kws_1 and KWS_1.
+
+    A program that includes both headers then reaches #error, instead of getting the first header's constants twice.
+    """
     plain = c_identifier(name).lower() == name
     return "" if plain else f"_{zlib.crc32(name.encode()):08X}"
 
 
 def _stream_constants(prefix: str, tensor: ProgramTensor) -> list[tuple[str, str]]:
-    """Of what is streamed: how many rows come or go during a run, and the bytes of each."""
+    """The rows of a streamed tensor in a run, and the bytes of a row."""
     return [(f"{prefix}_ROWS", f"{tensor.height}u"), (f"{prefix}_ROW_BYTES", f"{tensor.row_bytes}u")]
 
 

@@ -1,4 +1,4 @@
-"""Section builders of the plan writer: interned names and parameters."""
+"""Builds the sections for names and kernel parameters; equal entries are stored once."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from tigris_pio.format.record import Record
 
 
 class Strings:
-    """Zero-terminated UTF-8 names, each stored once."""
+    """The section of names: zero-terminated UTF-8."""
 
     def __init__(self) -> None:
         self.data = bytearray()
         self._offsets: dict[str, int] = {}
 
     def add(self, text: str) -> int:
-        """The offset of `text` in the section."""
+        """Adds `text` if it is new; returns its offset in the section."""
         if text not in self._offsets:
             self._offsets[text] = len(self.data)
             self.data += text.replace("\0", "?").encode() + b"\0"
@@ -21,14 +21,14 @@ class Strings:
 
 
 class Params:
-    """Kernel parameter records; equal ones are stored once."""
+    """The section of kernel parameter records."""
 
     def __init__(self) -> None:
         self.data = bytearray()
         self._offsets: dict[bytes, int] = {}
 
     def add(self, record: Record) -> tuple[int, int]:
-        """(offset, bytes) of `record` in the section."""
+        """Adds `record` if it is new; returns its offset in the section and its size, in bytes."""
         packed = record.pack()
         if packed not in self._offsets:
             self._offsets[packed] = len(self.data)

@@ -1,4 +1,4 @@
-"""Writes an execution plan as a `.tgrs` file's bytes. The layout is deterministic: same plan, same bytes."""
+"""Writes an execution plan as the bytes of a `.tgrs` file. The same plan gives the same bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import BinaryIO
 
 from tigris_pio.compiler.emit.sections import Params, Strings
-from tigris_pio.compiler.ir.plan import ExecutionPlan, Place, Stage, View
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Location, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.weights.section import Block, Weights
 from tigris_pio.format.enums import (
@@ -39,7 +39,7 @@ from tigris_pio.format.records import (
 )
 from tigris_pio.sizes import round_up
 
-NAME_BYTES = 47  #: of the model name in the header, which ends with a zero
+NAME_BYTES = 47  #: longest model name in the header, without its final zero
 
 
 class _Writer:
@@ -56,22 +56,22 @@ class _Writer:
         self.operands: list[Record] = []
         names = dict.fromkeys(view.tensor for stage in plan.stages for view in stage.views)
         names.update(dict.fromkeys(io.tensor for io in (*plan.program.inputs, *plan.program.outputs)))
-        self.tensor_index = {name: place for place, name in enumerate(names)}
+        self.tensor_index = {name: index for index, name in enumerate(names)}
 
     def collect(self) -> None:
         program = self.plan.program
         for name in self.tensor_index:
             self._tensor(program.tensors[name])
         for kind, ios in ((OpKind.FETCH, program.inputs), (OpKind.TAKE, program.outputs)):
-            for place, io in enumerate(ios):
-                self._io(io, program.movers.get((kind, place), -1))
+            for index, io in enumerate(ios):
+                self._io(io, program.movers.get((kind, index), -1))
         for stage in self.plan.stages:
             self._stage(stage)
 
     def _tensor(self, tensor: ProgramTensor) -> None:
-        place = self.plan.homes.get(tensor.name, Place(Home.NONE, 0))
+        location = self.plan.homes.get(tensor.name, Location(Home.NONE, 0))
         if tensor.constant is not None:
-            place = Place(Home.FLASH, self.weights.add_constant(tensor.constant))
+            location = Location(Home.FLASH, self.weights.add_constant(tensor.constant))
         self.tensors.append(
             TensorRecord(
                 name=self.strings.add(tensor.name),
@@ -80,9 +80,9 @@ class _Writer:
                 width=tensor.width,
                 channels=tensor.channels,
                 dtype=tensor.dtype,
-                home=place.home,
+                home=location.home,
                 flags=(TensorFlag.FOLDED if tensor.folded else 0) | (TensorFlag.STATE if tensor.state else 0),
-                home_offset=place.offset,
+                home_offset=location.offset,
                 scale=tensor.scale,
                 zero_point=tensor.zero_point,
             )
@@ -108,7 +108,7 @@ class _Writer:
         ops = self.plan.program.ops[stage.first_op : stage.end_op]
         block = self.weights.add_block(ops, stage.weight_mode)
         self.stages.append(self._stage_record(stage, block))
-        view_index = {view.tensor: place for place, view in enumerate(stage.views)}
+        view_index = {view.tensor: index for index, view in enumerate(stage.views)}
         self.views += [self._view(view) for view in stage.views]
         last = self._last_reads(stage)
         for step in range(stage.first_op, stage.end_op):
@@ -178,7 +178,7 @@ class _Writer:
         )
 
     def _operands(self, op: ProgramOp) -> tuple[Operand, ...]:
-        """What an operator reads; a sequential one its own output, a row late."""
+        """The operands of an operator; a sequential one also reads the row before of its own output."""
         if self.plan.program.tensors[op.output].sequential:
             return (*op.operands, Operand(op.output, RowMap.shifted(-1)))
         return op.operands
@@ -195,7 +195,7 @@ def _padded(values: Sequence[int]) -> tuple[int, ...]:
 
 
 def _name(text: str) -> bytes:
-    """The model's name as far as it has room, in whole characters."""
+    """The model's name, cut to NAME_BYTES in whole characters."""
     return text.replace("\0", "?").encode()[:NAME_BYTES].decode(errors="ignore").encode()
 
 
@@ -204,7 +204,7 @@ def _packed(records: Sequence[Record]) -> bytes:
 
 
 def write_plan(plan: ExecutionPlan, xip: bool) -> bytes:
-    """The `.tgrs` file's bytes. `xip` promises that no weight is copied."""
+    """The `.tgrs` file's bytes. `xip`: the header states that no weight is copied, if that is so."""
     writer = _Writer(plan)
     writer.collect()
     contents = {

@@ -1,4 +1,4 @@
-"""The subgraphs of a node, and the names that they read from around it."""
+"""The subgraphs of a node (If, Loop, Scan), and the names that they read from the graph around it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import onnx
 
 from tigris_pio.compiler.ir.graph import Node
 
-#: Control flow that is left in a graph where data decide on it.
-ON_DATA = frozenset(("If", "Loop"))
+#: Control flow that stays in a graph if data decide which branch runs, or how often a body runs.
+DATA_DEPENDENT = frozenset(("If", "Loop"))
 
 
 def captured_names(node: Node) -> set[str]:
-    """Names that the node's subgraphs (If, Loop, Scan) take from outside."""
+    """Names that the node's subgraphs read from outside."""
     names: set[str] = set()
     for value in node.attributes.values():
         for graph in value if isinstance(value, tuple) else (value,):
@@ -21,17 +21,17 @@ def captured_names(node: Node) -> set[str]:
 
 
 def captured_graph_names(graph: onnx.GraphProto) -> set[str]:
-    """Names that a subgraph takes from outside."""
+    """Names that a subgraph reads from outside."""
     inside = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     used: set[str] = {value.name for value in graph.output}
     for node in graph.node:
         used.update(name for name in node.input if name)
         inside.update(node.output)
-        used.update(*map(captured_graph_names, bodies_of(node)))
+        used.update(*map(captured_graph_names, subgraphs_of(node)))
     return used - inside
 
 
-def bodies_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+def subgraphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """The subgraphs of a node."""
     return [child for attribute in node.attribute
             for child in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))]

@@ -1,4 +1,4 @@
-"""Execution order of a graph's nodes."""
+"""Brings a graph's nodes into an execution order; both front ends call it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.errors import ModelError
 
 
-def execution_order(nodes: Sequence[Node], label: str) -> tuple[Node, ...]:
+def execution_order(nodes: Sequence[Node], origin: str) -> tuple[Node, ...]:
     """Topological order by depth-first search, in time linear in nodes and edges.
 
-    The reversed post-order of a search that visits children last to first runs each branch to its
-    end before the next one starts, so that a tensor's readers follow soon after it and fewer
-    tensors are alive together. Raises ModelError on a cycle, naming its nodes.
+    The search visits children last to first, and its post-order is reversed. So each branch ends before the next one
+    starts, a tensor's readers follow soon after it, and fewer tensors are alive together. Raises ModelError for a
+    cycle; the message names `origin` and the cycle's nodes.
     """
     children = _children(nodes)
-    state = bytearray(len(nodes))  # 0 unseen, 1 on the path, 2 done
+    marks = bytearray(len(nodes))  # 0 unseen, 1 on the path, 2 done
     finished: list[int] = []
     has_parent = bytearray(len(nodes))
     for readers in children:
@@ -25,7 +25,7 @@ def execution_order(nodes: Sequence[Node], label: str) -> tuple[Node, ...]:
             has_parent[reader] = 1
     roots = [index for index in range(len(nodes)) if not has_parent[index]]
     for root in (*reversed(roots), *range(len(nodes))):  # the second part finds cycles without a root
-        _visit(root, children, state, finished, nodes, label)
+        _visit(root, children, marks, finished, nodes, origin)
     return tuple(nodes[index] for index in reversed(finished))
 
 
@@ -39,23 +39,23 @@ def _children(nodes: Sequence[Node]) -> list[list[int]]:
     return children
 
 
-def _visit(root: int, children: list[list[int]], state: bytearray, finished: list[int], nodes: Sequence[Node],
-           label: str) -> None:
-    if state[root]:
+def _visit(root: int, children: list[list[int]], marks: bytearray, finished: list[int], nodes: Sequence[Node],
+           origin: str) -> None:
+    if marks[root]:
         return
-    state[root] = 1
+    marks[root] = 1
     path = [(root, reversed(children[root]))]
     while path:
         index, rest = path[-1]
         child = next(rest, None)
         if child is None:
-            state[index] = 2
+            marks[index] = 2
             finished.append(index)
             path.pop()
-        elif state[child] == 1:
+        elif marks[child] == 1:
             names = [nodes[step].name for step, _ in path]
             cycle = names[names.index(nodes[child].name):]
-            raise ModelError(f"{label}: the graph has a cycle through {' -> '.join([*cycle[:8], cycle[0]])}")
-        elif not state[child]:
-            state[child] = 1
+            raise ModelError(f"{origin}: the graph has a cycle through {' -> '.join([*cycle[:8], cycle[0]])}")
+        elif not marks[child]:
+            marks[child] = 1
             path.append((child, reversed(children[child])))

@@ -1,6 +1,6 @@
-"""The graph: an ONNX model as plain data, which stages 1 and 2 read and rewrite.
+"""The graph: a model with ONNX's operators as plain data. Loading makes it, passes rewrite it, lowering reads it.
 
-Shapes, layouts and names are the model's own (NCHW); quantisation is an annotation on tensors.
+Shapes, element orders and names are the model's own (NCHW); quantisation is an annotation on tensors.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tigris_pio.format.enums import Rounding
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Quantisation:
-    """real = (q - zero_point) * scale, element by element along `axis`, or for the whole tensor.
+    """real = (q - zero_point) * scale, with one scale for the whole tensor or one for each index of `axis`.
 
-    `scale` float32 and `zero_point` int, both of shape () per tensor or (n,) per axis.
+    `scale` is float32 and `zero_point` an integer; both have shape () without an axis, (n,) with one.
     """
 
     scale: np.ndarray
@@ -43,7 +43,7 @@ class Quantisation:
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """Name, static shape and element type of one value; the type is the stored one when quantised."""
+    """Name, static shape and element type of one value; the type of a quantised tensor is the stored integers'."""
 
     name: str
     shape: tuple[int, ...]
@@ -51,8 +51,8 @@ class Tensor:
     quantisation: Quantisation | None = None
 
     @property
-    def meant(self) -> np.dtype[Any]:
-        """The element type that it stands for: quantised integers are real numbers."""
+    def value_dtype(self) -> np.dtype[Any]:
+        """The element type of the values: float32 for quantised integers."""
         return self.dtype if self.quantisation is None else np.dtype(np.float32)
 
 
@@ -70,12 +70,12 @@ class Node:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class State:
-    """What lives from run to run: tensor `input` holds what tensor `output` was at the end of the run before.
+    """A state between runs: tensor `input` has the value that tensor `output` had at the end of the run before.
 
-    Nodes read `input`; no node computes it and it is no input of the model. `output` may be anything: also an output of
-    the model, an input, a constant, or `input` itself. Both have one shape and stand for one type of numbers; where
-    they are stored differently lowering converts. `initial`: what `input` holds in the first run, in the form that
-    the tensor has now; None: zeros, which are the zero point where it is quantised.
+    Nodes read `input`; no node computes it, and it is no input of the model. `output` may be any tensor: also an output
+    of the model, an input, a constant, or `input` itself. Both have one shape and one `value_dtype`; if they are stored
+    differently, lowering converts. `initial`: the value of `input` in the first run, in the tensor's stored type; None:
+    zeros, which are the zero point of a quantised tensor.
     """
 
     output: str
@@ -87,13 +87,13 @@ class State:
 class Graph:
     """A model: nodes in execution order, all tensors by name, constant values by name.
 
-    `io_dtypes` holds the element type of each input and output as the model declares it, which
-    differs from the stored one once quantisation is folded. An entry of `output_permutations` says
-    that the model's own output is the tensor of that name with its axes permuted:
-    output = tensor.transpose(permutation). `tflite`: whether the model is a .tflite file, whose integers are those of
-    TensorFlow Lite Micro also where ONNX's would be closer to the real numbers. `refused`: nodes that are left
-    out, with all that follows from them, and why: the model cannot be compiled, the others can be looked at.
-    `labels`: names of classes, of outputs that are the index of one or have a number for each.
+    io_dtypes: the element type of each input and output as the model declares it; it differs from the stored type once
+        quantisation is folded
+    output_permutations: for an output whose last Transpose was removed: output = tensor.transpose(permutation)
+    tflite: the model is a .tflite file; integers are computed as TensorFlow Lite Micro computes them, not ONNX
+    refused: nodes that are not supported, with the reasons. They and all nodes behind them are left out, so the model
+        cannot be compiled, but the other nodes can still be checked
+    labels: the names of classes, by output, for an output that is the index of a class or has a number for each
     """
 
     name: str
@@ -115,15 +115,15 @@ class Graph:
 
     @property
     def rounding(self) -> Rounding:
-        """By which rule of the model's format float32 is quantised."""
+        """The model format's rule for quantising float32."""
         return Rounding.HALF_AWAY if self.tflite else Rounding.HALF_EVEN
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What is there before the first node runs: the model's inputs, and what the run before left."""
+        """The tensors that have a value before the first node runs: the model's inputs and the states."""
         return (*self.inputs, *(state.input for state in self.states))
 
     @property
     def results(self) -> tuple[str, ...]:
-        """What is there after the last node, once each: the model's outputs, and what the next run begins with."""
+        """The tensors that are needed after the last node, each once: the model's outputs, the states' next values."""
         return tuple(dict.fromkeys((*self.outputs, *(state.output for state in self.states))))

@@ -1,4 +1,4 @@
-"""Names that the compiler makes: free ones only, whatever names a model brings along."""
+"""Makes names that no tensor, node or C identifier of a model has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class Names:
-    """The names in use in one graph, program or C file. `fresh` is the only way to make another one."""
+    """The names in use in one graph, program or C file; `fresh` makes new ones."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
@@ -16,11 +16,11 @@ class Names:
         return name in self._taken
 
     def add(self, *names: str) -> None:
-        """Names that are in use from now on, whoever made them."""
+        """Marks names as in use."""
         self._taken.update(names)
 
     def fresh(self, base: str) -> str:
-        """`base` if it is free, otherwise `base_1`, `base_2`, …, the first that is. It is in use afterwards."""
+        """A name that is not in use: `base`, or else the first of `base_1`, `base_2`, …. Marks it as in use."""
         name, count = base, self._next.get(base, 0)
         while not name or name in self._taken:
             count += 1

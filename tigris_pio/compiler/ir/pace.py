@@ -1,9 +1,8 @@
-"""How fast a tensor's rows appear in a banded stage.
+"""Paces: how many rows of a tensor exist after each band of a rolling stage, in closed form.
 
-In a rolling stage every operator makes its rows as soon as its inputs allow, not when a later operator asks: then
-each window holds little more than one kernel's height, however many strides lie below. A pace is that
-schedule in closed form. (Waiting for the last operator to ask would make a band as tall as all strides
-together: one row of an 8-row map needs four rows of the 32-row maps above it.)
+In a rolling stage every operator makes its rows as soon as its inputs allow, so each window holds little more than one
+kernel's height, however many strides follow. If operators made rows only when the last operator needs them, a band
+would be as tall as all strides together: one row of an 8-row map needs four rows of the 32-row maps above it.
 """
 
 from __future__ import annotations
@@ -16,39 +15,39 @@ from tigris_pio.compiler.ir.program import RowMap
 
 @dataclasses.dataclass(frozen=True)
 class Pace:
-    """After band b a tensor has at least floor(((b + 1) * numerator + offset) / denominator) rows,
-    clipped to its height; numerator and denominator positive."""
+    """After band b, counted from 0, a tensor has at least floor(((b + 1) * numerator + offset) / denominator) rows,
+    clipped to its height. Numerator and denominator are positive."""
 
     numerator: int
     denominator: int = 1
     offset: int = 0
 
     def rows(self, bands: int) -> int:
-        """Rows after `bands` bands, not clipped; none before the first, whatever the offset."""
+        """Rows after `bands` bands, not clipped to the height; 0 before the first band, whatever the offset."""
         return 0 if bands == 0 else (bands * self.numerator + self.offset) // self.denominator
 
     def bands_for(self, rows: int) -> int:
-        """Bands until there are `rows` rows."""
+        """The number of bands after which `rows` rows exist, at least 1."""
         return max(1, -((self.offset - rows * self.denominator) // self.numerator))
 
-    def same_rate(self, other: Pace) -> bool:
-        """Whether both make the same number of rows a band in the long run."""
+    def has_same_rate(self, other: Pace) -> bool:
+        """Whether both paces make the same number of rows a band in the long run."""
         return self.numerator * other.denominator == other.numerator * self.denominator
 
     def slower(self, other: Pace) -> Pace:
-        """The one that lags, of two of the same rate."""
+        """The one with fewer rows, of two paces of the same rate."""
         return self if self.offset * other.denominator <= other.offset * self.denominator else other
 
     def faster(self, other: Pace) -> Pace:
-        """The other one."""
+        """The one with more rows, of two paces of the same rate."""
         return other if self.slower(other) is self else self
 
-    def through(self, rows: RowMap) -> Pace:
-        """The pace of an operator's output that makes each row as soon as its input, at this pace, allows.
+    def output_pace(self, rows: RowMap) -> Pace:
+        """The pace of an operator's output if its input has this pace and each row is made as soon as possible.
 
-        Output rows before e need input rows up to ((e - 1) * n + last) // d; solved for e with this pace's
-        floor. Exact for d = 1. Otherwise rows come d / n at a time and the pace spreads them: the earliest never
-        too early, which follows from one cycle of both floors.
+        The first e output rows need input rows up to ((e - 1) * n + last) // d. Solving for e, with this pace's floor,
+        gives the output's pace. It is exact for d = 1. For d > 1 rows come d / n at a time, and the result is the
+        earliest pace at which no row is made too early; one cycle of both floors decides it.
         """
         n, d = rows.numerator, rows.denominator
         if d == 1:
@@ -59,22 +58,23 @@ class Pace:
         return Pace(self.numerator * d, self.denominator * n, allowed).reduced()
 
     def _largest_offset(self, rows: RowMap, bands: int) -> int:
-        """The largest offset of an output's pace that asks for no row too early after `bands` bands."""
+        """The largest offset of the output's pace with which no row is made too early after `bands` bands."""
         available = (bands * self.numerator + self.offset) // self.denominator
         possible = (available * rows.denominator - 1 - rows.last) // rows.numerator + 1
         return (possible + 1) * self.denominator * rows.numerator - 1 - bands * self.numerator * rows.denominator
 
-    def wanted(self, rows: RowMap) -> Pace:
-        """The slowest pace of an input that has the rows which an output of this pace takes; exact for d = 1."""
+    def input_pace(self, rows: RowMap) -> Pace:
+        """The slowest pace of an input whose rows suffice for an output of this pace; exact for d = 1."""
         n, d = rows.numerator, rows.denominator
         offset = self.offset * n + self.denominator * (rows.last - n + d)
         return Pace(self.numerator * n, self.denominator * d, offset).reduced()
 
-    def beside(self, mine: RowMap, other: RowMap) -> Pace | None:
-        """The slowest pace of another operator's output at which that one, after any band, needs no row of a common
-        input any more that the operator of this pace is done with; None where that is no pace.
+    def sibling_pace(self, mine: RowMap, other: RowMap) -> Pace | None:
+        """The slowest pace of the output of another reader of a common input that holds no input row any longer.
 
-        With e rows made the first that is needed is e * n + first.
+        An operator whose output has this pace reads the input by `mine`, the other reader by `other`. After each band
+        the other reader needs no row that the operator has finished with. None if no pace describes that. After e
+        output rows, the first input row that is still needed is e * n + first.
         """
         n = other.numerator
         if mine.denominator != 1 or other.denominator != 1 or not n or mine.numerator not in (1, n):
@@ -91,14 +91,14 @@ class Pace:
 
 
 def output_pace(inputs: list[tuple[Pace, RowMap]]) -> Pace | None:
-    """The pace of an operator's output from its paced inputs; None when their rates contradict each other
-    or an input is needed whole."""
+    """The pace of an operator's output from those of its inputs; None if their rates contradict each other or an input
+    is needed whole."""
     pace: Pace | None = None
     for source, rows in inputs:
         if rows.numerator == 0:
             return None
-        through = source.through(rows)
-        if pace is not None and not pace.same_rate(through):
+        allowed = source.output_pace(rows)
+        if pace is not None and not pace.has_same_rate(allowed):
             return None
-        pace = through if pace is None else pace.slower(through)
+        pace = allowed if pace is None else pace.slower(allowed)
     return pace

@@ -1,4 +1,4 @@
-"""The execution plan: what the partitioner and the allocator decide, before it becomes bytes."""
+"""The execution plan: stages, bands, homes and offsets. The planner makes it; emit/ and codegen/ write it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tigris_pio.format.enums import Home, OpKind, Strategy, WeightMode
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """Bytes the caller grants; None: no limit. `slow` 0: there is no slow memory."""
+    """Memory that the caller grants, in bytes; None: no limit. `slow` 0: no slow memory."""
 
     fast: int | None
     slow: int = 0
@@ -21,7 +21,7 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """How a stage sees one tensor; the fields of the plan's view record."""
+    """How a stage sees one tensor; the fields of ViewRecord in format/records.py."""
 
     tensor: str
     window: bool
@@ -31,30 +31,30 @@ class View:
     store: bool = False
     keep: bool = False
     offset: int = 0
-    parked: int | None = None  #: where kept rows lie from its last reader to its maker; None: at its start
+    parked: int | None = None  #: offset of kept rows from the last reader to the next band; None: not moved
 
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """Operators [first_op, end_op) run over `bands` bands."""
+    """Operators [first_op, end_op), which run together over `bands` bands."""
 
     first_op: int
     end_op: int
     bands: int
-    band_rows: int  #: rows a band makes of the tensor that advances fastest, or of the last one
+    band_rows: int  #: rows that a band makes of the tensor that advances fastest, or of the last one
     strategy: Strategy
     views: tuple[View, ...]
-    fast_peak: int  #: highest fast byte used while it runs
+    fast_peak: int  #: highest byte of fast memory that is used while the stage runs
     slow_read: int
     slow_written: int
     recomputed_macs: int
     weight_mode: WeightMode = WeightMode.IN_PLACE
     block_offset: int = 0  #: fast-arena offset of a copied or decompressed weight block
-    compression_saves: float | None = None  #: share of its weights, used or not; None: not asked for, or no weights
+    compression_saves: float | None = None  #: share of its weights, even if it is not used; None: not requested
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class Location:
     """Home and offset of a tensor that outlives a stage."""
 
     home: Home
@@ -63,7 +63,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Region:
-    """Bytes [offset, offset + bytes) of the fast arena in use during the steps birth … death."""
+    """Bytes [offset, offset + bytes) of the fast arena, in use from operator `birth` to operator `death`."""
 
     name: str
     offset: int
@@ -74,43 +74,45 @@ class Region:
 
 @dataclasses.dataclass(frozen=True)
 class AllocationReport:
-    """How the arena's peak compares with what any allocator could reach."""
+    """The arena's peak in bytes, and a lower bound of any allocator's."""
 
     strategy: str
     peak: int
     lower_bound: int
     peaks: Mapping[str, int]
-    proved_optimal: bool  #: no placement of these requests has a lower peak
+    proved_optimal: bool  #: no placement of the same buffers has a lower peak
 
 
 @dataclasses.dataclass(frozen=True)
 class BackendUse:
-    """What a plan wants of a kernel library. `portable`: why the operators it does not run keep portable kernels, by
-    name; `charged`: instructions that those count for, beside the plan's own, which want of scratch left portable
-    although the library takes more (backends/balance.py)."""
+    """A plan's use of a kernel library.
+
+    portable: the reasons why operators keep portable kernels, by operator
+    charged: a penalty in instructions, for operators that are portable only for lack of scratch (backends/balance.py)
+    """
 
     name: str
-    symbol: str  #: what the C names of its kernels begin with
+    symbol: str  #: prefix of its kernels' C names
     chip: str
     scratch_bytes: int
     portable: Mapping[str, str]
     charged: float = 0.0
 
     def kernel_symbol(self, kind: OpKind) -> str:
-        """The C name of its kernel for a plain operator."""
+        """The C name of the library's kernel for a plain kind."""
         return f"{self.symbol}_{kind.name.removeprefix('PLAIN_').lower()}_int8"
 
 
 @dataclasses.dataclass(frozen=True)
 class ExecutionPlan:
-    """A program with every placement decided."""
+    """A program with its stages, and the home and offset of every tensor. Sizes are in bytes."""
 
     program: Program
     budget: Budget
     alignment: int
     stages: tuple[Stage, ...]
-    homes: Mapping[str, Place]
-    scratch: Mapping[int, int]  #: fast offset of an operator's scratch, by operator index
+    homes: Mapping[str, Location]
+    scratch: Mapping[int, int]  #: offset of an operator's scratch in fast memory, by operator index
     state_bytes: int
     fast_bytes: int
     fast_reserved: int
@@ -119,6 +121,6 @@ class ExecutionPlan:
     allocation: AllocationReport
     regions: tuple[Region, ...]
     warnings: tuple[str, ...] = ()
-    backend: BackendUse | None = None  #: None: the portable kernels run everything
-    split: frozenset[int] | None = None  #: the operators that two cores share; None: it is for one
-    processor: str = ""  #: of `compiler/instructions`, whose instructions it was judged by; "": the default one
+    backend: BackendUse | None = None  #: None: portable kernels alone
+    split: frozenset[int] | None = None  #: indices of the operators that two cores share; None: for one core
+    processor: str = ""  #: a processor of `compiler/instructions`, for which the cost is predicted; "": the default

@@ -1,8 +1,7 @@
-"""The program: what normalisation and lowering hand to the planner.
+"""The program: kernel calls with row maps, sizes and weights. Lowering makes it, the planner reads it.
 
-Activations are [batch, height, width, channels] with channels fastest; operators are kernel calls
-with row maps, which is all the planner knows about geometry. Nothing here depends on a memory
-budget; nothing after it depends on ONNX.
+Activations are [batch, height, width, channels], with channels fastest in memory. The planner knows no geometry but the
+row maps. Nothing in a program depends on a memory budget, and nothing behind it depends on ONNX.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from tigris_pio.format.record import Record
 
 @dataclasses.dataclass(frozen=True)
 class RowMap:
-    """Which input rows a range of output rows needs.
+    """The input rows that output rows need.
 
-    Output rows [a, b) need input rows [(a*numerator + first) // denominator,
-    ((b-1)*numerator + last) // denominator + 1), before clipping to the tensor.
+    Output rows [a, b) need input rows [(a * numerator + first) // denominator,
+    ((b - 1) * numerator + last) // denominator + 1), before clipping to the tensor.
     """
 
     numerator: int
@@ -34,38 +33,38 @@ class RowMap:
 
     @staticmethod
     def same() -> RowMap:
-        """Output row r needs input row r: pointwise operators."""
+        """For pointwise operators: output row r needs input row r."""
         return RowMap(1, 1, 0, 0)
 
     @staticmethod
     def whole(height: int) -> RowMap:
-        """Any output row needs all `height` input rows."""
+        """Every output row needs all `height` input rows."""
         return RowMap(0, 1, 0, height - 1)
 
     @staticmethod
     def window(kernel: int, stride: int, dilation: int, pad_top: int) -> RowMap:
-        """Convolution and pooling along the rows."""
+        """For convolutions and pools along the rows; all arguments are in rows."""
         return RowMap(stride, 1, -pad_top, (kernel - 1) * dilation - pad_top)
 
     @staticmethod
     def shifted(rows: int) -> RowMap:
-        """Output row r needs input row r + rows: Slice, Pad and Concat along the rows."""
+        """For Slice, Pad and Concat along the rows: output row r needs input row r + rows."""
         return RowMap(1, 1, rows, rows)
 
 
 @dataclasses.dataclass(frozen=True)
 class ProgramTensor:
-    """One stored activation, or a constant operand when `constant` is set.
+    """One stored activation, or a constant operand if `constant` is set.
 
-    folded: every row lies where the one before it lay, so the tensor takes one row of memory. Its operator adds each
-    input row to what is there: row r is the sum of input rows 0 to r.
+    folded: all rows have one address, so the tensor takes one row of memory. Its operator adds each input row: row r is
+    the sum of input rows 0 to r.
 
-    state: it is there before the first operator, and a COMMIT writes it for the next run.
+    state: it has a value before the first operator, and a COMMIT writes the value for the next run.
 
-    sequential: each row is made from the one before it, so rows are made in order, once, and one stays.
+    sequential: each row is computed from the row before, so rows are made in order, each once, and one row is kept.
 
-    streamed: each row comes from the firmware, or says that one went there: rows are made in order, each once, to the
-    last, even those that nothing reads.
+    streamed: firmware provides or takes each row, so all rows are made in order, each once, even rows that nothing
+    reads.
     """
 
     name: str
@@ -99,7 +98,7 @@ class ProgramTensor:
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """One activation input of an operator."""
+    """One activation that an operator reads, and the rows of it."""
 
     tensor: str
     rows: RowMap
@@ -107,10 +106,10 @@ class Operand:
 
 @dataclasses.dataclass(frozen=True)
 class Alias:
-    """An operand and the output hold the same bytes: the operand begins at byte `offset` of the output or, when that is
-    negative, the output at byte -`offset` of the operand. An operator whose operands all lie so copies nothing."""
+    """An operand and the output share bytes: the operand starts at byte `offset` of the output. With an `offset` below
+    0, the output starts at byte -`offset` of the operand. An operator with aliases for all operands copies nothing."""
 
-    operand: int  #: its place among the operands
+    operand: int  #: index among the operands
     offset: int
 
 
@@ -118,15 +117,15 @@ class Alias:
 class ProgramOp:
     """One kernel call.
 
-    `params` is the kernel's record with every data field (named in `blobs`) still 0; emission
-    places the blobs in the stage's weight block and fills the fields in. `images` is the batch
-    when the kernel is called once per image, 1 when it takes the tensors whole.
-
-    in_place: the operands, by their places, that the output may be written over by one call for all rows: both begin
-    at the same address. aliases: what the output has in common with its operands.
-
-    backend: whose kernel runs it, "" for the portable one; packing: in which order the plan has its weights; stream:
-    what the plan has in place of the weights, where that is more than these in an order.
+    params: the kernel's record, with 0 in every field that is named in `blobs`. Emission places the blobs in the
+        stage's weight block and fills these fields in
+    images: the batch if the kernel is called once for each image, 1 if it takes the tensors whole
+    macs: multiply-accumulates of all images
+    in_place: indices of operands that the output may overwrite, from the same address on, if one call makes all rows
+    aliases: operands that share bytes with the output
+    backend: the kernel library that runs it; "" for the portable kernel
+    packing: the order of its weights in the plan
+    stream: replaces the weights in the plan if the kernel needs another form than an order of them
     """
 
     name: str
@@ -147,18 +146,17 @@ class ProgramOp:
 
     @cached_property
     def digests(self) -> Mapping[str, bytes]:
-        """Of each of `blobs`, and of the stream by its name."""
+        """The digest of each of `blobs`, and of the stream under the name `stream`."""
         arrays = self.blobs if self.stream is None else {**self.blobs, "stream": self.stream}
         return {name: digest(array) for name, array in arrays.items()}
 
 
 @dataclasses.dataclass(frozen=True)
 class ProgramIo:
-    """A model input or output and how its stored form maps to the model's own.
+    """A model input or output, and the mapping of its stored form to the model's own.
 
-    model array = stored.reshape(stored_shape).transpose(permutation).reshape(shape), dequantised
-    when `dtype` is float32 and the stored tensor is quantised, plus 128 when it is uint8 and the
-    stored tensor int8.
+    model array = stored.reshape(stored_shape).transpose(permutation).reshape(shape). It is dequantised if `dtype` is
+    float32 and the stored tensor is quantised. 128 is added if `dtype` is uint8 and the stored tensor int8.
     """
 
     name: str
@@ -167,31 +165,32 @@ class ProgramIo:
     shape: tuple[int, ...]
     stored_shape: tuple[int, ...]
     permutation: tuple[int, ...]
-    labels: tuple[str, ...] = ()  #: names of the classes that it is an index of, or has a number for each
+    labels: tuple[str, ...] = ()  #: names of classes, if it is the index of a class or has a number for each
 
 
 @dataclasses.dataclass(frozen=True)
 class StoredValue:
-    """Where the program keeps a tensor of the model.
+    """The program tensor that holds a tensor of the model.
 
     model array = stored.reshape(stored_shape).transpose(permutation).reshape(shape), in the program tensor's element
-    type. The tensor may hold a part of `stored`, from element `before` on, where nothing needs the rest.
+    type. If nothing needs the rest, the program tensor holds only a part of `stored`, from element `first_element` on.
     """
 
     tensor: str
     shape: tuple[int, ...]
     stored_shape: tuple[int, ...]
     permutation: tuple[int, ...]
-    before: int = 0
+    first_element: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A lowered model. Operators are in execution order and each defines one tensor.
+    """A lowered model. Operators are in execution order, and each defines one tensor.
 
-    `values`: the model's own tensors that are stored, by name; verification compares them. `states`: what lives from
-    run to run; the last operators are their COMMITs, in this order. `repeated_macs`: of columns that several tiles
-    make. `rounding`: of float32 inputs that are stored as integers.
+    values: the model's own tensors that are stored, by name; verification compares them
+    states: tensors that are kept between runs; the last operators are their COMMITs, in this order
+    repeated_macs: multiply-accumulates of columns that several tiles compute
+    rounding: the rounding of float32 inputs that are stored as integers
     """
 
     name: str
@@ -208,17 +207,17 @@ class Program:
 
     @cached_property
     def movers(self) -> Mapping[tuple[OpKind, int], int]:
-        """The step of each FETCH and TAKE, by kind and index of the input or output that it streams."""
+        """The operator index of each FETCH and TAKE, by kind and index of the input or output that it streams."""
         steps = ((step, op) for step, op in enumerate(self.ops))
         return {(op.kind, op.params.port): step for step, op in steps if isinstance(op.params, RowsParams)}
 
     @property
     def ports(self) -> frozenset[str]:
-        """The tensors of inputs, outputs and states, which stay whatever operators become."""
+        """The tensors of inputs, outputs and states, which stay when operators change."""
         return frozenset(io.tensor for io in (*self.inputs, *self.outputs, *self.states))
 
-    def of_ops(self, ops: Iterable[ProgramOp]) -> Program:
-        """The same with other operators, and without the tensors and values that none of them names."""
+    def with_ops(self, ops: Iterable[ProgramOp]) -> Program:
+        """This program with other operators, and without tensors and values that these do not use."""
         ops = tuple(ops)
         used = self.ports.union(*((op.output, *(operand.tensor for operand in op.operands)) for op in ops))
         return dataclasses.replace(
@@ -229,6 +228,6 @@ class Program:
         )
 
     @property
-    def body(self) -> int:
-        """How many operators come before the COMMITs."""
+    def body_count(self) -> int:
+        """The number of operators before the COMMITs."""
         return len(self.ops) - len(self.states)

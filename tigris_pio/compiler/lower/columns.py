@@ -170,7 +170,7 @@ def in_columns(program: Program, regions: Sequence[Tiles], apart: Container[str]
         step = region.end
     writer.whole(program.ops[step:])
     repeated = sum(op.macs for op in writer.ops) - sum(op.macs for op in program.ops)
-    return dataclasses.replace(program, tensors=writer.tensors, repeated_macs=repeated).of_ops(writer.ops)
+    return dataclasses.replace(program, tensors=writer.tensors, repeated_macs=repeated).with_ops(writer.ops)
 
 
 class _Writer:

@@ -37,7 +37,7 @@ def fold_tables(program: Program) -> Program:
             del ops[factor]
     if not changed:
         return program
-    return program.of_ops(ops.values())
+    return program.with_ops(ops.values())
 
 
 def _product(program: Program, ops: dict[str, ProgramOp], op: ProgramOp) -> tuple[ProgramOp, str] | None:

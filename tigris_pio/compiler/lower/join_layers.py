@@ -38,7 +38,7 @@ def join_layers(program: Program) -> Program:
     kept = tuple(op for op in ops if op is not None)
     if len(kept) == len(program.ops):
         return program
-    return program.of_ops(kept)
+    return program.with_ops(kept)
 
 
 def _are_one(program: Program, join: ProgramOp, layers: list[ProgramOp]) -> bool:

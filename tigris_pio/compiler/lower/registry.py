@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import onnx
 
 from tigris_pio import spelling
-from tigris_pio.compiler.ir.captured import ON_DATA
+from tigris_pio.compiler.ir.captured import DATA_DEPENDENT
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -128,7 +128,7 @@ def decided_by_data(node: Node) -> str:
 
 def why_unsupported(node: Node) -> str | None:
     """Why a node has no kernel, from its operator alone; None: it has one, or a pass replaces it."""
-    if node.op in ON_DATA and not node.domain:
+    if node.op in DATA_DEPENDENT and not node.domain:
         return decided_by_data(node)
     if contract_of(node) is not None or (node.op in NORMALISED and node.domain != TFLITE):
         return None

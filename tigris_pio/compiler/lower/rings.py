@@ -29,14 +29,14 @@ class _Index:
     def of(program: Program) -> _Index:
         readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
         readers.update(io.tensor for io in program.outputs)
-        return _Index(program, {op.output: op for op in program.ops[: program.body]}, readers)
+        return _Index(program, {op.output: op for op in program.ops[: program.body_count]}, readers)
 
 
 def roll_rings(program: Program) -> Program:
     """`program` without the copies that only such COMMITs read."""
     index = _Index.of(program)
     commits, dropped = [], set[str]()
-    for op in program.ops[program.body :]:
+    for op in program.ops[program.body_count :]:
         copies, joined, skipped = _tail_of(index, op.operands[0].tensor)
         source = _new_part(index, op, joined, skipped)
         commits.append(op if source is None else _commit(op, program.tensors[op.output], source))
@@ -45,7 +45,7 @@ def roll_rings(program: Program) -> Program:
         return program
     return dataclasses.replace(
         program,
-        ops=(*(op for op in program.ops[: program.body] if op.output not in dropped), *commits),
+        ops=(*(op for op in program.ops[: program.body_count] if op.output not in dropped), *commits),
         tensors={name: tensor for name, tensor in program.tensors.items() if name not in dropped},
         values={name: value for name, value in program.values.items() if value.tensor not in dropped},
     )

@@ -84,7 +84,8 @@ class _Moved:
         row = self._tensors[source].width * self._tensors[source].channels
         for name, value in self._values.items():
             if value.tensor == source:
-                self._values[name] = dataclasses.replace(value, tensor=selection.output, before=taken.first * row)
+                first = taken.first * row
+                self._values[name] = dataclasses.replace(value, tensor=selection.output, first_element=first)
         del self._tensors[source]
         return [item.tensor for item in operands if item.tensor in self._known.values()]
 
@@ -144,4 +145,4 @@ class _Moved:
         """The program as it is now."""
         ops = sorted(self._ops.values(), key=lambda op: self._place[op.output])
         before = dataclasses.replace(self._before, tensors=self._tensors, values=self._values)
-        return before.of_ops(with_sharing(op, self._tensors) for op in ops)
+        return before.with_ops(with_sharing(op, self._tensors) for op in ops)

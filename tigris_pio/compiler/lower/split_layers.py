@@ -42,7 +42,7 @@ def split_layers(program: Program) -> Program:
             ops |= {name: with_sharing(part, program.tensors) for name, part in parts.items() if part is not None}
     if len(ops) == len(program.ops):
         return program
-    return program.of_ops(ops.values())
+    return program.with_ops(ops.values())
 
 
 def _part(program: Program, layer: ProgramOp, selection: ProgramOp) -> ProgramOp | None:

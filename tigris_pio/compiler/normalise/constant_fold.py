@@ -55,7 +55,7 @@ def _fold_requantised(editor: GraphEditor) -> int:
         if name not in needed or name in values:
             continue
         where = f"node {node.name} ({node.op})"
-        budget.ask(where, sum(_bytes(editor.tensors[name]) for name in node.outputs if name))
+        budget.check(where, sum(_bytes(editor.tensors[name]) for name in node.outputs if name))
         opsets = {"": max(editor.graph.opset, _QDQ_OPSET)} if _is_quantising(node) else editor.opsets()
         results = evaluate(dataclasses.replace(node, domain=""), values, opsets, editor.graph.name)
         values |= zip(node.outputs, results, strict=False)
@@ -86,8 +86,9 @@ def fold_constants(editor: GraphEditor) -> int:
             _check_defined(editor, node)
             values = {name: value for name in node.inputs if name and (value := editor.value(name)) is not None}
             where = f"node {node.name} ({node.op})"
-            budget.ask(where, sum(_bytes(editor.tensors[name]) for name in node.outputs if name in editor.tensors)
-                       - sum(editor.weights[name].nbytes for name in _dying(editor, node) if not budget.knows(name)))
+            freed = (editor.weights[name].nbytes for name in _dying(editor, node) if not budget.is_counted(name))
+            budget.check(where, sum(_bytes(editor.tensors[name]) for name in node.outputs if name in editor.tensors)
+                         - sum(freed))
             results = evaluate(node, values, editor.opsets(), editor.graph.name)
             for name in _dying(editor, node):  # what nobody else reads need not be kept
                 budget.free(name)

@@ -60,7 +60,7 @@ def _check_state(graph: Graph, state: State, defined: Collection[str]) -> None:
     if not (state.output in defined and state.output in graph.tensors):
         raise BrokenGraph(f"nothing defines {state.output}, of {where}")
     held, new = graph.tensors[state.input], graph.tensors[state.output]
-    if (held.shape, held.meant) != (new.shape, new.meant):
+    if (held.shape, held.value_dtype) != (new.shape, new.value_dtype):
         raise BrokenGraph(f"{where} is {held.dtype} {held.shape} and becomes {new.name}, {new.dtype} {new.shape}")
     first = state.initial
     if first is not None and (first.shape, first.dtype) != (held.shape, held.dtype):
@@ -128,7 +128,7 @@ def _check_types(graph: Graph, node: Node, where: str) -> None:
             if not name or name not in graph.tensors or (index >= len(variables) and not repeats):
                 continue
             variable = variables[min(index, len(variables) - 1)]
-            meant = graph.tensors[name].meant
+            meant = graph.tensors[name].value_dtype
             if variable:
                 other, dtype = found.setdefault(variable, (name, meant))
                 if dtype != meant:
@@ -146,7 +146,7 @@ def _check_shapes(graph: Graph, node: Node, where: str) -> None:
     types, data = {}, {}
     for name in filter(None, inputs):
         tensor = graph.tensors[name]
-        types[name] = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.meant), tensor.shape)
+        types[name] = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.value_dtype), tensor.shape)
         if name in graph.weights and tensor.dtype.kind == "i" and graph.weights[name].size <= _SMALL:
             data[name] = numpy_helper.from_array(np.asarray(graph.weights[name]))
     imports = [helper.make_opsetid("", graph.opset)]
@@ -163,6 +163,6 @@ def _check_shapes(graph: Graph, node: Node, where: str) -> None:
         if kind.tensor_type.HasField("shape") and shape != tensor.shape:
             raise BrokenGraph(f"{where}: {name} has shape {tensor.shape}, inference finds {shape}")
         dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
-        position = node.op in _POSITIONS and tensor.meant.kind == "i"  # of whatever integers the model has them in
-        if dtype != tensor.meant and not position:
+        position = node.op in _POSITIONS and tensor.value_dtype.kind == "i"  # an index may have any integer type
+        if dtype != tensor.value_dtype and not position:
             raise BrokenGraph(f"{where}: {name} is {tensor.dtype}, inference finds {dtype}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tigris_pio.compiler.ir.plan import AllocationReport, Budget, ExecutionPlan, Place, Region, Stage, View
+from tigris_pio.compiler.ir.plan import AllocationReport, Budget, ExecutionPlan, Location, Region, Stage, View
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.band.parking import parked_name
 from tigris_pio.compiler.plan.band.spatial import Draft, scratch_name, window_name
@@ -31,9 +31,9 @@ def finish(
     )
     base, fast = arrangement.state_bytes, arrangement.fast
     homes = {
-        name: Place(home, base + arrangement.fast.offsets[home_request(name)])
+        name: Location(home, base + arrangement.fast.offsets[home_request(name)])
         if home is Home.FAST
-        else Place(home, arrangement.slow.offsets[home_request(name)])
+        else Location(home, arrangement.slow.offsets[home_request(name)])
         for name, home in arrangement.homes.items()
     }
     scratch = {

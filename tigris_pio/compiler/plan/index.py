@@ -32,14 +32,14 @@ class ProgramIndex:
 
     @staticmethod
     def of(program: Program, processor: str = DEFAULT, work: Work | None = None) -> ProgramIndex:
-        """Stages 3 and 4 for `program`."""
+        """The index of `program`, with its lifetimes and live bytes."""
         lives = lifetimes(program)
         return ProgramIndex(program, lives, layer_by_layer(program, lives), processor, work or Work())
 
     @cached_property
     def body(self) -> ProgramIndex:
         """Without the COMMITs, which run one by one after all else: what they read lives to the end."""
-        end = self.program.body
+        end = self.program.body_count
         if end == len(self.ops):
             return self
         program = dataclasses.replace(self.program, ops=self.ops[:end], states=())

@@ -1,4 +1,4 @@
-"""Stage 3: from which step to which step each activation lives.
+"""Lifetimes: from which step to which step each activation lives.
 
 Step i is operator i of the program. Model inputs are born at step -1, before the first operator;
 model outputs die at step `len(ops)`, after the last; what is streamed lives as other activations do. States live all

@@ -1,4 +1,4 @@
-"""Stages 3 to 6 put together: from a program and a budget to an execution plan.
+"""The search in one order of the operators: from a program and a budget to an execution plan.
 
 Orders, cuts, strategies, heights and homes are judged by one cost. The cheapest cut whose live bytes fit is found
 (`cut/temporal.py`) and its offsets are placed. What fits by live bytes may exceed the limit by fragmentation; then the

@@ -1,4 +1,4 @@
-"""Stage 4: live bytes at every step, by an event sweep.
+"""Live bytes at every step, by an event sweep.
 
 A tensor dies after the operator that reads it last, so an operator's inputs and output are live
 together; that makes the peak the memory a layer-by-layer run really needs and a lower bound for

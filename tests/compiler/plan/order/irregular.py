@@ -52,8 +52,7 @@ def tangled(seed: int, count: int) -> Program:
 
 
 def fullest_step(program: Program) -> int:
-    """Most bytes live at an operator of `program` as it is, its scratch included, from stages 3 and 4; less what it
-    writes over."""
+    """Most bytes live at an operator of `program` as it is, its scratch included, less the bytes that it overwrites."""
     lives, sizes = lifetimes(program), {name: tensor.bytes for name, tensor in program.tensors.items()}
     live = sweep(((life, sizes[name]) for name, life in lives.items()), len(program.ops)).live
     most = 0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import onnx
 from google.protobuf.message import Message  # type: ignore[import-untyped]
 
-from tigris_pio.compiler.ir.captured import bodies_of
+from tigris_pio.compiler.ir.captured import subgraphs_of
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
@@ -94,7 +94,7 @@ class _Check:
             self.names(node.output, here)
             for attribute in node.attribute:
                 self.texts(attribute, f"{here}: an attribute", ("name", "ref_attr_name"))
-            for child in bodies_of(node):
+            for child in subgraphs_of(node):
                 self.graph(child, f"{here}: ", depth + 1)
 
 
@@ -114,7 +114,7 @@ class _Functions:
         for node in nodes:
             key = (node.domain, node.op_type, getattr(node, "overload", ""))
             total += self._size(key) if key in self.functions else 1
-            total += sum(self.count(child.node) for child in bodies_of(node))
+            total += sum(self.count(child.node) for child in subgraphs_of(node))
         return total
 
     def _size(self, key: _Key) -> int:

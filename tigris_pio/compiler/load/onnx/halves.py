@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from tigris_pio.compiler.ir.captured import bodies_of
+from tigris_pio.compiler.ir.captured import subgraphs_of
 
 _FLOAT = onnx.TensorProto.FLOAT
 _HALVES: dict[int, str] = {onnx.TensorProto.FLOAT16: "float16", onnx.TensorProto.BFLOAT16: "bfloat16"}
@@ -63,7 +63,7 @@ class _Change:
                     item.i = _FLOAT
                 if item.HasField("t"):
                     self._tensor(item.t)
-            for graph in bodies_of(node):
+            for graph in subgraphs_of(node):
                 self.graph(graph)
 
     def _tensor(self, tensor: onnx.TensorProto) -> None:

@@ -12,7 +12,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic
-from tigris_pio.compiler.ir.captured import bodies_of, captured_graph_names, captured_names
+from tigris_pio.compiler.ir.captured import captured_graph_names, captured_names, subgraphs_of
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.limits import Limits
@@ -26,7 +26,7 @@ _Values = Mapping[str, np.ndarray]
 
 def read_names(node: onnx.NodeProto) -> set[str]:
     """A loop's inputs, and the names that its body takes from around it."""
-    return {*filter(None, node.input)}.union(*map(captured_graph_names, bodies_of(node)))
+    return {*filter(None, node.input)}.union(*map(captured_graph_names, subgraphs_of(node)))
 
 
 def unrolled(node: onnx.NodeProto, name: str, known: _Values, names: Names, opsets: Mapping[str, int], where: str,
@@ -87,8 +87,8 @@ def _trips(node: onnx.NodeProto, body: onnx.GraphProto, known: _Values, opsets: 
     states = {place: known.get(node.input[place]) for place in places}
     trip = 0
     while going and trip < most:
-        if trip == limits.most_trips(len(body.node)):
-            raise limits.endless(len(body.node), where)
+        if trip == limits.most_counted_trips(len(body.node)):
+            raise limits.too_many_trips(len(body.node), where)
         values = {**known, **initial, body.input[0].name: np.array(trip, np.int64), body.input[1].name: np.array(True)}
         values |= {body.input[place].name: value for place, value in states.items() if value is not None}
         for item in nodes:

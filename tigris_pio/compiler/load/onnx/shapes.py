@@ -14,7 +14,7 @@ import onnx
 from onnx import helper, numpy_helper, shape_inference
 
 from tigris_pio.compiler.evaluate import evaluate, is_deterministic, node_proto
-from tigris_pio.compiler.ir.captured import ON_DATA, captured_names
+from tigris_pio.compiler.ir.captured import DATA_DEPENDENT, captured_names
 from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.limits import ConstantBudget, Limits
@@ -223,7 +223,7 @@ class _Walk:
                 return
             check_computed(node, self.values, self.label, self.limits)
             where = f"node {node.name} ({node.op})"
-            self.budget.ask(where, self._size(node, proto))
+            self.budget.check(where, self._size(node, proto))
             results = evaluate(node, self.values, self.opsets, self.label)
             for name, value in zip(node.outputs, results, strict=False):
                 if name:
@@ -333,7 +333,7 @@ def known_values(nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types:
     """
     tensors = {name: tensor for name, kind in types.items() if (tensor := _tensor(name, kind)) is not None}
     tensors |= {name: Tensor(name, value.shape, value.dtype) for name, value in weights.items()}
-    plain = [index for index, node in enumerate(nodes) if not captured_names(node) and node.op not in ON_DATA]
+    plain = [index for index, node in enumerate(nodes) if not captured_names(node) and node.op not in DATA_DEPENDENT]
     nodes, protos = [nodes[index] for index in plain], [protos[index] for index in plain]
     walk = _Walk(nodes, protos, types, tensors, weights, model, label, limits, {})
     walk.readers.update(names)  # not to be forgotten

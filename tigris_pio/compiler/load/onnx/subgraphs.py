@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import onnx
 from onnx import helper
 
-from tigris_pio.compiler.ir.captured import bodies_of
+from tigris_pio.compiler.ir.captured import subgraphs_of
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.load.onnx.nodes import is_onnx
 
@@ -20,7 +20,7 @@ def tensor_names(graph: onnx.GraphProto) -> Names:
         names.add(*(item.name for item in (*part.input, *part.output, *part.initializer)))
         for node in part.node:
             names.add(*node.input, *node.output)
-            graphs += bodies_of(node)
+            graphs += subgraphs_of(node)
     return names
 
 
@@ -49,7 +49,7 @@ def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Nam
         copy = onnx.NodeProto()
         copy.CopyFrom(node)
         copy.name = f"{name}/{node.name or f'{node.op_type}_{index}'}"
-        for child in bodies_of(copy):
+        for child in subgraphs_of(copy):
             _rename(child, values)
         for position, item in enumerate(node.input):
             copy.input[position] = values.get(item, item)
@@ -68,7 +68,7 @@ def _rename(graph: onnx.GraphProto, values: Mapping[str, str]) -> None:
     for node in graph.node:
         for position, item in enumerate(node.input):
             node.input[position] = outer.get(item, item)
-        for child in bodies_of(node):
+        for child in subgraphs_of(node):
             _rename(child, outer)
     for value in graph.output:
         value.name = outer.get(value.name, value.name)

@@ -123,7 +123,7 @@ class Network:
         size = sum(math.prod(item.shape) * item.dtype.itemsize for item in written)
         for item in written:
             self.limits.check("elements", math.prod(item.shape), f"{self.label}: {where}: tensor {item.name}")
-        self._budget.ask(where, size)
+        self._budget.check(where, size)
         results = evaluate(node, {name: self.weights[name] for name in read}, {"": OPSET}, self.label)
         for item, value in zip(written, results, strict=False):
             self._budget.add(item.name, value.nbytes, where)

@@ -17,7 +17,7 @@ from tigris_pio.format.enums import UnaryFunction
 @operator("Cast", "CastLike", summary="between float32, bool and integers where no integer can overflow")
 def lower_cast(builder: Builder, node: Node) -> None:
     """A truncation, a comparison with 0, or nothing."""
-    source, target = (builder.tensors[name].meant for name in (node.inputs[0], node.outputs[0]))
+    source, target = (builder.tensors[name].value_dtype for name in (node.inputs[0], node.outputs[0]))
     for dtype in (source, target):
         if dtype.name not in CARRIED:
             raise Refusal(f"it casts {source} to {target}; float32, bool and integers are supported")

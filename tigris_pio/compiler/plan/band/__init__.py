@@ -1,1 +1,1 @@
-"""Stage 6: the bands of a stage, which rows each needs, and what its windows take."""
+"""The bands of a stage: the rows that each needs, and the sizes of its windows."""

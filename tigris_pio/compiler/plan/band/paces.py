@@ -118,8 +118,8 @@ def unhurried(index: ProgramIndex, step: int, segment: Segment, paces: Mapping[s
         return pace
     held = [_held(index, operand, segment, paces) for operand in op.operands
             if index.tensor(operand.tensor).constant is None]
-    wanted = [paces[output].wanted(rows) for output, rows in _readers(index, op.output, segment)]
-    known = [other for other in (*held, *wanted) if other is not None and other.same_rate(pace)]
+    wanted = [paces[output].input_pace(rows) for output, rows in _readers(index, op.output, segment)]
+    known = [other for other in (*held, *wanted) if other is not None and other.has_same_rate(pace)]
     if not held or len(known) < len(held) + len(wanted):
         return pace
     return pace.slower(functools.reduce(Pace.faster, known))
@@ -129,7 +129,7 @@ def _held(index: ProgramIndex, operand: Operand, segment: Segment, paces: Mappin
     """The slowest pace of what an operator makes at which it is done with each row of an operand as soon as the last of
     its readers is, itself among them; None when that is not known."""
     readers = _readers(index, operand.tensor, segment)
-    found = [pace for output, rows in readers if (pace := paces[output].beside(rows, operand.rows)) is not None]
+    found = [pace for output, rows in readers if (pace := paces[output].sibling_pace(rows, operand.rows)) is not None]
     return functools.reduce(Pace.slower, found) if found else None
 
 

@@ -1,4 +1,4 @@
-"""Stage 6: bands. Turns a segment into a drafted stage and finds the tallest band that fits."""
+"""Bands. Turns a segment into a drafted stage and finds the tallest band that fits."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Stage 5: where to cut the operators into stages."""
+"""Decides where to cut the operators into stages."""

@@ -1,4 +1,4 @@
-"""Stage 5: where to cut, and what stays in fast memory across each cut.
+"""Decides where to cut, and which tensors stay in fast memory across each cut.
 
 A way to a cut is known by what it leaves in fast memory there; a segment leads from one to another when it fits beside
 what lies in fast memory. The cheapest way to the last cut is the cheapest plan, as far as live bytes tell: offsets are

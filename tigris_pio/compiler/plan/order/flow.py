@@ -41,13 +41,13 @@ class Flow:
     @staticmethod
     def of(program: Program) -> Flow:
         """The flow of `program`."""
-        body = program.ops[: program.body]
+        body = program.ops[: program.body_count]
         made = {op.output for op in body}  # a streamed input is what an operator makes
         there = (io.tensor for io in (*program.inputs, *program.states))
         given = dict.fromkeys(name for name in there if name not in made)
         number = {name: place for place, name in enumerate((*given, *(op.output for op in body)))}
         kept = {io.tensor for io in (*program.outputs, *program.states)}
-        kept |= {operand.tensor for op in program.ops[program.body :] for operand in op.operands}
+        kept |= {operand.tensor for op in program.ops[program.body_count :] for operand in op.operands}
         return Flow(
             tuple(tuple(dict.fromkeys(number[o.tensor] for o in op.operands if o.tensor in number)) for op in body),
             tuple(number[op.output] for op in body),
@@ -117,8 +117,8 @@ def peak(flow: Flow, order: Order) -> int:
 
 def reordered(program: Program, order: Order) -> Program:
     """`program` with its body in `order`; ValueError unless that has each operator once, behind those it reads."""
-    if sorted(order) != list(range(program.body)):
-        raise ValueError(f"the order is no permutation of the {program.body} operators of {program.name}")
+    if sorted(order) != list(range(program.body_count)):
+        raise ValueError(f"the order is no permutation of the {program.body_count} operators of {program.name}")
     made = {program.ops[op].output for op in order}
     ops = tuple(program.ops[op] for op in order)
     for op in ops:
@@ -126,4 +126,4 @@ def reordered(program: Program, order: Order) -> Program:
         late = next((operand.tensor for operand in op.operands if operand.tensor in made), None)
         if late is not None:
             raise ValueError(f"{op.name} reads {late} before it is made")
-    return dataclasses.replace(program, ops=(*ops, *program.ops[program.body :]))
+    return dataclasses.replace(program, ops=(*ops, *program.ops[program.body_count :]))

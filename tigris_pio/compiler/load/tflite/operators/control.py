@@ -137,8 +137,8 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
                               "steps, as recurrent layers of Keras have it with unroll=True")
         if not value.any():
             return trips
-        if trips == limits.most_trips(len(body.operators)):
-            raise limits.endless(len(body.operators), layer.where)
+        if trips == limits.most_counted_trips(len(body.operators)):
+            raise limits.too_many_trips(len(body.operators), layer.where)
         scope = _inner(layer, advance, {body.inputs[place]: name for place, name in known.items()},
                        part=f"{trips}/counter/")
         known = {place: scope.names.get(body.outputs[place]) or layer.constant_of(scope, body.outputs[place])
