@@ -1,9 +1,9 @@
 """Activation fuse: Relu, Relu6 and Clip become an output range of the operator before them.
 
-The range is the attribute pair `activation_min`, `activation_max` in real numbers; lowering clamps in
-the output's quantised domain, as TensorFlow Lite's fused activations do. Runs last, when every
-operator has its final name. Before that, arithmetic with constants joins its layer (bias_fuse.py). After it, functions
-of one int8 tensor that no operator took up become tables (table_fuse.py).
+The range is the attribute pair `activation_min`, `activation_max`, in real numbers. Lowering clamps the quantised
+output, as TensorFlow Lite's fused activations do. The pass runs last, when every operator has its final name.
+First, arithmetic with constants is folded into its layer (bias_fuse.py). At the end, functions of one int8 tensor that
+are still nodes of their own become tables (table_fuse.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.bias_fuse import fuse_biases
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.passes import Pass, PassResult
-from tigris_pio.compiler.normalise.table_fuse import fuse_single
+from tigris_pio.compiler.normalise.table_fuse import fuse_single_nodes
 
 #: Operators whose kernels clamp their output.
 FUSABLE = frozenset(("Conv", "DepthwiseConv", "Conv1D", "ConvTranspose", "Gemm", "MatMul", "Add", "Sub", "Mul", "Sum",
@@ -30,12 +30,12 @@ def run(graph: Graph) -> PassResult:
         limits = activation_range(node)
         if limits is not None and _fuse(editor, node, limits):
             folded += 1
-    folded += fuse_single(editor)
+    folded += fuse_single_nodes(editor)
     return PassResult(editor.finish(), folded)
 
 
 def activation_range(node: Node) -> tuple[float, float] | None:
-    """Lowest and highest value a clamping activation lets through; None for other nodes."""
+    """The lowest and highest output of a clamping activation; None for other nodes."""
     if node.op == "Relu":
         return 0.0, math.inf
     if node.op == "Relu6":
@@ -50,7 +50,7 @@ def _fuse(editor: GraphEditor, node: Node, limits: tuple[float, float]) -> bool:
     producer = editor.producer(source)
     if producer is None or producer.op not in FUSABLE or editor.only_consumer(source) is None:
         return False
-    # A tensor quantised before the activation otherwise than after it is rounded twice: kept as it is.
+    # With other quantisation before the activation than behind it, values are rounded twice; fusing would change them.
     before, after = editor.quantisation(source), editor.quantisation(result)
     if (before is not None and before != after) or len([name for name in producer.outputs if name]) > 1:
         return False
@@ -66,7 +66,7 @@ def _fuse(editor: GraphEditor, node: Node, limits: tuple[float, float]) -> bool:
 
 PASS = Pass(
     name="activation_fuse",
-    summary="Clamping becomes the output range of the operator before, arithmetic with constants its bias and weights",
+    summary="clamping becomes the output range of the operator before, arithmetic with constants its bias and weights",
     requires=frozenset({"quantisation", "clip_bounds", "depthwise", "conv1d", "pooled_means"}),
     provides=frozenset({"activations"}),
     run=run,

@@ -1,7 +1,7 @@
-"""BatchNorm fold: BatchNormalization after a Conv goes into the Conv's weights and bias.
+"""BatchNorm fold: a BatchNormalization behind a Conv is folded into the Conv's weights and bias.
 
-Before that, what exporters took apart is put together: layer normalisations (layer_norm_fuse.py), and functions of one
-tensor (table_fuse.py).
+First, the pass fuses nodes into which exporters split an operator: layer normalisations (layer_norm_fuse.py) and
+functions of one tensor (table_fuse.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tigris_pio.errors import ModelError
 
 
 def run(graph: Graph) -> PassResult:
-    """See the module. Weights that are quantised already, or shared, are left alone."""
+    """See the module. Quantised weights and outputs with several readers stay."""
     editor = GraphEditor(graph)
     folded = fuse_layer_norms(editor) + fuse_tables(editor)
     for node in editor.nodes():
@@ -30,7 +30,8 @@ def run(graph: Graph) -> PassResult:
 
 
 def scale_and_offset(editor: GraphEditor, node: Node) -> tuple[np.ndarray, np.ndarray] | None:
-    """The per-channel factor and offset of a BatchNormalization in inference, float64."""
+    """The factor and offset of a BatchNormalization in inference, a float64 vector of channels each; None if they are
+    computed at run time. Raises ModelError for a variance below 0."""
     if node.attributes.get("training_mode", 0) or len([name for name in node.outputs if name]) > 1:
         return None
     values = [editor.constant(node, index) for index in range(1, 5)]
@@ -43,9 +44,9 @@ def scale_and_offset(editor: GraphEditor, node: Node) -> tuple[np.ndarray, np.nd
 
 
 def factor_and_offset(node: Node, constants: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
-    """What inference multiplies each channel by and adds, float64; `constants`: scale, bias, mean and variance.
+    """Factor and offset of each channel in float64, from `constants`: scale, bias, mean and variance.
 
-    None when a variance is below zero.
+    None if a variance plus epsilon is not positive.
     """
     gamma, beta, mean, variance = (np.asarray(value, np.float64).reshape(-1) for value in constants)
     squared = variance + float(node.attributes.get("epsilon", 1e-5))
@@ -78,7 +79,7 @@ def _fold(editor: GraphEditor, node: Node) -> bool:
 
 PASS = Pass(
     name="batchnorm_fold",
-    summary="BatchNormalization goes into the weights and bias of the Conv before it",
+    summary="BatchNormalization is folded into the weights and bias of the Conv before it",
     requires=frozenset({"constants", "quantisation"}),
     provides=frozenset({"batchnorm"}),
     run=run,

@@ -1,8 +1,8 @@
-"""Bias fuse: Add, Sub, Mul, Div and BatchNormalization by constants, one number an output channel, go into the bias and
+"""Bias fuse: Add, Sub, Mul, Div and BatchNormalization with one constant an output channel are folded into the bias and
 the weights of the layer before them.
 
-Exporters write a fully connected layer as MatMul and Add, with nothing quantised between; as one layer it is int8. A
-Reshape may stand between, as long as the channels stay an axis of their own.
+Exporters write a fully connected layer as MatMul and Add, with no quantisation between. Fused into one layer it runs in
+int8. A Reshape may stand between, if the channels stay an axis of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RESHAPES = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
 
 @dataclasses.dataclass(frozen=True)
 class _Terms:
-    """y = factor * x + offset for each channel of the layer; `bias` is the constant that holds the offset, if any."""
+    """y = factor * x + offset for each channel of the layer; `bias`: the constant that holds the offset, or empty."""
 
     factor: np.ndarray
     offset: np.ndarray
@@ -34,7 +34,7 @@ class _Terms:
 
 @dataclasses.dataclass(frozen=True)
 class _Layer:
-    """The layer, the reshapes between it and what is folded, and the axis of its channels behind them."""
+    """A layer, the reshapes between it and the node to fold, and the axis of its channels behind them."""
 
     node: Node
     between: tuple[Node, ...]
@@ -42,12 +42,12 @@ class _Layer:
 
 
 def fuse_biases(editor: GraphEditor) -> int:
-    """How many nodes it took out. A MatMul with a bias has three inputs afterwards."""
+    """Folds arithmetic into layers; returns the number of folded nodes. A MatMul with a bias then has three inputs."""
     return sum(_fuse(editor, node) for node in editor.nodes() if not node.domain)
 
 
 def _fuse(editor: GraphEditor, node: Node) -> bool:
-    for result, terms, layer in _readings(editor, node):
+    for result, terms, layer in _candidates(editor, node):
         if terms is not None and _absorb(editor, layer, terms):
             editor.remove(node)
             _rename(editor, result, node.outputs[0], layer)
@@ -55,8 +55,8 @@ def _fuse(editor: GraphEditor, node: Node) -> bool:
     return False
 
 
-def _readings(editor: GraphEditor, node: Node) -> Iterator[tuple[str, _Terms | None, _Layer]]:
-    """Each input of a node that a layer computes, with what the node does to it."""
+def _candidates(editor: GraphEditor, node: Node) -> Iterator[tuple[str, _Terms | None, _Layer]]:
+    """Each input of a node that a layer computes, with the node's terms for it and the layer."""
     if node.op == "BatchNormalization":
         layer = _layer(editor, node.inputs[0])
         terms = scale_and_offset(editor, node) if layer is not None and layer.axis == 1 else None
@@ -70,10 +70,10 @@ def _readings(editor: GraphEditor, node: Node) -> Iterator[tuple[str, _Terms | N
 
 
 def _terms(editor: GraphEditor, node: Node, index: int, layer: _Layer) -> _Terms | None:
-    """What arithmetic with a constant does to its other input, which is input `index`."""
+    """The terms that a node applies to its input `index`; its other input is a constant."""
     name = node.inputs[1 - index]
     shape = editor.shape(node.inputs[index])
-    values = _of_channels(editor, name, shape, layer.axis)
+    values = _channel_values(editor, name, shape, layer.axis)
     if values is None or (node.op == "Div" and (index != 0 or not np.all(values))):
         return None
     zeros, ones = np.zeros(len(values)), np.ones(len(values))
@@ -87,8 +87,8 @@ def _terms(editor: GraphEditor, node: Node, index: int, layer: _Layer) -> _Terms
     return _Terms(values if node.op == "Mul" else 1.0 / values, zeros)
 
 
-def _of_channels(editor: GraphEditor, name: str, shape: tuple[int, ...], axis: int) -> np.ndarray | None:
-    """A constant as one number a channel, float64; None when it differs along other axes."""
+def _channel_values(editor: GraphEditor, name: str, shape: tuple[int, ...], axis: int) -> np.ndarray | None:
+    """A constant as a float64 vector of channels; None if it differs along another axis."""
     values = editor.value(name)
     if values is None or values.ndim > len(shape) or not np.issubdtype(values.dtype, np.floating):
         return None
@@ -99,7 +99,7 @@ def _of_channels(editor: GraphEditor, name: str, shape: tuple[int, ...], axis: i
 
 
 def _layer(editor: GraphEditor, name: str) -> _Layer | None:
-    """The layer with constant weights that computes a tensor, if nobody sees it but one reader, and nothing is rounded
+    """The layer with constant weights that computes a tensor; None if the tensor has other readers, or if it is rounded
     or clamped on the way."""
     between: list[Node] = []
     producer = _only_producer(editor, name)
@@ -125,7 +125,7 @@ def _only_producer(editor: GraphEditor, name: str) -> Node | None:
 
 
 def _same_axis(before: tuple[int, ...], axis: int, after: tuple[int, ...]) -> int | None:
-    """Where an axis is after reshaping; None when it is no axis of its own."""
+    """The index of an axis after a reshape; None if it is no axis of its own then."""
     for index, size in enumerate(after):
         if size == before[axis] and math.prod(after[:index]) == math.prod(before[:axis]) and (
                 size > 1 or index == axis):
@@ -134,7 +134,7 @@ def _same_axis(before: tuple[int, ...], axis: int, after: tuple[int, ...]) -> in
 
 
 def _absorb(editor: GraphEditor, layer: _Layer, terms: _Terms) -> bool:
-    """Changes weights and bias of the layer; whether that is possible."""
+    """Changes weights and bias of the layer; returns False, and changes nothing, if that is impossible."""
     node = layer.node
     old = node.inputs[2] if len(node.inputs) > 2 else ""
     if not (np.all(np.isfinite(terms.factor)) and np.all(np.isfinite(terms.offset))):
@@ -149,7 +149,7 @@ def _absorb(editor: GraphEditor, layer: _Layer, terms: _Terms) -> bool:
     if bias is None:
         return False
     if not bias and np.any(terms.offset):
-        # Gemm's alpha and beta are those of its own inputs.
+        # A new bias is not scaled, so Gemm's beta is dropped below.
         bias = editor.add_constant(f"{node.name}/bias", terms.offset.astype(np.float32))
     attributes = dict(node.attributes)
     if not old:
@@ -160,7 +160,7 @@ def _absorb(editor: GraphEditor, layer: _Layer, terms: _Terms) -> bool:
 
 
 def _bias(editor: GraphEditor, node: Node, old: str, terms: _Terms) -> str | None:
-    """The layer's own bias with the terms; None when it is not one number a channel or computed at run time."""
+    """The layer's bias with the terms applied; None if it is computed at run time or differs along another axis."""
     values = editor.value(old)
     if values is None or values.size not in (1, len(terms.factor)) or not np.issubdtype(values.dtype, np.floating):
         return None
@@ -172,12 +172,12 @@ def _bias(editor: GraphEditor, node: Node, old: str, terms: _Terms) -> str | Non
 
 
 def _scaled_weights(editor: GraphEditor, node: Node, factor: np.ndarray) -> str | None:
-    """A constant with the weights times `factor`; of integers, only the scale changes."""
+    """A constant with the weights times `factor`; for quantised weights the scale changes, and signs if needed."""
     name = node.inputs[1]
     values, quantisation = editor.weights[name], editor.quantisation(name)
     axis = _weight_axis(node, values.ndim)
     if values.shape[axis] != len(factor) or len(editor.consumers(name)) > 1:
-        return None  # groups of a ConvTranspose; weights that others share would be stored twice
+        return None  # groups of a ConvTranspose; or shared weights, which would be stored twice
     column = factor.reshape([-1 if index == axis else 1 for index in range(values.ndim)])
     if quantisation is None:
         scaled = (values * column).astype(np.float32) if np.issubdtype(values.dtype, np.floating) else None
@@ -190,7 +190,7 @@ def _scaled_weights(editor: GraphEditor, node: Node, factor: np.ndarray) -> str 
 
 
 def _with_sign(values: np.ndarray, column: np.ndarray, quantisation: Quantisation) -> np.ndarray | None:
-    """Integer weights, negated where the factor is negative; None when one of them has no negative."""
+    """Integer weights, negated where the factor is negative; None if one of them cannot be negated in its type."""
     negative = column < 0
     if not np.any(negative):
         return values
@@ -201,7 +201,7 @@ def _with_sign(values: np.ndarray, column: np.ndarray, quantisation: Quantisatio
 
 
 def _scaled(quantisation: Quantisation, factor: np.ndarray, axis: int) -> Quantisation | None:
-    """With a scale for each channel; None when a scale is no positive number or for another axis."""
+    """The quantisation with a scale for each channel; None if a scale is not positive, or belongs to another axis."""
     scale = (quantisation.scale.astype(np.float64) * np.abs(factor)).astype(np.float32)
     if quantisation.axis not in (None, axis) or not (np.all(np.isfinite(scale)) and np.all(scale > 0)):
         return None
@@ -217,8 +217,10 @@ def _weight_axis(node: Node, rank: int) -> int:
 
 
 def _rename(editor: GraphEditor, result: str, name: str, layer: _Layer) -> None:
-    """`result`, the tensor that was folded into, takes the name and the annotation of what was folded. So do those
-    before it: reshapes move integers as they are."""
+    """Gives the layer's `result` the `name` of the folded node's output, and its annotation to the tensors before.
+
+    Reshapes keep integers as they are.
+    """
     quantisation = editor.quantisation(name)
     producer = editor.producer(result)
     assert producer is not None

@@ -1,7 +1,7 @@
-"""Bytes that are cast to numbers and quantised: a Cast from uint8 or int8 is DequantizeLinear with a scale of 1.
+"""Rewrites a Cast from uint8 or int8 to float32 as DequantizeLinear with a scale of 1, if its result is quantised.
 
-So the image of a camera stays bytes until a table of 256 makes the first layer's of them, instead of becoming float32
-in between. A Cast to the type that a tensor has moves its values.
+Then a camera's image stays bytes, and one table of 256 entries converts it, without float32 in between. A Cast to the
+tensor's own type becomes Identity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BYTES = ("uint8", "int8")
 
 
 def read_casts(editor: GraphEditor, moving: Collection[str]) -> int:
-    """Rewrites such Casts, behind which operators of `moving` may come before QuantizeLinear; returns how many."""
+    """Rewrites the Casts whose results are quantised, also behind operators of `moving`; returns their number."""
     count = 0
     for node in editor.nodes():
         if node.op == "Cast" and editor.tensors[node.inputs[0]].dtype == editor.tensors[node.outputs[0]].dtype:
@@ -39,7 +39,7 @@ def _is_of_bytes(editor: GraphEditor, node: Node) -> bool:
 
 
 def _is_quantised(editor: GraphEditor, name: str, moving: Collection[str]) -> bool:
-    """Whether all that reads a tensor quantises it, or moves it to where it is quantised."""
+    """Whether every reader of a tensor quantises it, or is an operator of `moving` whose results are quantised."""
     readers = editor.consumers(name)
     return bool(readers) and not editor.is_output(name) and all(
         is_quantize(reader) or (reader.op in moving and reader.inputs[0] == name

@@ -24,13 +24,13 @@ def run(graph: Graph) -> PassResult:
 
 
 def _is_data(editor: GraphEditor, node: Node) -> bool:
-    """Shape arithmetic on wide integers stays as it is, for the shape pass to fold."""
+    """Whether a node's output is data; shape arithmetic on wide integers is left to the pass shape_fold."""
     tensor = editor.tensors[node.outputs[0]]
     return tensor.quantisation is not None or tensor.dtype.kind == "f" or tensor.dtype.itemsize == 1
 
 
 def _bounds(editor: GraphEditor, node: Node) -> tuple[float, float] | None:
-    """Lower and upper bound: attributes up to opset 10, inputs since."""
+    """Lower and upper bound, from attributes up to opset 10, from inputs since; None if computed at run time."""
     found = []
     for index, name, default in ((1, "min", -math.inf), (2, "max", math.inf)):
         if index < len(node.inputs) and node.inputs[index]:

@@ -1,7 +1,7 @@
-"""Concat axis: Concat learns its axis in the stored layout.
+"""Concat axis: adds to each Concat its axis in the stored element order.
 
-`axis` becomes non-negative and counts the model's axes; `stored_axis` counts those of the
-channels-last form [N, H, W, C] (or [N, L, C]) in which images are kept.
+`axis` becomes non-negative and counts the model's axes. `stored_axis` counts the axes of the channels-last form
+[N, H, W, C] (or [N, L, C]) in which images are stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def run(graph: Graph) -> PassResult:
 
 
 def channels_last_axis(axis: int, rank: int) -> int:
-    """Where an axis of [N, C, spatial…] lies in [N, spatial…, C]; unchanged below rank three."""
+    """The index in [N, spatial…, C] of an axis of [N, C, spatial…]; unchanged below three axes."""
     if rank < 3 or axis == 0:
         return axis
     return rank - 1 if axis == 1 else axis - 1
@@ -36,7 +36,7 @@ def channels_last_axis(axis: int, rank: int) -> int:
 
 PASS = Pass(
     name="concat_axis",
-    summary="Concat learns its axis in the channels-last layout",
+    summary="Concat gets its axis in the channels-last order",
     requires=frozenset({"static_shapes"}),
     provides=frozenset({"stored_axes"}),
     run=run,

@@ -1,8 +1,8 @@
 """Constant fold: nodes whose inputs are all constant become constants.
 
-Runs first, so that later passes see weights instead of nodes that compute them. DequantizeLinear
-stays: it says that a constant is quantised. A QuantizeLinear is a constant also where it rounds what follows from
-DequantizeLinear of constants: the weights of a recurrent layer, say, that are joined in the graph.
+It is the first pass, so that later passes see weights instead of nodes that compute them. DequantizeLinear stays,
+because it says that a constant is quantised. A QuantizeLinear becomes a constant if all it depends on is constant, even
+through DequantizeLinear: the weights of a recurrent layer, for example, that the graph joins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tigris_pio.compiler.normalise.quantisation import is_dequantize, is_quantiz
 from tigris_pio.errors import ModelError
 
 _KEPT = frozenset(("DequantizeLinear", RECODE))
-#: The first whose QuantizeLinear and DequantizeLinear know integers of 16 and of 4 bits.
+#: The first opset whose QuantizeLinear and DequantizeLinear support integers of 16 and 4 bits.
 _QDQ_OPSET = 21
 _MEANS = frozenset(("ReduceMean", "GlobalAveragePool", "AveragePool"))
 
@@ -35,7 +35,7 @@ def run(graph: Graph) -> PassResult:
 
 
 def _fold_requantised(editor: GraphEditor) -> int:
-    """Every QuantizeLinear of what follows from constants alone becomes a constant."""
+    """Makes a constant of every QuantizeLinear that depends on constants alone; returns their number."""
     known: dict[str, tuple[Node, list[str]]] = {}
     wanted: list[str] = []
     for node in editor.nodes():
@@ -77,7 +77,8 @@ def _is_computable(node: Node) -> bool:
 
 
 def fold_constants(editor: GraphEditor) -> int:
-    """Evaluates every node that reads constants only; annotated ones enter as real numbers."""
+    """Makes constants of all nodes that read constants alone; returns their number. Annotated constants are read as
+    real numbers."""
     folded, budget = 0, ConstantBudget(editor.graph.limits, editor.graph.name)
     for node in editor.nodes():
         folded += _fold_empty(editor, node)
@@ -90,7 +91,7 @@ def fold_constants(editor: GraphEditor) -> int:
             budget.check(where, sum(_bytes(editor.tensors[name]) for name in node.outputs if name in editor.tensors)
                          - sum(freed))
             results = evaluate(node, values, editor.opsets(), editor.graph.name)
-            for name in _dying(editor, node):  # what nobody else reads need not be kept
+            for name in _dying(editor, node):
                 budget.free(name)
                 del editor.weights[name]
             editor.remove(node)
@@ -113,7 +114,7 @@ def _dying(editor: GraphEditor, node: Node) -> list[str]:
 
 
 def _fold_empty(editor: GraphEditor, node: Node) -> int:
-    """Tensors without elements are constants, whatever computes them; a Concat does without them."""
+    """Makes constants of outputs without elements, and drops them from the inputs of a Concat; returns 1 if it did."""
     outputs = [editor.tensors[name] for name in node.outputs if name and name in editor.tensors]
     if outputs and all(0 in tensor.shape for tensor in outputs):
         if any(editor.is_output(tensor.name) for tensor in outputs):
@@ -142,7 +143,7 @@ def _foldable(editor: GraphEditor, node: Node) -> bool:
 
 PASS = Pass(
     name="constant_fold",
-    summary="nodes that read constants only become constants",
+    summary="nodes that read constants alone become constants",
     requires=frozenset(),
     provides=frozenset({"constants"}),
     run=run,

@@ -1,6 +1,6 @@
 """Conv1D relabel: a Conv over one spatial axis becomes Conv1D.
 
-Depthwise ones stay DepthwiseConv: their kernel, with a width of one, serves both.
+A DepthwiseConv keeps its name: its kernel also computes images of width 1.
 """
 
 from __future__ import annotations

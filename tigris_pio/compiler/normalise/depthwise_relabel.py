@@ -1,4 +1,4 @@
-"""DepthwiseConv relabel: a Conv with one input channel a group becomes DepthwiseConv."""
+"""Depthwise relabel: a Conv with one input channel a group becomes DepthwiseConv."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tigris_pio.compiler.normalise.passes import Pass, PassResult
 
 
 def run(graph: Graph) -> PassResult:
-    """See the module. A single input channel is no group: such a Conv stays."""
+    """See the module. A Conv of a single input channel stays."""
     editor = GraphEditor(graph)
     folded = 0
     for node in editor.nodes():

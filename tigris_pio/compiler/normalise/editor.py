@@ -1,6 +1,6 @@
-"""Edits a graph: indexes of producers and consumers that stay right while nodes come and go.
+"""Edits a graph for passes, and keeps indexes of producers and consumers valid after every change.
 
-Every operation takes time proportional to what it touches, so a pass over n nodes stays linear.
+Every operation takes time proportional to the nodes that it changes, so a pass over n nodes stays linear.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tigris_pio.compiler.ir.names import Names
 
 
 def _key(node: Node) -> str:
-    """Identifies a node: its first output."""
+    """The key of a node in the editor: its first output."""
     return next(name for name in node.outputs if name)
 
 
@@ -28,7 +28,10 @@ def _read(node: Node) -> Iterator[str]:
 
 
 class GraphEditor:
-    """A mutable copy of a graph; `finish` returns the result as a graph again."""
+    """A mutable copy of a graph; `finish` returns the result as a graph.
+
+    Each node of the original graph has a position; nodes that replace it share the position.
+    """
 
     def __init__(self, graph: Graph):
         self.graph = graph
@@ -36,50 +39,50 @@ class GraphEditor:
         self.weights: dict[str, np.ndarray] = dict(graph.weights)
         self.permutations: dict[str, tuple[int, ...]] = dict(graph.output_permutations)
         self.warnings: list[str] = list(graph.warnings)
-        self._slots: list[dict[str, Node]] = []
-        self._slot_of: dict[str, int] = {}
+        self._positions: list[dict[str, Node]] = []
+        self._position_of: dict[str, int] = {}
         self._producer: dict[str, str] = {}
         self._consumers: dict[str, dict[str, None]] = {}
         self._outputs = frozenset(graph.results)
         self._inputs = frozenset(graph.sources)
         self._names = Names((*graph.tensors, *(node.name for node in graph.nodes)))
         for node in graph.nodes:
-            self._slots.append({})
-            self._insert(node, len(self._slots) - 1)
+            self._positions.append({})
+            self._insert(node, len(self._positions) - 1)
 
     # Reading.
 
     def nodes(self) -> Iterator[Node]:
-        """All nodes in execution order, each as it is when its turn comes; edits are allowed meanwhile."""
-        return self._walk(range(len(self._slots)))
+        """All nodes in execution order, in their state at that moment; edits are allowed during the iteration."""
+        return self._iterate(range(len(self._positions)))
 
     def nodes_reversed(self) -> Iterator[Node]:
-        """The same from last to first."""
-        return self._walk(range(len(self._slots) - 1, -1, -1))
+        """All nodes from last to first; edits are allowed during the iteration."""
+        return self._iterate(range(len(self._positions) - 1, -1, -1))
 
-    def _walk(self, order: range) -> Iterator[Node]:
+    def _iterate(self, order: range) -> Iterator[Node]:
         for index in order:
-            slot = self._slots[index]
-            for key in list(slot) if order.step > 0 else list(reversed(slot)):
-                if key in slot:
-                    yield slot[key]
+            nodes = self._positions[index]
+            for key in list(nodes) if order.step > 0 else list(reversed(nodes)):
+                if key in nodes:
+                    yield nodes[key]
 
     def producer(self, name: str) -> Node | None:
-        """The node that computes a tensor."""
+        """The node that computes a tensor; None for inputs, states and constants."""
         key = self._producer.get(name)
-        return None if key is None else self._slots[self._slot_of[key]][key]
+        return None if key is None else self._positions[self._position_of[key]][key]
 
     def consumers(self, name: str) -> list[Node]:
         """The nodes that read a tensor."""
-        return [self._slots[self._slot_of[key]][key] for key in self._consumers.get(name, ())]
+        return [self._positions[self._position_of[key]][key] for key in self._consumers.get(name, ())]
 
     def only_consumer(self, name: str) -> Node | None:
-        """The one node that reads a tensor nobody else sees, or None."""
+        """The one node that reads a tensor; None if there are others, or if the tensor is an output."""
         readers = self.consumers(name)
         return readers[0] if len(readers) == 1 and not self.is_output(name) else None
 
     def is_output(self, name: str) -> bool:
-        """Whether the tensor is an output of the model, or what a state becomes."""
+        """Whether the tensor is an output of the model, or the next value of a state."""
         return name in self._outputs
 
     def is_input(self, name: str) -> bool:
@@ -91,29 +94,29 @@ class GraphEditor:
         return self.tensors[name].shape
 
     def quantisation(self, name: str) -> Quantisation | None:
-        """A tensor's annotation."""
+        """A tensor's annotation; None if it is not quantised."""
         return self.tensors[name].quantisation
 
     def constant(self, node: Node, index: int) -> np.ndarray | None:
-        """The real-valued constant at input `index` of a node; None when absent or computed."""
+        """The real values of the constant at input `index` of a node; None if the input is absent or computed."""
         if index >= len(node.inputs) or not node.inputs[index]:
             return None
         return self.value(node.inputs[index])
 
     def value(self, name: str) -> np.ndarray | None:
-        """A constant's real values, dequantised when annotated; None when it is no constant."""
+        """A constant's real values, dequantised if annotated; None if it is no constant."""
         stored = self.weights.get(name)
         quantisation = self.tensors[name].quantisation if stored is not None else None
         return stored if stored is None or quantisation is None else dequantised(stored, quantisation)
 
     def opsets(self) -> Mapping[str, int]:
-        """Operator set versions, for evaluation."""
+        """Operator set versions by domain, for `evaluate`."""
         return {"": self.graph.opset}
 
     # Writing.
 
     def fresh(self, base: str) -> str:
-        """A tensor or node name that is not in use, derived from `base`."""
+        """A name that no tensor or node has, derived from `base`."""
         return self._names.fresh(base)
 
     def add_constant(self, base: str, value: np.ndarray, quantisation: Quantisation | None = None) -> str:
@@ -123,46 +126,46 @@ class GraphEditor:
         return name
 
     def set_constant(self, name: str, value: np.ndarray, quantisation: Quantisation | None = None) -> None:
-        """Makes `name` a constant; the node that computed it must be removed."""
+        """Makes `name` a constant; the caller removes the node that computed it."""
         self.weights[name] = value
         self.tensors[name] = Tensor(name, value.shape, value.dtype, quantisation)
 
     def add_tensor(self, base: str, like: Tensor, **changes: Any) -> str:
-        """Declares an activation derived from another and returns its name."""
+        """Declares an activation like `like`, with `changes` to its fields; returns its name."""
         name = self.fresh(base)
         self.tensors[name] = dataclasses.replace(like, name=name, **changes)
         return name
 
     def annotate(self, name: str, quantisation: Quantisation) -> None:
-        """Sets an activation's annotation and with it the stored element type."""
+        """Sets an activation's annotation, and with it the stored element type."""
         self.tensors[name] = dataclasses.replace(
             self.tensors[name], dtype=quantisation.dtype, quantisation=quantisation
         )
 
     def replace(self, node: Node, *new: Node) -> None:
-        """Puts nodes where one was, before those that came to its slot later; they read what was computed before it."""
-        index = self._slot_of[_key(node)]
-        slot = self._slots[index]
-        behind = list(slot)[list(slot).index(_key(node)) + 1 :]
+        """Replaces a node by `new`, in its place in the order; the new nodes may read what was computed before it."""
+        index = self._position_of[_key(node)]
+        nodes = self._positions[index]
+        behind = list(nodes)[list(nodes).index(_key(node)) + 1 :]
         self.remove(node)
         for item in new:
             self._insert(item, index)
         for key in behind:
-            slot[key] = slot.pop(key)
+            nodes[key] = nodes.pop(key)
 
     def remove(self, node: Node) -> None:
-        """Takes a node out; whoever reads its outputs must be given another source."""
+        """Removes a node; the caller redirects the readers of its outputs."""
         key = _key(node)
-        node = self._slots[self._slot_of.pop(key)].pop(key)  # as it is now, its inputs may have changed
+        node = self._positions[self._position_of.pop(key)].pop(key)  # its inputs may have changed since
         for name in node.outputs:
             self._producer.pop(name, None)
         for name in _read(node):
             self._consumers[name].pop(key, None)
 
-    def _insert(self, node: Node, slot: int) -> None:
+    def _insert(self, node: Node, position: int) -> None:
         key = _key(node)
-        self._slots[slot][key] = node
-        self._slot_of[key] = slot
+        self._positions[position][key] = node
+        self._position_of[key] = position
         for name in filter(None, node.outputs):
             self._producer[name] = key
         for name in _read(node):
@@ -174,18 +177,17 @@ class GraphEditor:
             self.replace(node, _with_inputs(node, old, new))
 
     def merge(self, old: str, into: str) -> None:
-        """Makes `old`, whose producer is gone, another name of `into`.
+        """Makes `old`, whose producer was removed, and `into` one tensor.
 
-        The result keeps the name of a model output. Only when both are visible from outside does an
-        Identity node remain.
+        If one of them is an output of the model, the tensor keeps that name. If both are, an Identity node remains.
         """
         self.redirect(old, into)
         if not self.is_output(old):
             return
         producer = self.producer(into)
         if producer is None or self.is_output(into):
-            slot = 0 if producer is None else self._slot_of[_key(producer)]
-            self._insert(Node(self.fresh(f"{old}/copy"), "Identity", (into,), (old,)), slot)
+            position = 0 if producer is None else self._position_of[_key(producer)]
+            self._insert(Node(self.fresh(f"{old}/copy"), "Identity", (into,), (old,)), position)
             self.tensors[old] = dataclasses.replace(self.tensors[into], name=old)
             return
         self.replace(producer, _with_output(producer, into, old))
@@ -193,7 +195,7 @@ class GraphEditor:
         self.tensors[old] = dataclasses.replace(self.tensors.pop(into), name=old)
 
     def finish(self) -> Graph:
-        """The edited graph without nodes, tensors and constants that nothing uses; the same one if nothing changed."""
+        """The edited graph, without unused nodes, tensors and constants; the original graph if nothing changed."""
         live = self._live_keys()
         nodes = tuple(node for node in self.nodes() if _key(node) in live)
         used = {name for node in nodes for name in (*_read(node), *filter(None, node.outputs))}
@@ -220,7 +222,7 @@ class GraphEditor:
         )
 
     def _restated(self, state: State) -> State:
-        """A state whose initial value has the form that its tensor was given."""
+        """A state whose initial value is converted to its tensor's new type and annotation."""
         old, new = self.graph.tensors[state.input], self.tensors[state.input]
         if state.initial is None or (old.dtype, old.quantisation) == (new.dtype, new.quantisation):
             return state
@@ -233,7 +235,7 @@ class GraphEditor:
             key = queue.pop()
             if key not in live:
                 live.add(key)
-                node = self._slots[self._slot_of[key]][key]
+                node = self._positions[self._position_of[key]][key]
                 queue.extend(self._producer[name] for name in _read(node) if name in self._producer)
         return live
 
@@ -255,7 +257,7 @@ def _with_output(node: Node, old: str, new: str) -> Node:
 
 
 def dequantised(stored: np.ndarray, quantisation: Quantisation) -> np.ndarray:
-    """Real values in float32 of quantised data."""
+    """The real values of quantised data, in float32."""
     scale, zero_point = quantisation.scale, quantisation.zero_point
     if quantisation.axis is not None:
         shape = [1] * stored.ndim
@@ -266,7 +268,7 @@ def dequantised(stored: np.ndarray, quantisation: Quantisation) -> np.ndarray:
 
 
 def restored(values: np.ndarray, old: Tensor, new: Tensor) -> np.ndarray:
-    """Values stored as `old` says, stored as `new` says. Integers that are annotated keep being the same integers."""
+    """Converts values from the stored form of `old` to that of `new`. Integers that only get an annotation stay."""
     if new.quantisation is None or values.dtype == new.dtype:
         return values
     if old.quantisation is None and values.dtype == np.uint8:

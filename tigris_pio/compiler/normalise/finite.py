@@ -1,4 +1,4 @@
-"""Refuses weights that are no numbers: training that diverged, or a file that was damaged."""
+"""Refuses weights with NaN or infinity, which come from diverged training or a damaged file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.errors import ModelError
 
-#: Operators that multiply by their constants or add them up: an infinity ends as infinities or NaN everywhere. For
-#: others it is a bound or a mask.
+#: Operators that multiply by their constants or add them: an infinity would spread as infinities or NaN. Other
+#: operators use an infinity as a bound or a mask.
 _SUMMING = frozenset((
     "BatchNormalization", "Conv", "Conv1D", "ConvTranspose", "DepthwiseConv", "Gemm", "GroupNormalization",
     "InstanceNormalization", "LayerNormalization", "MatMul", "RMSNormalization",
 ))
 
 
-def check_numbers(graph: Graph) -> None:
-    """Raises ModelError that names the first such constant, its reader and how many elements are bad."""
+def check_finite(graph: Graph) -> None:
+    """Raises ModelError for the first such constant; the message has its reader and the number of bad elements."""
     for node in graph.nodes:
         if node.op in ("QuantizeLinear", "DequantizeLinear"):
-            continue  # whose scales are looked at where they are read
+            continue  # read_quantisation checks their scales
         for name in node.inputs:
             values = graph.weights.get(name)
             if values is not None and values.dtype.kind == "f":
@@ -34,5 +34,5 @@ def _check(graph: Graph, node: Node, name: str, values: np.ndarray) -> None:
     found = " and ".join([*([f"{missing} NaN"] if missing else []), *([f"{infinite} infinite"] if infinite else [])])
     raise ModelError(
         f"{graph.name}: node {node.name} ({node.op}): constant {name} holds {found} of {values.size} elements; "
-        "export the model again from weights that are numbers"
+        "export the model again from finite weights"
     )

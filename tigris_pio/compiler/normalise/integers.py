@@ -1,10 +1,10 @@
-"""Integers of quantised tensors: all that are moved from or to each other share one annotation.
+"""Annotates integer tensors: tensors that operators only move between each other get one annotation. qdq_fold calls it.
 
-Converters put QuantizeLinear and DequantizeLinear anywhere along a path of operators that only move integers, and a
-graph input or output may be such a path's end. So a path (a whole web of them) is found first and annotated as one,
-with what most of its QuantizeLinear and DequantizeLinear nodes say. At its borders a node RECODE stands where the same
-integers are meant otherwise: as numbers, or under another scale and zero point. A path without either node stays
-integers, which are computed with as the numbers they are.
+Converters put QuantizeLinear and DequantizeLinear anywhere along a chain of operators that only move integers, and a
+graph input or output may end such a chain. So tensors that are connected by moving operators form a group. A group gets
+the annotation that most of its QuantizeLinear and DequantizeLinear nodes have. A node RECODE stands at the group's
+border if the same integers have another meaning there: plain numbers, or another scale and zero point. A group without
+QuantizeLinear and DequantizeLinear stays plain integers.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from tigris_pio.compiler.ir.graph import Node, Quantisation, Tensor
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.quantisation import is_dequantize, is_quantize, read_quantisation, signed_values
 
-#: The stored integers of its input under the output's annotation, or as numbers where one of them has none.
+#: A node that gives the stored integers of its input under the output's annotation, or as plain numbers without one.
 RECODE = "TigrisRecode"
 
-#: Operators whose results of a quantised type are among their inputs of that type, chosen without looking at more
-#: than their order.
-_MOVERS = frozenset((
+#: Operators whose integer results are among their integer inputs; they compare integers at most by their order.
+_MOVING_OPS = frozenset((
     "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements", "GatherND",
     "GlobalMaxPool", "Identity", "Max", "MaxPool", "Min", "Pad", "ReduceMax", "ReduceMin", "Reshape",
     "ReverseSequence", "Scatter", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile",
     "Transpose", "Unsqueeze", "Where",
 ))
-#: Integers that stand for real numbers where a node says so.
+#: Integer types that a QuantizeLinear or DequantizeLinear may give a scale.
 _QUANTISED = (np.int8, np.uint8, np.int16, np.uint16)
 
 
 def annotate_integers(editor: GraphEditor) -> None:
-    """See the module. Comes before any QuantizeLinear or DequantizeLinear is folded."""
+    """See the module. Must run before any QuantizeLinear or DequantizeLinear is folded."""
     for node in editor.nodes():
-        _name_zero_point(editor, node)
-    movers = {node.outputs[0] for node in editor.nodes() if moves_integers(editor, node)}
-    webs = _webs(editor, movers)
-    chosen = {root: found for root, names in webs.items() if (found := _annotation(editor, names)) is not None}
+        _add_zero_point(editor, node)
+    moved = {node.outputs[0] for node in editor.nodes() if moves_integers(editor, node)}
+    groups = _groups(editor, moved)
+    chosen = {root: found for root, names in groups.items() if (found := _annotation(editor, names)) is not None}
     for root, quantisation in chosen.items():
-        before = {name: editor.tensors[name] for name in webs[root]}
+        before = {name: editor.tensors[name] for name in groups[root]}
         for tensor in before.values():
-            _recode_producer(editor, tensor, quantisation, movers)
+            _recode_producer(editor, tensor, quantisation, moved)
         for name in before:
             editor.annotate(name, quantisation)
         shared: dict[str, str] = {}
         for name, tensor in before.items():
             producer = editor.producer(name)
-            if producer is not None and name in movers:  # a Gather of a table may read constants alone
+            if producer is not None and name in moved:  # a Gather of a table may read constants alone
                 _annotate_constants(editor, producer, tensor, quantisation, shared)
             for reader in editor.consumers(name):
-                if reader.outputs[0] in movers:
+                if reader.outputs[0] in moved:
                     _annotate_constants(editor, reader, tensor, quantisation, shared)
                 else:
                     _recode_reader(editor, reader, tensor, quantisation)
 
 
-def _name_zero_point(editor: GraphEditor, node: Node) -> None:
-    """A zero point left out has the type of integers that lose theirs when they are annotated: it is put in."""
+def _add_zero_point(editor: GraphEditor, node: Node) -> None:
+    """Adds the zero point that a node leaves out: its type says which integers are meant, also once they are annotated.
+    """
     if not (is_quantize(node) or is_dequantize(node)) or (*node.inputs, "")[2]:
         return
     integers, scale = editor.tensors[node.outputs[0] if is_quantize(node) else node.inputs[0]], node.inputs[1]
@@ -68,13 +68,13 @@ def _name_zero_point(editor: GraphEditor, node: Node) -> None:
 
 
 def is_integer(editor: GraphEditor, name: str) -> bool:
-    """Whether a tensor holds integers of eight or sixteen bits that nothing says to stand for other numbers."""
+    """Whether a tensor holds integers of 8 or 16 bits without an annotation."""
     tensor = editor.tensors.get(name)
     return tensor is not None and tensor.dtype in _QUANTISED and tensor.quantisation is None
 
 
 def moves_integers(editor: GraphEditor, node: Node) -> bool:
-    """Whether all integers of eight or sixteen bits that a node writes are among those it reads."""
+    """Whether all integers of 8 or 16 bits that a node writes are among those that it reads."""
     if node.domain or not any(is_integer(editor, name) for name in node.inputs if name):
         return False
     if node.op in ("Resize", "Upsample"):
@@ -82,11 +82,14 @@ def moves_integers(editor: GraphEditor, node: Node) -> bool:
         return node.attributes.get("mode", "nearest") == "nearest" and not cropped
     if node.op == "Cast":
         return editor.tensors[node.inputs[0]].dtype == editor.tensors[node.outputs[0]].dtype
-    return node.op in _MOVERS and node.attributes.get("reduction", "none") == "none"
+    return node.op in _MOVING_OPS and node.attributes.get("reduction", "none") == "none"
 
 
-def _webs(editor: GraphEditor, movers: set[str]) -> dict[str, list[str]]:
-    """Activations that are connected by operators which move integers, in execution order, by any one of them."""
+def _groups(editor: GraphEditor, moved: set[str]) -> dict[str, list[str]]:
+    """The groups of activations that moving operators connect, each in execution order, by one of its members.
+
+    `moved`: the first outputs of the moving operators.
+    """
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -98,48 +101,48 @@ def _webs(editor: GraphEditor, movers: set[str]) -> dict[str, list[str]]:
     found = [name for name in editor.graph.sources if is_integer(editor, name) and name not in editor.weights]
     for node in editor.nodes():
         found += [name for name in node.outputs if name and is_integer(editor, name)]
-        if node.outputs[0] in movers:
+        if node.outputs[0] in moved:
             names = [name for name in (*node.inputs, *node.outputs) if name and is_integer(editor, name)]
             names = [name for name in names if name not in editor.weights]
             for name in names[1:]:
                 parent[root(name)] = root(names[0])
-    for state in editor.graph.states:  # its integers move from one run to the next
+    for state in editor.graph.states:  # integers that move from one run to the next
         if state.output in found and state.input in found:
             parent[root(state.input)] = root(state.output)
-    webs: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(found):
-        webs.setdefault(root(name), []).append(name)
-    return webs
+        groups.setdefault(root(name), []).append(name)
+    return groups
 
 
-def folds(editor: GraphEditor, node: Node) -> Quantisation | None:
-    """What a QuantizeLinear or DequantizeLinear of an activation says; None when it is neither, or stays."""
+def foldable_quantisation(editor: GraphEditor, node: Node) -> Quantisation | None:
+    """The annotation that a QuantizeLinear or DequantizeLinear of an activation becomes; None if the node stays."""
     if not (is_quantize(node) or is_dequantize(node)):
         return None
     integers = editor.tensors[node.outputs[0] if is_quantize(node) else node.inputs[0]]
-    if integers.dtype not in _QUANTISED:  # narrower ones would have to saturate earlier
+    if integers.dtype not in _QUANTISED:  # narrower integers would saturate earlier
         return None
     found = read_quantisation(editor, node)
     return found if found is not None and found.axis is None and found.dtype in (np.int8, np.int16) else None
 
 
 def _annotation(editor: GraphEditor, names: list[str]) -> Quantisation | None:
-    """What most nodes around a web say; the first of them where several are said as often."""
+    """The annotation of most nodes around a group; the first one if several are as frequent; None without any."""
     found: list[Quantisation] = []
     for name in names:
         producer = editor.producer(name)
         nodes = [*([producer] if producer is not None and is_quantize(producer) else []),
                  *(reader for reader in editor.consumers(name) if is_dequantize(reader))]
-        found += [said for node in nodes if (said := folds(editor, node)) is not None]
+        found += [item for node in nodes if (item := foldable_quantisation(editor, node)) is not None]
     return max(found, key=found.count) if found else None
 
 
-def _recode_producer(editor: GraphEditor, tensor: Tensor, quantisation: Quantisation, movers: set[str]) -> None:
-    """What computes a web's tensor otherwise than by moving gets an output of its own, recoded into the tensor."""
+def _recode_producer(editor: GraphEditor, tensor: Tensor, quantisation: Quantisation, moved: set[str]) -> None:
+    """Puts a RECODE behind the node that computes a group's tensor, unless the node moves or quantises it so."""
     producer = editor.producer(tensor.name)
-    if producer is None or producer.outputs[0] in movers:
+    if producer is None or producer.outputs[0] in moved:
         return
-    if is_quantize(producer) and folds(editor, producer) == quantisation:
+    if is_quantize(producer) and foldable_quantisation(editor, producer) == quantisation:
         return
     own = editor.add_tensor(f"{tensor.name}/integers", tensor)
     outputs = tuple(own if name == tensor.name else name for name in producer.outputs)
@@ -148,10 +151,11 @@ def _recode_producer(editor: GraphEditor, tensor: Tensor, quantisation: Quantisa
 
 
 def _recode_reader(editor: GraphEditor, reader: Node, tensor: Tensor, quantisation: Quantisation) -> None:
+    """Puts a RECODE before a reader of a group's tensor, or in place of a DequantizeLinear with another scale."""
     name = tensor.name
     if reader.op == RECODE:
         return
-    own = folds(editor, reader) if is_dequantize(reader) else None
+    own = foldable_quantisation(editor, reader) if is_dequantize(reader) else None
     if own == quantisation:
         return
     if own is not None:
@@ -166,11 +170,11 @@ def _recode_reader(editor: GraphEditor, reader: Node, tensor: Tensor, quantisati
 
 def _annotate_constants(editor: GraphEditor, node: Node, tensor: Tensor, quantisation: Quantisation,
                         shared: dict[str, str]) -> None:
-    """Integer constants that mix with a web's integers, a Pad's fill among them, become quantised constants.
+    """Annotates the integer constants that a moving operator combines with a group's integers, such as a Pad's fill.
 
-    `shared`: the quantised constant of each, for all nodes of the web that read it.
+    `shared`: the quantised constant of each constant, for all nodes of the group that read it.
     """
-    if node.op == "Cast":  # to the type that it has, which is none that an annotated tensor stands for
+    if node.op == "Cast":  # to its own type; annotated, the tensor stands for float32 and the Cast would not fit
         editor.replace(node, dataclasses.replace(node, op="Identity", attributes={}))
         return
     inputs = list(node.inputs)

@@ -1,7 +1,7 @@
-"""LayerNorm fuse: what exporters before opset 17 make of layer normalisation becomes LayerNormalization again.
+"""LayerNorm fuse: the nodes that exporters before opset 17 write for layer normalisation become LayerNormalization.
 
-x - mean, divided by the root of the mean of its squares and an epsilon; then, where they follow, a factor and an offset
-for each element of the normalised axes. Only where nothing is rounded between.
+The pattern is (x - mean) / sqrt(mean((x - mean)^2) + epsilon), optionally followed by a factor and an offset for each
+element of the normalised axes. It is fused only if nothing is quantised in between.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tigris_pio.compiler.normalise.editor import GraphEditor
 
 
 def fuse_layer_norms(editor: GraphEditor) -> int:
-    """How many it found. Nodes that nobody reads any more go with the next `finish`."""
+    """Fuses all layer normalisations; returns their number. `editor.finish` removes the nodes without readers."""
     return sum(_fuse(editor, node) for node in editor.nodes() if node.op == "Div" and not node.domain)
 
 
@@ -34,15 +34,15 @@ def _fuse(editor: GraphEditor, node: Node) -> bool:
 
 
 def _standardised(editor: GraphEditor, node: Node) -> tuple[str, int, float] | None:
-    """The tensor that a Div standardises, from which axis on, and the epsilon."""
+    """The tensor that a Div standardises, the first normalised axis, and the epsilon; None for any other Div."""
     centred = _mean_free(editor, node.inputs[0])
-    root = _made_by(editor, node.inputs[1], "Sqrt")
-    total = _made_by(editor, root.inputs[0], "Add") if root is not None else None
+    root = _producer_of(editor, node.inputs[1], "Sqrt")
+    total = _producer_of(editor, root.inputs[0], "Add") if root is not None else None
     if centred is None or total is None:
         return None
     for variance, constant in (total.inputs, total.inputs[::-1]):
         epsilon = editor.value(constant)
-        mean = _made_by(editor, variance, "ReduceMean")
+        mean = _producer_of(editor, variance, "ReduceMean")
         if epsilon is None or epsilon.size != 1 or mean is None or _trailing_axis(editor, mean) != centred[1]:
             continue
         if _squared(editor, mean.inputs[0]) == centred and float(epsilon.reshape(-1)[0]) >= 0:
@@ -51,9 +51,9 @@ def _standardised(editor: GraphEditor, node: Node) -> tuple[str, int, float] | N
 
 
 def _mean_free(editor: GraphEditor, name: str) -> tuple[str, int] | None:
-    """Of x - mean(x): x, and the axis from which on the mean is taken."""
-    difference = _made_by(editor, name, "Sub")
-    mean = _made_by(editor, difference.inputs[1], "ReduceMean") if difference is not None else None
+    """For a tensor x - mean(x): x, and the first axis of the mean; None for any other tensor."""
+    difference = _producer_of(editor, name, "Sub")
+    mean = _producer_of(editor, difference.inputs[1], "ReduceMean") if difference is not None else None
     if difference is None or mean is None or mean.inputs[0] != difference.inputs[0]:
         return None
     axis = _trailing_axis(editor, mean)
@@ -61,8 +61,8 @@ def _mean_free(editor: GraphEditor, name: str) -> tuple[str, int] | None:
 
 
 def _squared(editor: GraphEditor, name: str) -> tuple[str, int] | None:
-    """What _mean_free says of the number whose square a tensor is."""
-    power, product = _made_by(editor, name, "Pow"), _made_by(editor, name, "Mul")
+    """For the square of a tensor, the result of _mean_free for that tensor; None for any other tensor."""
+    power, product = _producer_of(editor, name, "Pow"), _producer_of(editor, name, "Mul")
     if product is not None and product.inputs[0] == product.inputs[1]:
         return _mean_free(editor, product.inputs[0])
     exponent = editor.value(power.inputs[1]) if power is not None else None
@@ -71,8 +71,8 @@ def _squared(editor: GraphEditor, name: str) -> tuple[str, int] | None:
     return _mean_free(editor, power.inputs[0])
 
 
-def _made_by(editor: GraphEditor, name: str, op: str) -> Node | None:
-    """The node that computes a float32 tensor, if it is of this operator and rounds nothing."""
+def _producer_of(editor: GraphEditor, name: str, op: str) -> Node | None:
+    """The node that computes a float32 tensor, if it is an `op` and its result is not quantised."""
     producer = editor.producer(name)
     if producer is None or producer.op != op or producer.domain or editor.quantisation(name) is not None:
         return None
@@ -80,7 +80,7 @@ def _made_by(editor: GraphEditor, name: str, op: str) -> Node | None:
 
 
 def _trailing_axis(editor: GraphEditor, mean: Node) -> int | None:
-    """The first of the axes of a mean, if they are the last ones of its input and stay."""
+    """The first axis of a mean over the last axes of its input, if it keeps these axes; None otherwise."""
     rank = len(editor.shape(mean.inputs[0]))
     given = editor.weights.get(mean.inputs[1]) if len(mean.inputs) > 1 and mean.inputs[1] else None
     axes = mean.attributes.get("axes", ()) if given is None else given.reshape(-1).tolist()
@@ -91,13 +91,13 @@ def _trailing_axis(editor: GraphEditor, mean: Node) -> int | None:
 
 
 def _following(editor: GraphEditor, node: Node, op: str, shape: tuple[int, ...]) -> tuple[Node, str]:
-    """The node that alone reads another's output and joins it with a constant of this shape, and that constant; the
-    node itself and nothing where there is none."""
+    """The only reader of a node's output, if it is an `op` with a constant of `shape`, and the constant's name; or else
+    the node itself and an empty name."""
     result = node.outputs[0]
     reader = editor.only_consumer(result)
     if reader is None or reader.op != op or reader.domain or editor.quantisation(result) is not None:
         return node, ""
-    others = [name for name in reader.inputs if name != result]
-    if len(others) != 1 or others[0] not in editor.weights or editor.shape(others[0]) != shape:
+    constants = [name for name in reader.inputs if name != result]
+    if len(constants) != 1 or constants[0] not in editor.weights or editor.shape(constants[0]) != shape:
         return node, ""
-    return reader, others[0]
+    return reader, constants[0]

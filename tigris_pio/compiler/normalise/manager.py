@@ -1,4 +1,4 @@
-"""Runs passes in order, checks what they require and counts what they do."""
+"""Runs the passes in order, checks their requirements, and counts the nodes that they change."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from tigris_pio.compiler.ir.graph import Graph
-from tigris_pio.compiler.normalise.finite import check_numbers
+from tigris_pio.compiler.normalise.finite import check_finite
 from tigris_pio.compiler.normalise.passes import Pass
 from tigris_pio.compiler.normalise.registry import PASSES
 from tigris_pio.compiler.normalise.verify import check_graph
 
-#: Called with each pass and the graph it leaves; tests set it.
+#: Called after each pass, with the pass and its graph; tests set it.
 Watch = Callable[[Pass, Graph], None]
 watch: Watch | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class PassStatistics:
-    """Nodes before and after one pass, and how many it removed or rewrote."""
+    """The nodes before and after one pass, and the number that it removed or rewrote."""
 
     name: str
     nodes_in: int
@@ -28,16 +28,19 @@ class PassStatistics:
 
 @dataclasses.dataclass(frozen=True)
 class NormaliseResult:
-    """The normalised graph, and what each pass did."""
+    """The normalised graph, and the statistics of each pass."""
 
     graph: Graph
     statistics: tuple[PassStatistics, ...]
 
 
 def normalise(graph: Graph, passes: Sequence[Pass] = PASSES) -> NormaliseResult:
-    """Runs all passes over `graph`; the nodes stay in the order they have, as far as they stay."""
+    """Runs all passes over `graph`, whose remaining nodes keep their order. Raises ModelError.
+
+    A graph that breaks the rules of verify.py raises BrokenGraph: an error of the compiler's own.
+    """
     check_order(passes)
-    check_numbers(graph)
+    check_finite(graph)
     statistics = []
     for step in passes:
         result = step.run(graph)
@@ -46,12 +49,12 @@ def normalise(graph: Graph, passes: Sequence[Pass] = PASSES) -> NormaliseResult:
         if watch is not None:
             watch(step, graph)
     check_graph(graph)
-    check_numbers(graph)  # constants of nodes are weights by now
+    check_finite(graph)  # again, for constants that nodes computed
     return NormaliseResult(graph, tuple(statistics))
 
 
 def check_order(passes: Sequence[Pass]) -> None:
-    """Raises ValueError when a pass comes before one that provides what it requires."""
+    """Raises ValueError if a pass requires a fact that no pass before it provides."""
     facts: set[str] = set()
     for step in passes:
         missing = step.requires - facts

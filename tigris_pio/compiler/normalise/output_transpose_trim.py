@@ -1,6 +1,6 @@
-"""Output transpose trim: Transposes right before a model output are left to the host.
+"""Output transpose trim: removes Transposes right before a model output, and leaves them to the caller.
 
-Their permutations are recorded as one, so that the host still returns the model's own layout.
+The graph records their permutations as one. By it, host sessions return the model's own element order.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ def run(graph: Graph) -> PassResult:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
-    kept = {state.output for state in graph.states}  # which the model itself reads, in its own layout
+    kept = {state.output for state in graph.states}  # the next run reads them in the model's own order
     for name in graph.outputs:
         while (node := editor.producer(name)) is not None and name not in kept and _trimmable(editor, node):
             rank = len(editor.shape(name))
             inner = tuple(node.attributes.get("perm", tuple(reversed(range(rank)))))
-            outer = editor.permutations.get(name, tuple(range(rank)))  # of what was trimmed behind it
+            outer = editor.permutations.get(name, tuple(range(rank)))  # of Transposes removed before
             editor.permutations[name] = tuple(inner[axis] for axis in outer)
             editor.remove(node)
             editor.tensors[name] = dataclasses.replace(editor.tensors[node.inputs[0]], name=name)
@@ -31,7 +31,7 @@ def run(graph: Graph) -> PassResult:
 
 
 def _trimmable(editor: GraphEditor, node: Node) -> bool:
-    """A Transpose whose result nobody else reads; its source is computed and not visible itself."""
+    """Whether a node is a Transpose that no other node reads, of a computed tensor that is no output itself."""
     if node.op != "Transpose":
         return False
     source, name = node.inputs[0], node.outputs[0]
@@ -45,7 +45,7 @@ def _trimmable(editor: GraphEditor, node: Node) -> bool:
 
 PASS = Pass(
     name="output_transpose_trim",
-    summary="Transposes before a model output are left to the host",
+    summary="Transposes before a model output are left to the caller",
     requires=frozenset({"quantisation"}),
     provides=frozenset({"outputs_trimmed"}),
     run=run,

@@ -1,4 +1,4 @@
-"""What a pass is."""
+"""The interface of a pass."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class PassResult:
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """One pass. Requirements are facts that passes before it establish and none after removes.
+    """One pass. `requires` are facts that earlier passes provide; no later pass may undo a fact.
 
-    It leaves every node behind those it reads; which of such orders the operators run in is for the planner to say.
+    A pass keeps every node behind the nodes that it reads. The planner chooses the execution order later.
     """
 
     name: str

@@ -1,9 +1,8 @@
 """QDQ fold: QuantizeLinear/DequantizeLinear pairs become annotations on tensors.
 
-A quantised tensor and its dequantised form are one tensor afterwards: stored as int8, read as real
-numbers. Constants keep their integer values. Where a value is needed unrounded as well, the
-QuantizeLinear node stays and reads the float tensor. Scale and zero point constants, which exporters
-share among nodes, go only with the last node that reads them.
+A quantised tensor and its dequantised form become one tensor, stored as integers. Constants keep their integer values.
+If a value is also needed unrounded, the QuantizeLinear node stays and reads the float tensor. Constants for scales and
+zero points, which exporters share among nodes, are removed with their last reader.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation
 from tigris_pio.compiler.normalise.byte_casts import read_casts
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.integers import RECODE, annotate_integers, folds
+from tigris_pio.compiler.normalise.integers import RECODE, annotate_integers, foldable_quantisation
 from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.compiler.normalise.quantisation import (
     is_dequantize,
@@ -58,32 +57,32 @@ def run(graph: Graph) -> PassResult:
 
 
 def _centre(editor: GraphEditor) -> None:
-    """int16 activations that nodes compute lose their zero points: kernels have none, and a scale for both signs is
-    hardly coarser. A Clip keeps the range, which may stand for a Relu. Inputs keep theirs, and outputs of integers or
-    that are an input's numbers elsewhere."""
+    """Removes the zero points of computed int16 activations: int16 kernels have none, and the larger scale costs at
+    most one bit. A Clip keeps the range, which may replace a Relu. Inputs keep their zero points; so do outputs that
+    are integers or moved inputs."""
     for node in editor.nodes():
         if is_quantize(node) or is_dequantize(node) or node.op == RECODE:
             continue
         for name in filter(None, node.outputs):
-            said, dtype = editor.quantisation(name), editor.graph.io_dtypes.get(name)
-            if said is None or said.dtype != np.int16 or not said.zero_point.any() or dtype not in (None, np.float32):
+            own, dtype = editor.quantisation(name), editor.graph.io_dtypes.get(name)
+            if own is None or own.dtype != np.int16 or not own.zero_point.any() or dtype not in (None, np.float32):
                 continue
             source = editor.quantisation(node.inputs[0]) if node.op in _MOVES else None
             if dtype is not None and source is not None and source.zero_point.any():
                 continue
-            scale = symmetric_scale(said.scale, int(said.zero_point))
-            editor.annotate(name, dataclasses.replace(said, scale=scale, zero_point=np.zeros((), np.int64)))
+            scale = symmetric_scale(own.scale, int(own.zero_point))
+            editor.annotate(name, dataclasses.replace(own, scale=scale, zero_point=np.zeros((), np.int64)))
             if node.op not in _MOVES:
-                _clip(editor, name, said)
+                _clip(editor, name, own)
 
 
 def _clip(editor: GraphEditor, name: str, range_of: Quantisation) -> None:
-    """Puts a Clip to the numbers that `range_of` can hold behind the node that computes a tensor."""
+    """Clips a tensor, behind the node that computes it, to the range of `range_of`."""
     node = editor.producer(name)
     assert node is not None
     limits = np.iinfo(range_of.dtype)
     ends = [(end - int(range_of.zero_point)) * float(range_of.scale) for end in (limits.min, limits.max)]
-    most = float(np.finfo(np.float32).max)  # a mask of its lowest number ends a rounding beyond
+    most = float(np.finfo(np.float32).max)  # the lowest number of a mask would round to -infinity
     constants = [editor.add_constant(f"{name}/{word}", np.array(min(max(end, -most), most), np.float32))
                  for word, end in zip(("low", "high"), ends, strict=True)]
     raw = editor.add_tensor(f"{name}/unclipped", editor.tensors[name])
@@ -93,7 +92,7 @@ def _clip(editor: GraphEditor, name: str, range_of: Quantisation) -> None:
 
 
 def _fold_constant(editor: GraphEditor, node: Node) -> bool:
-    """DequantizeLinear of a constant: the constant stays integer and gets the annotation."""
+    """Folds DequantizeLinear of a constant: the constant keeps its integers and gets the annotation."""
     quantisation = read_quantisation(editor, node)
     result = node.outputs[0]
     if quantisation is None:
@@ -107,7 +106,7 @@ def _fold_constant(editor: GraphEditor, node: Node) -> bool:
 
 
 def _dequantise_now(editor: GraphEditor, node: Node) -> bool:
-    """A constant of a form without int8 equivalent (blocked, 16 bits) becomes float."""
+    """Makes a float32 constant of one whose form has no annotation here, such as scales of blocks."""
     names = [name for name in node.inputs if name]
     if any(name not in editor.weights for name in names) or node.domain:
         return False
@@ -118,8 +117,8 @@ def _dequantise_now(editor: GraphEditor, node: Node) -> bool:
 
 
 def _fold_quantize(editor: GraphEditor, node: Node) -> bool:
-    """QuantizeLinear of an activation: its input becomes the quantised tensor when nobody needs it unrounded."""
-    quantisation = folds(editor, node)
+    """Folds QuantizeLinear of an activation; the node stays if its input is also needed unrounded."""
+    quantisation = foldable_quantisation(editor, node)
     source, result = node.inputs[0], node.outputs[0]
     if quantisation is None:
         return False
@@ -133,7 +132,7 @@ def _fold_quantize(editor: GraphEditor, node: Node) -> bool:
 
 
 def _may_quantise(editor: GraphEditor, name: str, quantisation: Quantisation) -> bool:
-    """Whether an activation is float32 and read by QuantizeLinear nodes with these parameters only."""
+    """Whether an activation is float32, and all its readers are QuantizeLinear nodes with this annotation."""
     if editor.quantisation(name) is not None or editor.is_output(name) or editor.tensors[name].dtype != np.float32:
         return False
     return all(is_quantize(reader) and read_quantisation(editor, reader) == quantisation
@@ -141,8 +140,8 @@ def _may_quantise(editor: GraphEditor, name: str, quantisation: Quantisation) ->
 
 
 def _fold_dequantize(editor: GraphEditor, node: Node) -> bool:
-    """DequantizeLinear of an activation: both sides are one tensor."""
-    quantisation = folds(editor, node)
+    """Folds DequantizeLinear of an activation: its input and its output become one tensor."""
+    quantisation = foldable_quantisation(editor, node)
     source, result = node.inputs[0], node.outputs[0]
     if quantisation is None or editor.quantisation(source) != quantisation:
         return False
@@ -153,7 +152,7 @@ def _fold_dequantize(editor: GraphEditor, node: Node) -> bool:
 
 
 def _move_constant(editor: GraphEditor, node: Node) -> bool:
-    """Applies a Transpose, Slice or Concat between quantised constants and their reader to the integers."""
+    """Applies an operator that moves values, between quantised constants and their reader, to the integers."""
     quantisation = editor.quantisation(node.inputs[0])
     names = node.inputs if node.op == "Concat" else node.inputs[:1]
     if quantisation is None or any(editor.quantisation(name) != quantisation for name in names):
@@ -174,7 +173,7 @@ def _move_constant(editor: GraphEditor, node: Node) -> bool:
 
 
 def _annotate_output(editor: GraphEditor, node: Node) -> None:
-    """A quantised tensor stays quantised through operators that only pass its values on."""
+    """Annotates the outputs of an operator that moves values like its quantised input."""
     names = node.inputs if node.op == "Concat" else node.inputs[:1]
     found = [editor.quantisation(name) for name in names]
     if found[0] is None or found[0].axis is not None or any(item != found[0] for item in found):
@@ -182,19 +181,19 @@ def _annotate_output(editor: GraphEditor, node: Node) -> None:
     for name in node.outputs if node.op in ("Split",) else node.outputs[:1]:
         tensor = editor.tensors[name]
         if tensor.quantisation is None and tensor.dtype == np.float32:
-            if _quantised_otherwise(editor, name, found[0]):
+            if _is_requantised(editor, name, found[0]):
                 continue
             editor.annotate(name, found[0])
 
 
-def _quantised_otherwise(editor: GraphEditor, name: str, quantisation: Quantisation) -> bool:
-    """Whether QuantizeLinear follows with other parameters: the operator then writes those directly."""
+def _is_requantised(editor: GraphEditor, name: str, quantisation: Quantisation) -> bool:
+    """Whether a QuantizeLinear with another annotation follows: the operator then writes that one directly."""
     return any(is_quantize(reader) and read_quantisation(editor, reader) != quantisation
                for reader in editor.consumers(name))
 
 
 def _annotate_inputs(editor: GraphEditor, node: Node) -> None:
-    """What is rounded after such an operator may as well be rounded before it."""
+    """Annotates the inputs of an operator that moves values like its output: rounding before it gives the same."""
     quantisation = editor.quantisation(node.outputs[0])
     if quantisation is None or any(editor.quantisation(name) not in (None, quantisation) for name in node.outputs
                                    if name):

@@ -1,4 +1,4 @@
-"""Reads QuantizeLinear and DequantizeLinear nodes. Everything unsigned becomes signed here."""
+"""Reads QuantizeLinear and DequantizeLinear nodes, and converts unsigned integers to signed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tigris_pio.errors import ModelError
 from tigris_pio.text import counted
 
 _DOMAINS = ("", "com.microsoft")
-#: Element types narrower than a byte keep their values in int8.
+#: Element types narrower than a byte; their values are stored as int8.
 _NARROW = {"int4": 0, "uint4": 0, "int2": 0, "uint2": 0}
 
 
@@ -25,7 +25,7 @@ def is_dequantize(node: Node) -> bool:
 
 
 def signed_values(values: np.ndarray) -> np.ndarray:
-    """uint8 shifted by 128 to int8, uint16 by 32768 to int16; narrower types widened to int8; others unchanged."""
+    """uint8 less 128 as int8, uint16 less 32768 as int16, narrower types as int8; other types unchanged."""
     if values.dtype == np.uint8:
         return (values.astype(np.int16) - 128).astype(np.int8)
     if values.dtype == np.uint16:
@@ -34,10 +34,10 @@ def signed_values(values: np.ndarray) -> np.ndarray:
 
 
 def read_quantisation(editor: GraphEditor, node: Node) -> Quantisation | None:
-    """The node's scale and zero point for the signed form of its quantised side.
+    """The node's scale and zero point, for the signed form of its integers.
 
-    None when they are computed at run time, blocked, or for a type that has no form of int8 or int16; the node
-    then stays. Raises ModelError for a scale that is not a positive number.
+    None, and the node stays, if they are computed at run time, belong to blocks, or the integers are neither int8,
+    int16 nor int32 in signed form. Raises ModelError for a scale that is not a positive number.
     """
     scale = editor.weights.get(node.inputs[1])
     zero_point = editor.weights.get(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
@@ -98,7 +98,7 @@ def _shown(values: np.ndarray) -> str:
 
 
 def symmetric_scale(scale: np.ndarray, zero_point: int) -> np.ndarray:
-    """The least scale with which int16 around zero holds all that int16 around a zero point does, float32 []."""
+    """The smallest scale, float32 [], with which int16 without a zero point covers the range of int16 with one."""
     limits = np.iinfo(np.int16)
-    # float64: a mask of float32's lowest number takes a scale whose products leave float32.
+    # In float64: with the scale of a mask of float32's lowest number, products overflow float32.
     return np.asarray(float(scale) * max(limits.max - zero_point, zero_point - limits.min) / limits.max, np.float32)

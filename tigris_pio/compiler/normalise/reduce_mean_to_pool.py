@@ -1,6 +1,6 @@
 """ReduceMean to GlobalAveragePool: a mean over all spatial axes becomes GlobalAveragePool.
 
-Where the reduced axes are dropped (keepdims=0) a Reshape follows.
+With keepdims=0 a Reshape follows, which drops the reduced axes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.passes import Pass, PassResult
 
-#: An attribute of the GlobalAveragePool that was a ReduceMean: in int8 the two are rounded differently.
+#: Marks a GlobalAveragePool that was a ReduceMean: in int8 the two round differently.
 MEAN = "mean"
 
 
@@ -27,7 +27,7 @@ def run(graph: Graph) -> PassResult:
 
 
 def _spatial(editor: GraphEditor, node: Node) -> bool:
-    """Whether the reduced axes are exactly those after batch and channels."""
+    """Whether the reduced axes are exactly the axes after batch and channels."""
     rank = len(editor.shape(node.inputs[0]))
     axes = node.attributes.get("axes")  # an input since opset 18
     if axes is None:

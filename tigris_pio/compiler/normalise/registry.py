@@ -1,4 +1,4 @@
-"""The passes, in the order they run."""
+"""The passes in the order they run; manager.check_order checks their requirements."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Resize scale extract: Resize and Upsample carry their scale factors as an attribute.
+"""Resize scales: the scale factors of Resize and Upsample become the attribute `scales`, a float for each axis.
 
-The factors come from the constant `scales` or `sizes` input (or Upsample's old attribute); the
-constant inputs go away. `scales` has one float per axis.
+The factors come from the constant input `scales` or `sizes`, or from Upsample's old attribute. The constant inputs are
+removed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _scales(editor: GraphEditor, node: Node) -> tuple[float, ...] | None:
 
 def _size_scales(editor: GraphEditor, node: Node, source: tuple[int, ...],
                  target: tuple[int, ...]) -> tuple[float, ...]:
-    """Factors from sizes; a policy that keeps the aspect ratio has one for all resized axes."""
+    """Factors from sizes; a policy that keeps the aspect ratio has one factor for all resized axes."""
     policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")
     sizes = editor.constant(node, 3)
     if policy == "stretch" or sizes is None:

@@ -1,7 +1,7 @@
-"""Shape fold: shapes are static, so everything computed from them is constant.
+"""Shape fold: shapes are static, so everything that is computed from them is constant.
 
-Shape and Size become constants, chains behind them (Gather, Unsqueeze, Concat, arithmetic) fold,
-and Reshape and Expand carry their target as the attribute `shape`.
+Shape and Size become constants, and so do the nodes behind them (Gather, Unsqueeze, Concat, arithmetic). Reshape and
+Expand get their target as the attribute `shape`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SiLU decompose: Silu (and Swish) becomes Sigmoid and Mul.
 
-Between quantised tensors the Sigmoid gets TensorFlow Lite's fixed output quantisation, scale 1/256
-and zero point -128, or of int16 2^-15 and 0.
+Between quantised tensors the Sigmoid gets TensorFlow Lite's fixed output quantisation: scale 1/256 and zero point -128
+for int8, scale 2^-15 and zero point 0 for int16.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SIGMOID_INT16 = Quantisation(np.array(1 / (1 << 15), np.float32), np.array(0), 
 
 
 def run(graph: Graph) -> PassResult:
-    """See the module. A Swish with another alpha than 1 keeps its own factor inside the Sigmoid."""
+    """See the module. A Swish whose alpha is not 1 multiplies the Sigmoid's input by it."""
     editor = GraphEditor(graph)
     folded = 0
     for node in editor.nodes():

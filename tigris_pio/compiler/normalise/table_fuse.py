@@ -1,10 +1,10 @@
 """Table fuse: functions of one tensor that exporters write as several nodes become one node.
 
-GELU as PyTorch exports it is Div, Erf, Add, Mul, Mul. What such nodes compute of one int8 tensor by way of float32 is a
-table of 256 bytes, TigrisTable, filled as ONNX defines each node and rounded by the model's format. Functions between
-DEQUANTIZE and QUANTIZE of a .tflite file are the same. Nodes whose results are all int8 stay: each has TensorFlow
-Lite's arithmetic. In float32 GELU, its approximation by tanh and HardSwish are told by their values, however they are
-written.
+PyTorch, for example, exports GELU as Div, Erf, Add, Mul, Mul. Nodes that compute a function of one int8 tensor through
+float32 become a TigrisTable, a table of 256 bytes. It is filled as ONNX defines each node, and rounded by the model
+format's rule. Functions between DEQUANTIZE and QUANTIZE of a .tflite file become tables too. Nodes whose results are
+all int8 stay, because each has TensorFlow Lite's arithmetic. In float32, GELU, its approximation by tanh, and HardSwish
+are recognised by their values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tigris_pio.errors import ModelError
 from tigris_pio.format.enums import Rounding
 from tigris_pio.format.rounding import rounded
 
-#: The node that a table is: an int8 tensor and the bytes for -128 … 127.
+#: A node whose inputs are an int8 tensor and the 256 output bytes for -128 … 127.
 TABLE = "TigrisTable"
 _ELEMENTWISE = frozenset((
     "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Celu", "Clip", "Cos",
@@ -32,29 +32,30 @@ _ELEMENTWISE = frozenset((
     "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh",
     "ThresholdedRelu", "Where", "Xor",
 ))  # fmt: skip
-#: Nodes that change how numbers are stored, and no more.
+#: Nodes that only change how numbers are stored.
 _CONVERSIONS = frozenset(("DEQUANTIZE", "QUANTIZE", "QuantizeLinear"))
-#: Of a function in float32: fewest and most nodes it may have; just one of them is one of these.
-_LEAST_NODES, _MOST_NODES, _TELLING = 4, 10, frozenset(("Erf", "Tanh", "Clip", "HardSigmoid", "Relu"))
-#: Of a table: each node is evaluated once.
+#: A function in float32 has so many nodes, and exactly one of them is of _DISTINCTIVE.
+_LEAST_NODES, _MOST_NODES, _DISTINCTIVE = 4, 10, frozenset(("Erf", "Tanh", "Clip", "HardSigmoid", "Relu"))
+#: Bounds the nodes of a table, each of which is evaluated once.
 _MOST_NODES_INT8 = 64
-#: Beyond any integer of 16 bits.
+#: Exceeds any integer of 16 bits.
 _MOST_STEPS = 1 << 20
 #: Attributes of fused activations, and of Clip once its bounds are attributes.
 _BOUNDS = frozenset(("activation_min", "activation_max", "min", "max"))
+#: Arguments at which functions are compared, and the relative tolerance of their values.
 _POINTS = np.linspace(-9, 9, 433, dtype=np.float32)
-_NEAR = 2e-6
-#: By its output each elementwise node, and the activations it reads.
-_Made = Mapping[str, tuple[Node, list[str]]]
+_TOLERANCE = 2e-6
+#: Elementwise nodes by output, each with the activations that it reads.
+_Producers = Mapping[str, tuple[Node, list[str]]]
 
 
 def fuse_tables(editor: GraphEditor) -> int:
-    """How many nodes now stand for several. Nodes that nobody reads any more go with the next `finish`."""
+    """Fuses functions of several nodes; returns their number. `editor.finish` removes the nodes without readers."""
     return _fuse_int8(editor) + sum(_fuse_float(editor, node) for node in editor.nodes() if node.op in ("Mul", "Div"))
 
 
-def _numbers_in(editor: GraphEditor, node: Node) -> list[str] | None:
-    """The activations that an elementwise node reads, all of its output's shape; None for any other node."""
+def _activations_of(editor: GraphEditor, node: Node) -> list[str] | None:
+    """The activations that an elementwise node reads, all with its output's shape; None for any other node."""
     known = node.op in _ELEMENTWISE and not node.domain and (node.op == "Relu6" or is_deterministic(node))
     if not (known or _converts(editor, node)) or len(node.outputs) != 1:
         return None
@@ -69,7 +70,7 @@ def _numbers_in(editor: GraphEditor, node: Node) -> list[str] | None:
 
 
 def _converts(editor: GraphEditor, node: Node) -> bool:
-    """Whether one side of a node that only converts is float32; between integers it has an arithmetic of its own."""
+    """Whether a node only converts from or to float32; a conversion between integers has its own arithmetic."""
     if node.op not in _CONVERSIONS:
         return False
     return (editor.quantisation(node.inputs[0]) is None) != (editor.quantisation(node.outputs[0]) is None)
@@ -87,32 +88,35 @@ def _is_int8(quantisation: Quantisation | None) -> bool:
 
 
 def _fuse_int8(editor: GraphEditor) -> int:
-    """Tables for what is made of one int8 tensor by way of float32."""
-    made = {node.outputs[0]: (node, names) for node in editor.nodes() if (names := _numbers_in(editor, node))}
-    roots = _roots(editor, made, frozenset())
-    stored = frozenset(name for name in made if roots[name] is not None and _is_stored(editor, name, roots))
-    roots = _roots(editor, made, stored)
+    """Makes tables of functions that nodes compute from one int8 tensor through float32; returns their number."""
+    producers = {node.outputs[0]: (node, names) for node in editor.nodes() if (names := _activations_of(editor, node))}
+    roots = _roots(editor, producers, frozenset())
+    stored = frozenset(name for name in producers if roots[name] is not None and _is_stored(editor, name, roots))
+    roots = _roots(editor, producers, stored)
     fused = 0
     for name in sorted(stored):
-        source = _common(roots[item] for item in made[name][1])
-        cone = [] if source is None else _cone(made, name, source, _MOST_NODES_INT8)
-        island = any(editor.quantisation(item.outputs[0]) is None for item in cone)
-        fused += island and source is not None and _replace(editor, cone, source)
+        source = _common(roots[item] for item in producers[name][1])
+        cone = [] if source is None else _cone(producers, name, source, _MOST_NODES_INT8)
+        has_float = any(editor.quantisation(item.outputs[0]) is None for item in cone)
+        fused += has_float and source is not None and _replace(editor, cone, source)
     return fused
 
 
-def fuse_single(editor: GraphEditor) -> int:
-    """Tables for the functions of one int8 tensor that are one node, once no pass needs to know them."""
+def fuse_single_nodes(editor: GraphEditor) -> int:
+    """Makes tables of single nodes that compute a function of one int8 tensor; returns their number.
+
+    It runs last, because passes recognise these nodes by their operators. .tflite files keep them.
+    """
     fused = 0
     for node in [] if editor.graph.tflite else editor.nodes():
-        names = set() if node.op == "Identity" else {*(_numbers_in(editor, node) or ())}
+        names = set() if node.op == "Identity" else {*(_activations_of(editor, node) or ())}
         if len(names) == 1 and all(_is_int8(editor.quantisation(name)) for name in (*names, node.outputs[0])):
             fused += _replace(editor, [node], *names)
     return fused
 
 
 def _replace(editor: GraphEditor, cone: Sequence[Node], source: str) -> bool:
-    """Whether the last node of a cone is a table now."""
+    """Replaces the last node of a cone by a table; returns False if a node cannot be computed."""
     table, node = _table(editor, cone, source), cone[-1]
     if table is None:
         return False
@@ -121,10 +125,10 @@ def _replace(editor: GraphEditor, cone: Sequence[Node], source: str) -> bool:
     return True
 
 
-def _roots(editor: GraphEditor, made: _Made, stored: Collection[str]) -> dict[str, str | None]:
-    """The int8 tensor that each tensor is a function of; None without one. Tensors of `stored` are their own."""
+def _roots(editor: GraphEditor, producers: _Producers, stored: Collection[str]) -> dict[str, str | None]:
+    """The one int8 tensor that each tensor is a function of, or None. A tensor of `stored` is its own root."""
     roots: dict[str, str | None] = {}
-    for name, (_, names) in made.items():
+    for name, (_, names) in producers.items():
         for item in names:
             roots.setdefault(item, item if _is_int8(editor.quantisation(item)) else None)
         common = None if name in stored else _common(roots[item] for item in names)
@@ -138,8 +142,10 @@ def _common(roots: Iterable[str | None]) -> str | None:
 
 
 def _is_stored(editor: GraphEditor, name: str, roots: Mapping[str, str | None]) -> bool:
-    """Whether an int8 tensor is read by anything but functions of what it is a function of. Those of .tflite files have
-    the bytes of TensorFlow Lite's own arithmetic."""
+    """Whether an int8 tensor stays in the graph: it is an output, or a reader is no function of the same root.
+
+    In .tflite files all stay, because each has the bytes of TensorFlow Lite's own arithmetic.
+    """
     if not _is_int8(editor.quantisation(name)):
         return False
     return editor.graph.tflite or editor.is_output(name) or any(
@@ -148,28 +154,28 @@ def _is_stored(editor: GraphEditor, name: str, roots: Mapping[str, str | None]) 
 
 
 def _table(editor: GraphEditor, cone: Sequence[Node], source: str) -> np.ndarray | None:
-    """The bytes that the last node of a cone makes of -128 … 127; None where a node cannot be computed."""
+    """The last node's outputs for the inputs -128 … 127 of a cone, int8; None if a node cannot be computed."""
     quantisation = editor.quantisation(source)
     assert quantisation is not None
     codes = np.arange(-128, 128).astype(np.int8)
     values = {source: dequantised(codes, quantisation)}
     for node in cone:
-        made = _computed(editor, node, values)
-        if made is None:
+        computed = _computed(editor, node, values)
+        if computed is None:
             return None
         quantisation = editor.quantisation(node.outputs[0])
         if quantisation is not None:
-            codes = _stored(made / quantisation.scale, quantisation, editor.graph.rounding)
-            made = dequantised(codes, quantisation)
-        values[node.outputs[0]] = made
+            codes = _stored(computed / quantisation.scale, quantisation, editor.graph.rounding)
+            computed = dequantised(codes, quantisation)
+        values[node.outputs[0]] = computed
     return codes
 
 
 def _stored(steps: np.ndarray, quantisation: Quantisation, rule: Rounding) -> np.ndarray:
-    """Integers as the model's format makes them, and its references where they hold no such number.
+    """Quantises numbers in units of the scale, as the reference of the model's format does.
 
-    onnxruntime takes NaN for the lowest. TensorFlow Lite and its Micro take whatever int32 does not hold for -2^31, to
-    which they add the zero point without regard to an overflow.
+    onnxruntime makes the lowest integer of NaN. TensorFlow Lite and its Micro make -2^31 of every number outside int32,
+    and then add the zero point, which may overflow.
     """
     limits, zero_point = np.iinfo(quantisation.dtype), quantisation.zero_point
     held = np.abs(steps) < 1 << 31 if rule is Rounding.HALF_AWAY else ~np.isnan(steps)
@@ -183,22 +189,22 @@ def _stored(steps: np.ndarray, quantisation: Quantisation, rule: Rounding) -> np
 
 
 def _fuse_float(editor: GraphEditor, last: Node) -> bool:
-    """Whether a node was the last of a known function, and is that function now."""
-    made: dict[str, tuple[Node, list[str]]] = {}
+    """Replaces the last node of a known function by the function's operator; returns whether it did."""
+    producers: dict[str, tuple[Node, list[str]]] = {}
     waiting = [last.outputs[0]]
-    while waiting and len(made) <= _MOST_NODES:
+    while waiting and len(producers) <= _MOST_NODES:
         name = waiting.pop(0)
         node = editor.producer(name)
-        names = None if node is None or editor.quantisation(name) is not None else _numbers_in(editor, node)
-        if node is not None and names is not None and name not in made:
-            made[name] = node, names
+        names = None if node is None or editor.quantisation(name) is not None else _activations_of(editor, node)
+        if node is not None and names is not None and name not in producers:
+            producers[name] = node, names
             waiting += names
-    if not any(node.op in _TELLING for node, _ in made.values()):
+    if not any(node.op in _DISTINCTIVE for node, _ in producers.values()):
         return False
-    for source in dict.fromkeys(item for _, names in made.values() for item in names):
-        cone = _cone(made, last.outputs[0], source, _MOST_NODES)
-        telling = [node for node in cone if node.op in _TELLING]
-        if len(telling) != 1 or len(cone) < _LEAST_NODES or editor.quantisation(source) is not None:
+    for source in dict.fromkeys(item for _, names in producers.values() for item in names):
+        cone = _cone(producers, last.outputs[0], source, _MOST_NODES)
+        distinctive = [node for node in cone if node.op in _DISTINCTIVE]
+        if len(distinctive) != 1 or len(cone) < _LEAST_NODES or editor.quantisation(source) is not None:
             continue
         values = {source: _POINTS}
         for node in cone:
@@ -207,15 +213,15 @@ def _fuse_float(editor: GraphEditor, last: Node) -> bool:
                 break
             values[node.outputs[0]] = computed
         result = values.get(last.outputs[0])
-        known = None if result is None else _known(result)
-        if known is not None:
-            editor.replace(last, Node(last.name, known[0], (source,), last.outputs, known[1]))
+        operator = None if result is None else _operator_of(result)
+        if operator is not None:
+            editor.replace(last, Node(last.name, operator[0], (source,), last.outputs, operator[1]))
             return True
     return False
 
 
-def _known(result: np.ndarray) -> tuple[str, dict[str, str]] | None:
-    """The operator that has these values at the points, and its attributes."""
+def _operator_of(result: np.ndarray) -> tuple[str, dict[str, str]] | None:
+    """The operator with these values at _POINTS, and its attributes; None if no known one has them."""
     x = _POINTS.astype(np.float64)
     gelu = 0.5 * x * (1 + np.array([math.erf(item / math.sqrt(2)) for item in x]))
     by_tanh = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
@@ -224,22 +230,22 @@ def _known(result: np.ndarray) -> tuple[str, dict[str, str]] | None:
         ("HardSwish", {}, x * np.clip(x / 6 + 0.5, 0, 1)),
     )  # fmt: skip
     return next(((op, attributes) for op, attributes, values in functions
-                 if np.all(np.abs(result - values) <= _NEAR * np.maximum(1, np.abs(x)))), None)
+                 if np.all(np.abs(result - values) <= _TOLERANCE * np.maximum(1, np.abs(x)))), None)
 
 
 # ---- both ----
 
 
-def _cone(made: _Made, result: str, source: str, most: int) -> list[Node]:
-    """The nodes that make `result` of `source` and constants alone, in order; none where others take part, or there are
-    more than `most`."""
+def _cone(producers: _Producers, result: str, source: str, most: int) -> list[Node]:
+    """The nodes that compute `result` from `source` and constants alone, in order; empty if other tensors take part, or
+    if there are more than `most` nodes."""
     order: dict[str, Node] = {}
     path = [result]
     while path:
         name = path[-1]
-        if name not in made:
+        if name not in producers:
             return []
-        node, names = made[name]
+        node, names = producers[name]
         missing = [item for item in names if item != source and item not in order]
         if missing:
             if len(path) > most:
@@ -252,14 +258,14 @@ def _cone(made: _Made, result: str, source: str, most: int) -> list[Node]:
 
 
 def _computed(editor: GraphEditor, node: Node, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """What a node makes of vectors of values; None where it cannot be computed."""
+    """A node's output for vectors of input values; None if it cannot be computed."""
     feeds = {}
     for name in filter(None, node.inputs):
         constant = editor.value(name)
         feeds[name] = values[name] if constant is None else constant.reshape(-1)[0].reshape(())
-    said = {"min": 0.0, "max": 6.0} if node.op == "Relu6" else node.attributes
-    low, high = (said.get(f"activation_{end}", said.get(end, np.nan)) for end in ("min", "max"))
-    plain = dataclasses.replace(node, attributes={key: value for key, value in said.items() if key not in _BOUNDS})
+    given = {"min": 0.0, "max": 6.0} if node.op == "Relu6" else node.attributes
+    low, high = (given.get(f"activation_{end}", given.get(end, np.nan)) for end in ("min", "max"))
+    plain = dataclasses.replace(node, attributes={key: value for key, value in given.items() if key not in _BOUNDS})
     if node.op in _CONVERSIONS:
         return feeds[node.inputs[0]]
     if node.op == "Relu6":
@@ -269,4 +275,4 @@ def _computed(editor: GraphEditor, node: Node, values: Mapping[str, np.ndarray])
             (result,) = evaluate(plain, feeds, editor.opsets(), editor.graph.name)
     except ModelError:
         return None
-    return result if _BOUNDS.isdisjoint(said) else np.fmin(np.fmax(result, np.float32(low)), np.float32(high))
+    return result if _BOUNDS.isdisjoint(given) else np.fmin(np.fmax(result, np.float32(low)), np.float32(high))

@@ -1,7 +1,7 @@
-"""Verifies a graph: what every pass may rely on, and must leave as it was.
+"""Verifies the rules for a graph on which every pass relies.
 
-A fault here is the compiler's own: compiling ends with an internal error instead of a wrong plan. The graph that
-stage 2 hands on is always checked; the tests check it after each pass as well, shapes included.
+A fault is the compiler's own, and ends a compilation with an internal error instead of a wrong plan. The graph behind
+the last pass is always checked. Tests check it after each pass, with the shapes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from tigris_pio.compiler.evaluate import node_proto
 from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.graph import Graph, Node, State, Tensor
 
-#: Their two sides differ in what the integers mean.
+#: Operators whose input and output may have different annotations.
 _RECODING = frozenset(("QuantizeLinear", "DequantizeLinear", "TigrisRecode"))
-#: The operators that labels stand for.
-_LABELS = {"DepthwiseConv": "Conv", "Conv1D": "Conv", "Relu6": "Relu"}
-#: Inference lacks their parameters once these are attributes, or computes another size (pools with ceil_mode).
+#: ONNX's operators for names that passes give.
+_ORIGINAL_OPS = {"DepthwiseConv": "Conv", "Conv1D": "Conv", "Relu6": "Relu"}
+#: Operators that inference cannot check: passes make their parameters attributes, or it computes another size (pools
+#: with ceil_mode).
 _OWN_SHAPES = frozenset(("AveragePool", "Clip", "Expand", "LpPool", "MaxPool", "Reshape", "Resize", "Upsample"))
 _SMALL = 4096
 _POSITIONS = frozenset(("ArgMax", "ArgMin", "TopK"))
@@ -32,7 +33,8 @@ class BrokenGraph(Exception):
 
 
 def check_graph(graph: Graph, infer: Callable[[Node], bool] | None = None) -> None:
-    """Raises BrokenGraph. `infer`: for which nodes shapes are inferred again, which takes a millisecond for each."""
+    """Raises BrokenGraph for a graph that breaks a rule. `infer` chooses the nodes whose shapes are inferred again,
+    which takes about 1 ms a node."""
     for tensor in graph.tensors.values():
         _check_tensor(graph, tensor)
     defined = {*graph.sources, *graph.weights}
@@ -96,15 +98,16 @@ def _holds(dtype: np.dtype, integer: int) -> bool:
 
 
 def _schema(graph: Graph, node: Node) -> onnx.defs.OpSchema | None:
-    op = _LABELS.get(node.op, node.op)
+    op = _ORIGINAL_OPS.get(node.op, node.op)
     known = not node.domain and node.op not in _RECODING and onnx.defs.has(op, graph.opset, "")
     return onnx.defs.get_schema(op, graph.opset, "") if known else None
 
 
 @functools.lru_cache(maxsize=1024)
 def _variables(op: str, opset: int) -> tuple[tuple[str, ...], bool, tuple[str, ...], bool]:
-    """Type variables of an operator's inputs and outputs, empty for fixed types; and whether the last ones repeat."""
-    op = _LABELS.get(op, op)
+    """The type variables of an operator's inputs, and whether the last one repeats; then those of its outputs. A fixed
+    type is empty."""
+    op = _ORIGINAL_OPS.get(op, op)
     if op in _RECODING or not onnx.defs.has(op, opset, ""):
         return (), False, (), False
     schema = onnx.defs.get_schema(op, opset, "")
@@ -118,7 +121,7 @@ def _variables(op: str, opset: int) -> tuple[tuple[str, ...], bool, tuple[str, .
 
 
 def _check_types(graph: Graph, node: Node, where: str) -> None:
-    """Tensors of one type variable mean numbers of one type: integers without a scale are never real numbers."""
+    """Checks that tensors of one type variable have one value_dtype: integers without a scale are no real numbers."""
     if node.domain:
         return
     read, many_read, written, many_written = _variables(node.op, graph.opset)
@@ -128,21 +131,21 @@ def _check_types(graph: Graph, node: Node, where: str) -> None:
             if not name or name not in graph.tensors or (index >= len(variables) and not repeats):
                 continue
             variable = variables[min(index, len(variables) - 1)]
-            meant = graph.tensors[name].value_dtype
+            own = graph.tensors[name].value_dtype
             if variable:
-                other, dtype = found.setdefault(variable, (name, meant))
-                if dtype != meant:
-                    raise BrokenGraph(f"{where}: {name} is {meant}, {other} {dtype}")
+                other, dtype = found.setdefault(variable, (name, own))
+                if dtype != own:
+                    raise BrokenGraph(f"{where}: {name} is {own}, {other} {dtype}")
 
 
 def _check_shapes(graph: Graph, node: Node, where: str) -> None:
-    """What inference finds by itself is what the tensors say."""
+    """Checks that onnx's inference finds the shapes and types of the tensors."""
     schema = _schema(graph, node)
     if schema is None or node.op in _OWN_SHAPES or captured_names(node):
         return
     inputs = node.inputs[:2] if node.op == "MatMul" else node.inputs
     attributes = {name: value for name, value in node.attributes.items() if name in schema.attributes}
-    plain = Node(node.name, _LABELS.get(node.op, node.op), inputs, node.outputs, attributes)
+    plain = Node(node.name, _ORIGINAL_OPS.get(node.op, node.op), inputs, node.outputs, attributes)
     types, data = {}, {}
     for name in filter(None, inputs):
         tensor = graph.tensors[name]
