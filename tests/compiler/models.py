@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from tigris_pio.compiler.ir.graph import Graph
+from tigris_pio.compiler.ir.graph import Graph, State
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
@@ -107,3 +108,14 @@ class Quantiser:
     def add(self, *nodes: onnx.NodeProto) -> None:
         """Appends nodes in order."""
         self.nodes += nodes
+
+
+def tied(model: onnx.ModelProto, ties: Mapping[str, str], initial: Mapping[str, np.ndarray] | None = None) -> Graph:
+    """The model with states: outputs by the inputs that they become."""
+    graph = load_model(model)
+    return dataclasses.replace(
+        graph,
+        inputs=tuple(name for name in graph.inputs if name not in ties),
+        outputs=tuple(name for name in graph.outputs if name not in ties.values()),
+        states=tuple(State(new, held, (initial or {}).get(held)) for held, new in ties.items()),
+    )

@@ -51,14 +51,15 @@ class _Samples(CalibrationDataReader):  # type: ignore[misc]
         return next(self.items, None)
 
 
-def quantise(model: onnx.ModelProto, scheme: Scheme) -> onnx.ModelProto:
+def quantise(model: onnx.ModelProto, scheme: Scheme, form: QuantFormat = QuantFormat.QDQ,
+             *, reduce_range: bool = False) -> onnx.ModelProto:
     """The model after quant_pre_process and quantize_static, calibrated on three random inputs."""
     with tempfile.TemporaryDirectory() as folder:
         source, prepared, result = (str(Path(folder) / name) for name in ("source.onnx", "prepared.onnx", "q.onnx"))
         onnx.save(model, source)
         quant_pre_process(source, prepared, skip_symbolic_shape=True)
         quantize_static(
-            prepared, result, _Samples(model), quant_format=QuantFormat.QDQ, per_channel=scheme.per_channel,
-            activation_type=scheme.activations, weight_type=scheme.weights,
+            prepared, result, _Samples(model), quant_format=form, per_channel=scheme.per_channel,
+            activation_type=scheme.activations, weight_type=scheme.weights, reduce_range=reduce_range,
         )  # fmt: skip
         return onnx.load(result)

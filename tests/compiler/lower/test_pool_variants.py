@@ -1,11 +1,10 @@
-"""Pooling over three axes and of powers, and its adjoint, run by the runtime, equal onnxruntime or numpy."""
+"""Pooling over three axes and of powers, run by the runtime, equal onnxruntime or numpy."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from tests.compiler.lower.compare import Case, case, check, ints, kinds, noise, quantised
+from tests.compiler.lower.compare import Case, case, check, kinds, noise, quantised
 from tests.compiler.models import make, node, program
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType, OpKind
@@ -20,34 +19,12 @@ CASES = [
     *(case("AveragePool", (1, 2, 5, 4, 6), kernel_shape=[3, 3, 3], pads=pads, count_include_pad=1)
       for pads in ([1] * 6, [0, 1, 0, 0, 0, 1])),
     *(case(op, shape) for op in ("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool") for shape in ((2, 3, 7), BLOCK)),
-    *(case("LpPool", IMAGE, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, p=p, opset=18) for p in (1, 2, 3)),
-    case("LpPool", (1, 2, 9), kernel_shape=[3], strides=[2], pads=[1, 1], p=3, opset=18),
+    *(case("LpPool", IMAGE, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, p=p, opset=18) for p in (1, 3)),
     *(case("GlobalLpPool", IMAGE, p=p) for p in (1, 3)),
 ]
 
 
-def folded(x: np.ndarray, image: np.ndarray, block: np.ndarray, strides: tuple[int, int], dilations: tuple[int, int],
-           pads: tuple[int, int, int, int]) -> list[np.ndarray]:
-    """The adjoint of taking windows: each element of each window is added where it was taken."""
-    grid = [(image[a] + pads[a] + pads[a + 2] - dilations[a] * (block[a] - 1) - 1) // strides[a] + 1 for a in (0, 1)]
-    result = np.zeros((2, 3, image[0] + pads[0] + pads[2], image[1] + pads[1] + pads[3]), np.float32)
-    columns = x.reshape(2, 3, *block, *grid)
-    for a, b, i, j in np.ndindex(*block, *grid):
-        result[:, :, i * strides[0] + a * dilations[0], j * strides[1] + b * dilations[1]] += columns[:, :, a, b, i, j]
-    return [result[:, :, pads[0] : pads[0] + image[0], pads[1] : pads[1] + image[1]]]
-
-
-FOLDED = [
-    case("Col2Im", (2, 3 * block[0] * block[1], count), ints(*image), ints(*block), strides=strides,
-         dilations=dilations, pads=pads, opset=18,
-         expected=lambda x, image, block, by=(strides, dilations, pads): folded(x, image, block, *by))
-    for image, block, count, strides, dilations, pads in (
-        ((5, 6), (2, 3), 16, (1, 1), (1, 1), (0, 0, 0, 0)), ((7, 8), (3, 2), 12, (2, 2), (1, 1), (1, 0, 0, 1)),
-        ((9, 9), (2, 3), 30, (1, 1), (3, 2), (0, 0, 0, 0)))
-]
-
-
-@pytest.mark.parametrize("each", [*CASES, *FOLDED], ids=lambda each: each.op)
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.op)
 def test_one_node(each: Case) -> None:
     each.check()
 

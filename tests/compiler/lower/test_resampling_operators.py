@@ -125,17 +125,6 @@ def test_twofold_upsampling_rolls(mode: str, last: int) -> None:
     assert not op.blobs or mode == "linear"
 
 
-GRIDS = [case("GridSample", (batch, 3, 5, 6), RANDOM.uniform(-1.4, 1.4, (batch, 4, 3, 2)).astype(np.float32), mode=mode,
-              padding_mode=padding, align_corners=aligned, opset=20)
-         for mode in ("linear", "nearest", "cubic") for padding in ("zeros", "border", "reflection")
-         for aligned, batch in ((0, 1), (1, 2))]
-
-
-@pytest.mark.parametrize("each", GRIDS, ids=lambda each: each.attributes["mode"])
-def test_grid_sample(each: Case) -> None:
-    each.check(rtol=1e-4, atol=1e-4, little=False)
-
-
 def test_grid_sample_with_a_computed_grid_is_refused() -> None:
     model = make([node("GridSample", "x g", "y", "warp")], {"x": (1, 3, 5, 6), "g": (1, 2, 2, 2)}, ["y"], opset=20)
     with pytest.raises(UnsupportedError, match=r"warp.*run time"):

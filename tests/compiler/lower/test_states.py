@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.models import make, node, ort
+from tests.compiler.models import make, node, ort, tied
 from tigris_pio import compile_model
 from tigris_pio.compiler.emit.writer import write_plan
-from tigris_pio.compiler.ir.graph import Graph, State
+from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import normalise
 from tigris_pio.compiler.plan.aim import WeightOptions
@@ -24,17 +22,6 @@ from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session
 
 ONE = np.ones((1, 4), np.float32)
-
-
-def tied(model: onnx.ModelProto, ties: Mapping[str, str], initial: Mapping[str, np.ndarray] | None = None) -> Graph:
-    """The model with states: outputs by the inputs that they become."""
-    graph = load_model(model)
-    return dataclasses.replace(
-        graph,
-        inputs=tuple(name for name in graph.inputs if name not in ties),
-        outputs=tuple(name for name in graph.outputs if name not in ties.values()),
-        states=tuple(State(new, held, (initial or {}).get(held)) for held, new in ties.items()),
-    )
 
 
 def session(graph: Graph, fast: int | None = None, slow: int = 0) -> Session:

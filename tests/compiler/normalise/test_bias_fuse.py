@@ -6,16 +6,12 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.lower.compare import check, kinds
+from tests.compiler.lower.compare import check, kinds, noise
 from tests.compiler.models import Quantiser, make, node, nodes, program
 from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(5)
 Shape = tuple[int, ...]
-
-
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
 
 
 def dense(relu: bool, swapped: bool, shape: Shape, form: str) -> onnx.ModelProto:

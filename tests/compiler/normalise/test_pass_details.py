@@ -9,17 +9,13 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from tests.compiler.lower.compare import check, kinds
+from tests.compiler.lower.compare import check, kinds, noise
 from tests.compiler.models import Quantiser, make, node, nodes, normal
 from tests.compiler.normalise.test_passes import after, ops
 from tigris_pio.compiler.normalise import batchnorm_fold, clip_to_relu6, constant_fold, qdq_fold, silu_decompose
 from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(31)
-
-
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
 
 
 # BatchNormalization.

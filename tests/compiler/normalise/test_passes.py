@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.compiler.lower.compare import check, kinds
+from tests.compiler.lower.compare import check, kinds, noise
 from tests.compiler.models import Quantiser, make, node, nodes, normal
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.load import load_model
@@ -34,10 +34,6 @@ from tigris_pio.errors import ModelError
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(3)
-
-
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
 
 
 def after(model: onnx.ModelProto, *modules: ModuleType) -> tuple[Graph, int]:

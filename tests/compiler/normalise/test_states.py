@@ -5,26 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto
 
-from tests.compiler.models import Quantiser, make, node
+from tests.compiler.models import Quantiser, make, node, tied
 from tigris_pio.compiler.ir.graph import Graph, State
-from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.normalise import normalise
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
-
-
-def stateful(model: onnx.ModelProto, **ties: str) -> Graph:
-    """The model's graph in which the outputs `ties` names by inputs are what these inputs are in the next run."""
-    graph = load_model(model)
-    return dataclasses.replace(
-        graph,
-        inputs=tuple(name for name in graph.inputs if name not in ties),
-        outputs=tuple(name for name in graph.outputs if name not in ties.values()),
-        states=tuple(State(new, held) for held, new in ties.items()),
-    )
 
 
 def ops(graph: Graph) -> list[str]:
@@ -33,7 +20,7 @@ def ops(graph: Graph) -> list[str]:
 
 def test_what_only_a_state_reads_stays_and_the_rest_goes() -> None:
     nodes = [node("Sub", "x h", "y"), node("Add", "x h", "new"), node("Neg", "x", "unread")]
-    graph = normalise(stateful(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new", "unread"]), h="new")).graph
+    graph = normalise(tied(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new", "unread"]), {"h": "new"})).graph
     assert ops(graph) == ["Add", "Neg", "Sub"]
     dead = dataclasses.replace(graph, outputs=("y",))
     assert ops(normalise(dead).graph) == ["Add", "Sub"]
@@ -47,7 +34,7 @@ def test_both_sides_are_quantised_and_the_initial_value_with_them(unsigned: bool
     quantiser.nodes += [node("Add", f"x {held}", "sum"), node("Relu", "sum", "y")]
     new = quantiser.pair("sum", 0.25, -5)
     model = make(quantiser.nodes, {"x": (1, 3), "h": (1, 3)}, ["y", new], quantiser.weights)
-    graph = stateful(model, h=new)
+    graph = tied(model, {"h": new})
     start = np.array([[1.0, -2.2, 1000.0]], np.float32)
     graph = dataclasses.replace(graph, states=(State(new, "h", start),))
     result = normalise(graph).graph
@@ -67,7 +54,7 @@ def test_integers_of_both_sides_have_one_meaning() -> None:
     model = make(nodes, shapes, ["new", "y"],
                  {**quantiser.weights, "one": np.array([1]), "four": np.array([4]), "ax": np.array([1])},
                  types=dict.fromkeys(("h", "x", "new"), TensorProto.UINT8))
-    graph = stateful(model, h="new")
+    graph = tied(model, {"h": "new"})
     graph = dataclasses.replace(graph, states=(State("new", "h", np.array([[0, 100, 255]], np.uint8)),))
     result = normalise(graph).graph
     assert result.tensors["h"].quantisation == result.tensors["new"].quantisation is not None
@@ -76,7 +63,7 @@ def test_integers_of_both_sides_have_one_meaning() -> None:
 
 def test_a_transpose_before_a_state_is_not_left_to_the_host() -> None:
     nodes = [node("Sub", "x h", "t"), node("Transpose", "t", "new", perm=[0, 2, 1])]
-    result = normalise(stateful(make(nodes, {"x": (1, 3, 3), "h": (1, 3, 3)}, ["new"]), h="new")).graph
+    result = normalise(tied(make(nodes, {"x": (1, 3, 3), "h": (1, 3, 3)}, ["new"]), {"h": "new"})).graph
     assert ops(result) == ["Sub", "Transpose"] and not result.output_permutations
     both = dataclasses.replace(result, outputs=("new",))
     assert ops(normalise(both).graph) == ["Sub", "Transpose"]
@@ -90,6 +77,6 @@ def test_a_transpose_before_a_state_is_not_left_to_the_host() -> None:
 ])
 def test_the_verifier_sees_states_that_contradict_the_graph(state: State, reason: str) -> None:
     nodes = [node("Add", "x h", "new"), node("ReduceSum", "x", "y", keepdims=1)]
-    graph = stateful(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new"]), h="new")
+    graph = tied(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new"]), {"h": "new"})
     with pytest.raises(BrokenGraph, match=reason):
         check_graph(dataclasses.replace(graph, states=(state,)))

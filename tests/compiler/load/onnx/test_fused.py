@@ -10,18 +10,13 @@ import onnx
 import onnxruntime
 import pytest
 
-from tests.compiler.lower.compare import check
+from tests.compiler.lower.compare import check, noise
 from tests.compiler.models import make, node, ort
 from tigris_pio import compile_model
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.enums import DType
 
 T = onnx.TensorProto
-RANDOM = np.random.default_rng(6)
-
-
-def noise(*shape: int) -> np.ndarray:
-    return RANDOM.standard_normal(shape).astype(np.float32)
 
 
 IMAGE, ROWS, HIDDEN = (1, 4, 6, 5), (2, 5, 8), (8,)
