@@ -86,7 +86,7 @@ def test_a_folder_is_no_model_and_no_plan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [(".", "is a folder"), ("none/out", "choose one that exists"), ("net.onnx/out", "is no folder"),
-     ("net.onnx", "is another file of this command")],
+     ("net.onnx", "reads or writes that file already")],
 )  # fmt: skip
 def test_outputs_that_cannot_be_are_told_before_the_work(
     model: Path, option: str, target: str, words: str, monkeypatch: pytest.MonkeyPatch
@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_said_before_the_table(model: Path) -> None:
     said = run("analyze", model, "-m", "2K", "-f", "1K")
     assert said.returncode == 1
     assert said.stderr.startswith("error: ") and "smallest fast memory that works" in said.stderr
-    assert said.stdout.startswith("with no limit:\n")
+    assert said.stdout.startswith("with unlimited memory:\n")
     assert " of 2 KB" not in said.stdout and " of 1 KB" not in said.stdout
     assert "with no limit" not in run("analyze", model, "-m", "64K").stdout
     missing = run("compile", model, "-o", "out.tgrs")
@@ -181,7 +181,7 @@ def test_slow_memory_is_recommended_beside_the_fast_memory_that_was_given(model:
 def test_an_input_that_numpy_cannot_read_is_named_in_plain_words(model: Path) -> None:
     plan = model.with_suffix(".tgrs")
     compile_model(model).save(plan)
-    for name, words in ((model, "not a numpy .npy or .npz file"), (model.with_name("none.npy"), "No such file or dir")):
+    for name, words in ((model, "is no .npy or .npz file"), (model.with_name("none.npy"), "No such file or dir")):
         said = run("run", plan, "--input", name)
         assert (said.returncode, words in said.stderr, "pickle" in said.stderr) == (2, True, False), said.stderr
 

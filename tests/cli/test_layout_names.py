@@ -14,7 +14,7 @@ def lay_out(*names: str) -> None:
 
 
 @pytest.mark.parametrize(("names", "message"), [
-    (("kws", "kws"), "two models are named kws; names"), (("kws", "ad", "KWS"), "named kws and KWS, which is the same"),
+    (("kws", "kws"), "two models are named kws; rename"), (("kws", "ad", "KWS"), "named kws and KWS, which give"),
     (("a_1", "A_1"), "named a_1 and A_1"),
 ])  # fmt: skip
 def test_names_differ_as_constants(names, message):
@@ -23,9 +23,9 @@ def test_names_differ_as_constants(names, message):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["--slots", "other"], "--slots: no model is named other, only kws"),
-    (["--slot-size", "kws", "64K"], "--slot-size kws: the model has one slot; add --slots kws"),
-    (["--slots", "kws", "--exact", "kws"], "--slots kws: --exact kws opens no plan but this one; leave one out"),
+    (["--slots", "other"], "--slots other: no --model has this name; there are kws"),
+    (["--slot-size", "kws", "64K"], "--slot-size kws: the model has only one slot; add --slots kws"),
+    (["--slots", "kws", "--exact", "kws"], "--slots kws: an update is refused with --exact kws; leave out one"),
 ])  # fmt: skip
 def test_slots_that_make_no_sense_are_refused(tmp_path, words, message):
     (tmp_path / "kws.tgrs").write_bytes(b"TGRS" + bytes(400))

@@ -32,11 +32,11 @@ def check_layers(model: onnx.ModelProto, compiled: Compiled, inputs: Mapping[str
     allowed = allowed_steps(program, changed)
     with Session(compiled) as session:
         own = OwnInputs(reference, program)
-        found, not_alone = own.run(session, inputs), own.not_alone(program)
+        found, fed_by_reference = own.run(session, inputs), own.fed_by_reference(program)
     assert {io.name for io in program.outputs} <= {item.tensor for item in found}
     ops = {op.name: op for op in program.ops}
     for item in found:
-        if item.op in not_alone:
+        if item.op in fed_by_reference:
             continue
         # Two roundings of nearly the same value may fall on either side.
         limit = allowed[ops[item.op].output] + (ROUNDING if item.rounded else 0.0)

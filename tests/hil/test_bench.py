@@ -76,8 +76,8 @@ def test_what_cannot_be_compared_is_said(port: str, digits_plan: Path, tmp_path:
     for content, message in (
         (json.dumps(cycles), "it was counted in cycles, 240,000,000 a second, this board counts ns"),
         (json.dumps(other), "it is of model kws, this is digits"),
-        ("[]", "it is no document of tigris hil bench --json"),
-        ("no json", "it is no document of tigris hil bench --json"),
+        ("[]", "give the output of tigris hil bench --json"),
+        ("no json", "give the output of tigris hil bench --json"),
     ):
         (tmp_path / "before.json").write_text(content)
         words = ("--runs", 2, "--compare", tmp_path / "before.json")

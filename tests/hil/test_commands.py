@@ -74,11 +74,11 @@ def test_mismatch_ends_with_status_1(digits: Serve, digits_plan: Path) -> None:
 
 def test_wrong_usage_ends_with_status_2(digits_plan: Path, tmp_path: Path) -> None:
     for words, message in (
-        ([digits_plan], "no port: give --port URL or --project DIR, or call it in a project's folder"),
-        (["--port", "loop://"], "no plan: name a .tgrs file"),
+        ([digits_plan], "no port: give --port URL or --project DIR, or run the command in a project's folder"),
+        (["--port", "loop://"], "no plan: give a .tgrs file"),
         ([tmp_path / "none.tgrs", "--port", "loop://"], "none.tgrs: no such file"),
-        ([digits_plan, "--port", "loop://", "--upload"], "--upload need --project DIR"),
-        ([digits_plan, "--port", "loop://", "--labels", "y.npy"], "--labels need the inputs"),
+        ([digits_plan, "--port", "loop://", "--upload"], "--upload need a project"),
+        ([digits_plan, "--port", "loop://", "--labels", "y.npy"], "--labels: give the samples"),
         (["--project", tmp_path], "no platformio.ini there"),
     ):
         assert message in tigris("hil", *words, status=2).stderr

@@ -118,5 +118,5 @@ def test_emulated_boards_of_this_folder(
     assert place["description"].endswith("a, project/.pio/emulated/emu_rv32")
     (tmp_path / "another").mkdir()
     monkeypatch.chdir(tmp_path / "another")
-    assert tigris("hil", "list").stdout == "no serial port was found, and no emulated board runs here\n"
+    assert tigris("hil", "list").stdout == "no serial port and no emulated board found\n"
     assert f"socket://127.0.0.1:{emulator}" in listed("--all", "--no-probe")

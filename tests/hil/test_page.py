@@ -31,7 +31,7 @@ def test_a_check_has_a_page_with_what_the_board_measured(digits: Serve, digits_p
     for row, op in zip(operators, document["ops"], strict=True):
         assert (row["operator"], row["ns, board"]) == (op["name"], f"{op['elapsed']:,.0f}")
     macs = [int(row["MACs"].replace(",", "")) for row in operators]
-    assert sum(macs) == 106_976 and all(bool(count) == bool(row["ns a MAC"]) for row, count in zip(
+    assert sum(macs) == 106_976 and all(bool(count) == bool(row["ns per MAC"]) for row, count in zip(
         operators, macs, strict=True))  # fmt: skip
     assert [row["outputs"] for row in table(root, "3 runs")] == ["equal"] * 3
 

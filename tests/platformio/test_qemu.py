@@ -116,7 +116,7 @@ def test_an_esp_idf_build_runs_and_is_checked(
         assert f"driver=timer.{chip}.timg,property=wdt_disable,value=true" in call
         return
     monkeypatch.chdir(build.parent)
-    assert "then 2: least" in tigris("hil", "bench", "--qemu", "--runs", 3).stdout
+    assert "then 2: minimum" in tigris("hil", "bench", "--qemu", "--runs", 3).stdout
     assert "ESP-ROM:esp32c3" in tigris("hil", "monitor", "--qemu", "--seconds", 0.5).stdout
     assert len(qemu()) == 3
 
@@ -181,7 +181,7 @@ def test_builds_that_cannot_run_are_refused(built: Project, tmp_path: Path) -> N
         build = idf_build(built, "esp32c3", tmp_path / str(number), **changes)
         assert message in tigris("hil", "--qemu", "--project", build, status=2).stderr
     done = tigris("hil", "--qemu", "--port", "loop://", "--project", build, status=2)
-    assert "--qemu runs the firmware of a project: give --project DIR, and no --port" in done.stderr
+    assert "--qemu runs the firmware of a project: give --project DIR and leave out --port" in done.stderr
     done = tigris("hil", "--upload", "--project", build, "--port", "loop://", status=2)
     assert "for ESP-IDF's: idf.py flash, or --qemu --upload" in done.stderr
     assert "ESP-IDF's projects name no port" in tigris("hil", "--project", build, status=2).stderr

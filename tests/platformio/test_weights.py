@@ -49,14 +49,14 @@ def file_of(folder, data):
 
 
 def test_what_cannot_be_laid_out_is_told(tmp_path):
-    with pytest.raises(UsageError, match="--model: nothing to lay out; give a plan by --model, or weights by"):
+    with pytest.raises(UsageError, match="no plan and no weights: give --model"):
         lay_out(tmp_path)
     with pytest.raises(UsageError, match=r"none\.bin: No such file .*; give the file of weights that tigris codegen"):
         lay_out(tmp_path, "--weights", "a", str(tmp_path / "none.bin"), "model", "auto")
     one = ("--weights", "a", file_of(tmp_path, bytes(0x5001)), "model", "auto")
     with pytest.raises(BudgetError, match="`model` is too small: the weights end at 20481 bytes"):
         lay_out(tmp_path, *one)
-    with pytest.raises(UsageError, match="two models are named a; names must differ"):
+    with pytest.raises(UsageError, match="two models are named a; rename one of them"):
         lay_out(tmp_path, *one, *one)
 
 

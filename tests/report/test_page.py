@@ -69,7 +69,7 @@ def test_what_lies_where_is_what_the_planner_decided(plans: dict[str, Compiled],
 def test_the_peak_is_named_with_what_is_live_there(plans: dict[str, Compiled], name: str) -> None:
     plan = plans[name].plan
     root = parse(page_of(plans[name]))
-    (table,) = [table for table in root.all("table") if table.one("caption").text == "What makes the peak"]
+    (table,) = [table for table in root.all("table") if table.one("caption").text == "Blocks at the peak"]
     (text,) = [p.text for p in root.all("p") if p.text.startswith("The peak is at")]
     tops = {step: max((r.offset + r.bytes for r in plan.regions if r.birth <= step <= r.death), default=0)
             for step in range(-1, len(plan.program.ops) + 1)}  # fmt: skip
@@ -195,7 +195,7 @@ def test_the_page_says_what_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = OWN / "micro_speech_int8.onnx"
     tigris("analyze", path, "-m", "2K", "--no-sweep", "--report", "page.html", status=1)
     (verdict,) = [p for p in check_page(Path("page.html").read_text("utf-8")).all("p") if "verdict" in p.classes]
-    assert "bad" in verdict.classes and "does not fit 2 KB" in verdict.text and "without a limit" in verdict.text
+    assert "bad" in verdict.classes and "does not fit 2 KB" in verdict.text and "unlimited memory" in verdict.text
     pages = []
     for more in (["--no-sweep"], ["--no-sweep"], []):
         tigris("compile", path, "-m", "4K", "-q", "-o", "a b.tgrs", "--report", "page.html", *more)
@@ -209,7 +209,7 @@ def test_the_page_says_what_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert origin["SHA-256 of the model"] == bytes(read_plan(Path("a b.tgrs").read_bytes()).header.source_sha256).hex()
 
 
-def test_a_verification_shows_every_layer_and_what_departs(tmp_path: Path) -> None:
+def test_a_verification_shows_every_layer(tmp_path: Path) -> None:
     page, model = tmp_path / "page.html", tmp_path / "net.onnx"
     weights = {"w": np.ones((4, 4, 3, 3), np.float32), "v": np.ones((4, 4, 1, 1), np.float32)}
     nodes = [node("Conv", "x w", "a", name="first"), node("Conv", "a v", "y", name="second")]
@@ -217,10 +217,10 @@ def test_a_verification_shows_every_layer_and_what_departs(tmp_path: Path) -> No
     said = tigris("verify", model, "-m", "5K", "--samples", "2", "--report", page).stdout
     root = check_page(page.read_text("utf-8"))
     assert f"report: {page}" in said.replace("\n", "")
-    (table,) = [t for t in root.all("table") if t.one("caption").text.endswith("in the order of execution")]
+    (table,) = [t for t in root.all("table") if t.one("caption").text.endswith("in execution order")]
     rows = cells(table)
     assert [row["operator"] for row in rows] == ["first", "second"]
-    assert all(re.fullmatch(r"[\d.e-]+ %", row["by itself"]) and float(row["cosine"]) > 0.999 for row in rows)
-    bars = [shape for svg in root.all("svg") if svg.attributes["aria-label"].startswith("Error of")
+    assert all(re.fullmatch(r"[\d.e-]+ %", row["own error"]) and float(row["cosine"]) > 0.999 for row in rows)
+    bars = [shape for svg in root.all("svg") if svg.attributes["aria-label"].startswith("Own error of")
             for shape in rectangles(svg)]  # fmt: skip
     assert len(bars) == 2

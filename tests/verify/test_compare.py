@@ -1,4 +1,4 @@
-"""verify finds what is wrong: the layer, and by how much; and says nothing of a clean model."""
+"""compare() names the first wrong layer and measures its error; it passes a right plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONS = CompileOptions()
 
 
 def with_changed_weights(start: Front, name: str) -> Front:
-    """The same program, but the weights of operator `name` are mirrored along their last axis."""
+    """The same program with the weights of operator `name` mirrored along their last axis."""
     ops = []
     for op in start.program.ops:
         blobs = dict(op.blobs)
@@ -45,11 +45,11 @@ MODELS = [("kws_int8", "conv2/Conv"), ("kws_fp32", "conv3/Conv"), ("resnet_int8"
 def test_every_layer_has_figures_and_the_first_wrong_one_is_named(models_dir, float_dir, model, broken):
     path = (float_dir if model.endswith("fp32") else models_dir) / f"{model}.onnx"
     comparison = run(path)
-    assert comparison.passed and comparison.first_departure is None
+    assert comparison.passed and comparison.first_different is None
     assert all(layer.cosine > 0.9 for layer in comparison.layers)
     assert sum(layer.max_difference > 0 for layer in comparison.layers) >= len(comparison.layers) // 2
     if broken is not None:
-        found = run(path, broken).first_departure
+        found = run(path, broken).first_different
         assert found is not None and found.name == broken and found.max_difference > 0
 
 

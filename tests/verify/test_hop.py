@@ -1,4 +1,4 @@
-"""`tigris verify --hop`: runs on overlapping windows are held to those on whole ones."""
+"""`tigris verify --hop`: runs on overlapping windows must equal runs on whole windows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_a_network_is_verified_on_overlapping_windows() -> None:
     assert document["passed"] and document["hop"] == {"runs": 2, "first": 15, "different": []}
 
 
-def test_one_that_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its states begin anew before run 17."""
+def test_a_session_that_loses_its_states_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The states are reset before run 17."""
     hop, whole = compile_model(SWW, hop=2), compile_model(SWW)
     run, calls = Session.run, []
 

@@ -1,4 +1,4 @@
-"""A layer fed with the plan's own values shows its own fault and no other's, down to one step."""
+"""Own errors: a layer that gets the plan's values shows its own fault only, down to one step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTIONS = CompileOptions()
 
 
 def shifted(start: Front, name: str) -> Front:
-    """The same program, but operator `name` adds one to all it writes."""
+    """The same program with one step added to every output element of operator `name`."""
     (op,) = (op for op in start.program.ops if op.name == name)
     params = dataclasses.replace(op.params, output_zero_point=op.params.output_zero_point + 1)
     ops = tuple(dataclasses.replace(op, params=params) if other is op else other for other in start.program.ops)
@@ -31,7 +31,7 @@ def differences(model: onnx.ModelProto, start: Front) -> dict[str, OwnDifference
         return {item.tensor: item for item in own.run(session, random_inputs(session, 1))}
 
 
-def test_one_step_is_seen_where_it_is_made_and_nowhere_else(models_dir):
+def test_one_step_shows_in_its_own_layer_only(models_dir):
     model = onnx.load(models_dir / "kws_int8.onnx")
     found = differences(model, shifted(front(model, OPTIONS), "conv2/Conv"))
     by_op = {item.op: item.steps for item in found.values()}
@@ -48,5 +48,5 @@ def test_rows_that_nothing_needs_are_left_out():
     with Session(back(start, OPTIONS)) as session:
         stored = {"x": np.full(session.inputs[0].stored_shape, 40, np.int8)}
         _, trace = session.run_raw_traced(stored)
-    assert any((array == 0).any() for array in trace.values())  # of the first pool, rows 6 and 7
+    assert any((array == 0).any() for array in trace.values())  # rows 6 and 7 of the first pool
     assert all(item.steps <= 0.51 for item in differences(model, start).values())

@@ -1,4 +1,4 @@
-"""verify carries states: onnxruntime begins each step where the plan does, and what a state becomes is compared."""
+"""verify carries states: onnxruntime gets the plan's states before each step, and new states are compared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compared(made: Recurrent, path: Path, skewed: bool = False) -> Comparison:
 
 
 def _exchanged(ops: tuple[ProgramOp, ...]) -> list[ProgramOp]:
-    """The first state becomes what is in the model's input."""
+    """The first COMMIT stores the model's input instead of the new state."""
     first = next(op for op in ops if op.kind is OpKind.COMMIT)
     changed = dataclasses.replace(first, operands=(dataclasses.replace(first.operands[0], tensor="x"),))
     return [changed if op is first else op for op in ops]
@@ -46,20 +46,20 @@ def _exchanged(ops: tuple[ProgramOp, ...]) -> list[ProgramOp]:
 @pytest.mark.parametrize("seed", sampled(range(3), fast=1))
 def test_right_models_pass(seed: int, quantised: bool, tmp_path: Path) -> None:
     found = compared(Recurrent(seed, quantised), tmp_path / "m.onnx")
-    assert found.passed, found.departures
+    assert found.passed, found.different
     assert {layer.kind for layer in found.outputs} == {"output", "state"}
 
 
-def test_a_wrong_state_departs(tmp_path: Path) -> None:
-    """Of the input's size, so that the plan takes it."""
+def test_a_wrong_state_differs(tmp_path: Path) -> None:
+    """The swapped tensor has the state's size, so that the plan is valid."""
     made = next(made for seed in range(40) if (made := Recurrent(seed, False)).heights["s0"] == made.heights["x"]
                 and not any(node.output[0] == "n0" and node.input[0] == "x" for node in made.quantiser.nodes))
     found = compared(made, tmp_path / "m.onnx", skewed=True)
-    assert "s0" in [layer.name for layer in found.departures]
+    assert "s0" in [layer.name for layer in found.different]
 
 
 def test_the_command_takes_states_and_their_first_values(tmp_path: Path) -> None:
-    """The reference begins with them too."""
+    """The reference gets the same first values."""
     made = Recurrent(5, quantised=True)
     onnx.save(made.model(), tmp_path / "m.onnx")
     ties = [word for new, held in made.ties().items() for word in ("--state", f"{new}={held}", "--set", f"{held}=0.5")]

@@ -1,4 +1,4 @@
-"""`tigris verify` of TensorFlow Lite files: every stored tensor against the interpreter's."""
+"""`tigris verify` of .tflite files compares every stored tensor with TensorFlow Lite Micro's interpreter."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_layer_has_the_references_bytes(name: str, memory: str) -> None:
 
 
 def streaming(tmp_path: Path) -> Path:
-    """A sum over runs, kept in a variable that a subgraph of its own initialises; and float32 behind it."""
+    """A sum over runs in a variable, which a second subgraph initialises, with a float32 output."""
     tensors = [
         Tensor("x", (1, 8), "int8", 0.1, 3), Tensor("sum", (1, 8), "int8", 0.2, -5),
         Tensor("y", (1, 8), "float32"), Tensor("handle", (1,), "resource"), Tensor("old", (1, 8), "int8", 0.2, -5),
@@ -60,12 +60,12 @@ def test_a_state_is_carried_from_sample_to_sample(tmp_path: Path) -> None:
     assert all(layer["max_difference"] == 0 for layer in (*document["layers"], *document["outputs"]))
 
 
-def test_a_layer_that_is_computed_otherwise_departs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check sees wrong constants in the plan."""
+def test_a_layer_with_wrong_constants_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan has a wrong lower bound of an activation."""
     right = numerics.activation_range
     monkeypatch.setattr(numerics, "activation_range", lambda *given: (right(*given)[0] + 9, right(*given)[1]))
     status, document = verify(str(OWN / "kws_int8.tflite"), "--samples", "1")
-    assert status == 1 and document["first_departure"] == "CONV_2D_0"
+    assert status == 1 and document["first_different"] == "CONV_2D_0"
 
 
 def test_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def scaled(tmp_path: Path, batch: int = -1) -> Path:
-    """Two inputs; the first axis of one is free."""
+    """A product of two inputs; the first axis of one is free."""
     tensors = [Tensor("x", (1, 3), "float32"), Tensor("by", (1,), "float32"), Tensor("y", (1, 3), "float32")]
     data = write(tensors, [Operator("MUL", ["x", "by"], ["y"])], ["x", "by"], ["y"])
 

@@ -1,4 +1,4 @@
-"""One verdict: a layer that departs fails the model, though the outputs hide it."""
+"""The verdict: a layer that differs fails the model even if the outputs hide it."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def verify(path: Path, *more: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_layers_that_depart_fail_and_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Roundings alone are taken for departures: the network's output is as good as before."""
+def test_layers_that_differ_fail_and_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is below a rounding error, so that right layers differ while the output stays right."""
     monkeypatch.setattr(verdict, "OWN_STEPS", 0.4)
     code, text = verify(path)
     assert code == 1 and "verify: failed" in text
-    assert "departs: first (conv_2d), by 0.5" in text and "departs: second (conv_2d), by 0.5" in text
+    assert "differs: first (conv_2d), own error 0.5" in text and "differs: second (conv_2d), own error 0.5" in text
     code, text = verify(path, "--json")
     document = json.loads(text)
-    assert code == 1 and document["passed"] is False and document["first_departure"] == "first"
-    assert document["departures"][:2] == ["first", "second"]
-    assert not any(output["departs"] for output in document["outputs"])
+    assert code == 1 and document["passed"] is False and document["first_different"] == "first"
+    assert document["different"][:2] == ["first", "second"]
+    assert not any(output["differs"] for output in document["outputs"])
 
 
 def given_quantised() -> onnx.ModelProto:
-    """The first layer rounds a graph input; what it writes is moved and an output."""
+    """The first layer quantises a graph input; the result is an output and is transposed."""
     nodes = [node("QuantizeLinear", "x s z", "q"), node("Transpose", "q", "y", perm=[0, 2, 3, 1])]
     return make(nodes, {"x": (1, 4, 6, 6)}, ["q", "y"], {"s": np.float32(0.03), "z": np.uint8(20)},
                 types={"q": TensorProto.UINT8, "y": TensorProto.UINT8})
 
 
-def read_otherwise_than_written() -> onnx.ModelProto:
-    """Integers of two scales side by side: not all are what the tensor's one annotation says."""
+def concatenated_with_two_scales() -> onnx.ModelProto:
+    """A Concat of integers with two scales, of which the tensor's annotation has only one."""
     nodes = [node("Sigmoid", "x", "a"), node("QuantizeLinear", "a s z", "p"), node("QuantizeLinear", "x t w", "q"),
              node("Concat", "p q", "y", axis=1), node("DequantizeLinear", "y t w", "d"), node("Neg", "d", "e")]
     weights = {"s": np.float32(1 / 256), "z": np.int8(-128), "t": np.float32(0.03), "w": np.int8(4)}
@@ -72,7 +72,7 @@ def read_otherwise_than_written() -> onnx.ModelProto:
 
 
 def in_operator_format() -> onnx.ModelProto:
-    """Layers between tensors whose names the model does not have; and a coarse one before float32."""
+    """QLinear operators, whose expanded tensors the model does not name; float32 behind a coarse scale."""
     nodes = [node("QuantizeLinear", "x s z", "q"), node("QLinearConv", "q s z w t v r u", "c"),
              node("QLinearMatMul", "c r u m t v s z", "k"), node("DequantizeLinear", "k s z", "d"),
              node("Tanh", "d", "y")]
@@ -83,7 +83,7 @@ def in_operator_format() -> onnx.ModelProto:
 
 
 def used_rounded_and_unrounded() -> onnx.ModelProto:
-    """And an activation in float32 whose convolution rounds its result for one of its readers."""
+    """A Clip with two readers: one reads it quantised, the other in float32."""
     q = Quantiser()
     weight = q.constant("v", RANDOM.integers(-127, 128, (4, 4, 1, 1)).astype(np.int8), 0.01)
     q.add(node("Conv", f"{q.pair('x', 0.03, 4)} {weight}", "c"), node("Clip", "c low high", "k"),
@@ -92,7 +92,7 @@ def used_rounded_and_unrounded() -> onnx.ModelProto:
 
 
 def coarse_in_int8_and_fine_in_float() -> onnx.ModelProto:
-    """Half a step in int8 is more than a thousandth of the float32 output."""
+    """Half a step of int8 exceeds a thousandth of the float32 output."""
     q = Quantiser()
     for name, source, result in (("first", "x", "c"), ("second", "c", "e")):
         weight = q.constant(name, RANDOM.integers(-127, 128, (4, 4, 3, 3)).astype(np.int8), 0.01)
@@ -103,7 +103,7 @@ def coarse_in_int8_and_fine_in_float() -> onnx.ModelProto:
 
 
 def without_a_number() -> onnx.ModelProto:
-    """0 / 0 and 1 / 0 are what the reference makes of them."""
+    """Divisions 0 / 0 and 1 / 0: NaN and infinity in the reference."""
     q = Quantiser()
     q.add(node("Relu", q.pair("x", 0.03, 4), "r"), node("Sub", f"x_dq {q.pair('r', 0.03, -128)}", "n"),
           node("Div", "r_dq n", "y"))
@@ -111,7 +111,7 @@ def without_a_number() -> onnx.ModelProto:
 
 
 def fewer_boxes_than_there_can_be() -> onnx.ModelProto:
-    """The reference has a row for each box that it finds."""
+    """NonMaxSuppression: the reference returns a row per box that it found, the plan a fixed number."""
     nodes = [node("Reshape", "x shape", "b"), node("Slice", "b zero one", "s"),
              node("Transpose", "s", "t", perm=[0, 2, 1]), node("NonMaxSuppression", "b t most", "y")]
     weights = {"shape": np.array([1, 36, 4]), "zero": np.array([0, 0, 0]), "one": np.array([1, 36, 1]),
@@ -120,14 +120,14 @@ def fewer_boxes_than_there_can_be() -> onnx.ModelProto:
 
 
 def not_quantised_at_its_end() -> onnx.ModelProto:
-    """Sums of int32 times a scale."""
+    """A Conv without QuantizeLinear behind it: int32 sums times a scale."""
     q = Quantiser()
     weight = q.constant("v", RANDOM.integers(-127, 128, (4, 4, 3, 3)).astype(np.int8), np.linspace(0.01, 0.02, 4))
     q.add(node("Conv", f"{q.pair('x', 0.03, 4)} {weight}", "y", pads=[1, 1, 1, 1]))
     return make(q.nodes, {"x": (1, 4, 6, 6)}, ["y"], q.weights)
 
 
-FORMS = [given_quantised, read_otherwise_than_written, in_operator_format, used_rounded_and_unrounded,
+FORMS = [given_quantised, concatenated_with_two_scales, in_operator_format, used_rounded_and_unrounded,
          coarse_in_int8_and_fine_in_float, without_a_number]
 
 
@@ -145,7 +145,7 @@ def test_right_models_pass_whatever_their_form(made: Callable[[], onnx.ModelProt
 
 @pytest.mark.parametrize("made", FORMS)
 def test_wrong_models_fail_whatever_their_form(made: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
-    """The reference is another network: its scales and factors are half as large again."""
+    """The reference is another network: its scales and factors are 1.5 times as large."""
     model, path = made(), tmp_path / "wrong.onnx"
     plan = back(front(model, OPTIONS), OPTIONS)
     for item in model.graph.initializer:

@@ -1,4 +1,4 @@
-"""`tigris analyze`: compiles a model and shows the plan; writes nothing but the report."""
+"""`tigris analyze`: plans a model and prints memory, flash and instructions; writes no plan."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from tigris_pio.report.compiled import compiled_page
 @JSON
 @pages.REPORT
 @pages.NO_SWEEP
-@click.option("-v", "--verbose", is_flag=True, help="Also show what each of the thirteen passes did, and what the "
-              "search tried.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Also print the node counts of each pass, and each attempt of the "
+              "search for a plan.")  # fmt: skip
 def analyze(
     model: str,
     memory: str | None,
@@ -58,12 +58,13 @@ def analyze(
       tigris analyze kws.onnx -m 64K
       tigris analyze detector.onnx -m 256K+8M -f 4M --report detector.html
 
-    The page shows the memory over time, what makes the peak, other budgets, every stage and operator.
+    The page of --report shows memory over time, the tensors of the peak, other budgets, and every stage and operator.
 
-    With --backend and -m a table shows what other shares of that memory for the library's scratch would cost.
+    With --backend and -m, a table shows the cost of other splits of that memory between the arena and the library's
+    scratch.
 
-    Exit status 1, and the smallest memory that works, when the model does not fit; or all nodes that cannot be
-    compiled, each with its reason and what to do. `tigris check MODEL` is the same command.
+    If the model does not fit, the exit status is 1 and the message names the smallest memory that works. If nodes
+    cannot be compiled, it lists all of them, each with its reason and remedy. `tigris check MODEL` is the same command.
     """
     check_model(model)
     pages.check_report(report_path, model)
@@ -83,9 +84,9 @@ def analyze(
         console.print_json(document)
     else:
         if not result.report["fits"]:
-            # What follows on stdout would otherwise look like success.
+            # Without the heading, the table on stdout would look like success.
             console.print_error(result.report["reason"])
-            console.out.print("with no limit:")
+            console.out.print("with unlimited memory:")
         tables.print_report(result.report)
         if verbose:
             tables.print_passes(result.statistics)

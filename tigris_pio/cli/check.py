@@ -1,4 +1,4 @@
-"""`tigris check`: `tigris analyze` under the name of what most ask first, whether a model compiles at all."""
+"""`tigris check`: `tigris analyze` under the name that fits the first question, whether a model compiles."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from tigris_pio.cli.analyze import analyze
 
 check = copy.copy(analyze)
 check.name = "check"
-check.short_help = "List all in a model that cannot be compiled, and what to do."
+check.short_help = "List all nodes that cannot be compiled, each with its remedy."

@@ -1,4 +1,4 @@
-"""`tigris codegen`: a model as plain C."""
+"""`tigris codegen`: writes a model as plain C."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
 
 
-@click.command("codegen", short_help="Write a model as plain C, without runtime.")
+@click.command("codegen", short_help="Write a model as plain C that needs no runtime.")
 @MODEL
 @budget_options(memory_required=True)
 @HOP
 @storage_options
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="The folder to write to.")
-@click.option("--name", metavar="NAME", help="What files and C names begin with. Default: the model file's name.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="Folder of the C files.")
+@click.option("--name", metavar="NAME", help="Prefix of file names and C names. Default: the model file's name.")
 @click.option("--weights", type=click.Choice(WEIGHTS), default="c", show_default=True,
-              help="Weights as C constants, or in a file that is flashed alone.")
+              help="c: weights are C constants. partition: weights are a binary file for a flash partition.")
 @click.option("--layout", type=click.Choice(LAYOUTS), default="one", show_default=True,
-              help="One file with the kernels inside, or kernels in files of their own, which several models share.")
-@click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write for make and ninja what was read.")
+              help="one: kernels in NAME.c. split: kernels in files that several models can share.")
+@click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write a make rule that lists all inputs.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @console.WIDE
 @JSON
@@ -60,14 +60,15 @@ def codegen(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Write MODEL as C: NAME.c and NAME.h, which compile alone and compute the bytes that the plan computes.
+    """Write MODEL, an .onnx or .tflite file, as C: NAME.c and NAME.h compile without other files, and their outputs
+    equal the plan's byte for byte.
 
     \b
     Examples:
       tigris codegen kws.onnx -m 64K -o src --name kws
       tigris codegen detector.onnx -m 256K+8M -o src --weights partition
 
-    Nothing is written when the model does not fit or has an operator that is not supported.
+    If the model does not fit or has an unsupported operator, no file is written and the exit status is 1.
     """
     check_model(model)
     options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, "auto", "", limits,

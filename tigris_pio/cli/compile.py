@@ -1,4 +1,4 @@
-"""`tigris compile`: all seven stages, a `.tgrs` plan and, if asked, its C header."""
+"""`tigris compile`: writes a model's `.tgrs` plan and, on request, its C header, depfile and report page."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from tigris_pio.report.compiled import compiled_page
 @backend_options
 @CORES
 @click.option("-o", "--output", type=click.Path(), metavar="OUT.tgrs",
-              help="The plan to write; without it the model's name with .tgrs, in this folder.")
-@click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write the model's constants for C.")
-@click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write for make and ninja what was read.")
-@click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's.")
+              help="The plan to write. Default: the model's name with .tgrs, in the current folder.")
+@click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write a C header with the model's constants.")
+@click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write a make rule that lists all inputs.")
+@click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's name.")
 @pages.REPORT
 @pages.NO_SWEEP
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
@@ -70,14 +70,14 @@ def compile_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Compile MODEL, an .onnx or .tflite file, to a plan the runtime executes in place.
+    """Compile MODEL, an .onnx or .tflite file, to a plan, which the runtime executes in place.
 
     \b
     Examples:
       tigris compile kws.onnx -m 64K -o kws.tgrs
       tigris compile detector.onnx -m 256K+8M -f 4M --xip -o detector.tgrs --report detector.html
 
-    Nothing is written when the model does not fit or has an operator that is not supported.
+    If the model does not fit or has an unsupported operator, no file is written and the exit status is 1.
     """
     check_model(model)
     output = output or f"{Path(model).stem}.tgrs"
@@ -114,7 +114,7 @@ def compile_command(
 
 
 def dependencies(output: Path, model: Path) -> str:
-    """A rule for make: the output is made of the model and of the files in which it keeps weights."""
+    """A make rule: the output depends on the model and on the files with its external weights."""
     read = [model.absolute(), *(model.absolute().parent / name for name in locations(model))]
     return f"{_escaped(output)}: {' '.join(map(_escaped, read))}\n"
 

@@ -1,4 +1,4 @@
-"""What commands print to: tables on stdout for people, one JSON document for programs, errors on stderr."""
+"""The commands' output: tables or one JSON document on stdout; errors, warnings and progress on stderr."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rich.segment import Segment
 from tigris_pio.text import json_text, visible
 
 if TYPE_CHECKING:
-    from tigris_pio.compiler.pipeline import Progress  # a type alone: `tigris run` needs no compiler
+    from tigris_pio.compiler.pipeline import Progress  # for type checkers only: `tigris run` needs no compiler
 
-#: Columns of tables in a pipe, where nothing has to give way.
+#: Width of tables in a pipe, in characters: wide enough to show all columns.
 PIPE_WIDTH = 10_000
 
 
 class _Visible:
-    """What is printed, without what a terminal would obey: names come from files that somebody else made."""
+    """Printed content without control characters that a terminal would obey: names in model files are untrusted."""
 
     def __init__(self, content: ConsoleRenderable) -> None:
         self.content = content
@@ -44,7 +44,7 @@ class _Hook(RenderHook):
 
 
 def _console(stderr: bool) -> Console:
-    # NO_COLOR (no-color.org) means no bold type either; in a pipe there is none anyway.
+    # NO_COLOR (no-color.org) turns bold type off, too.
     colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     console = Console(stderr=stderr, highlight=False, soft_wrap=True, color_system=colours)
     console.push_render_hook(_Hook())
@@ -57,15 +57,15 @@ out, err = _console(stderr=False), _console(stderr=True)
 
 _STEPS = {
     "load": "reading the model",
-    "normalise": "running the thirteen passes",
-    "partition": "cutting into stages and bands",
+    "normalise": "simplifying the graph",
+    "partition": "planning stages and bands",
     "emit": "writing the plan",
     "sweep": "trying other budgets",
 }
 
 
 def can_be_written(text: str, encoding: str | None) -> bool:
-    """Whether an output of this encoding has all characters of a text; Windows' code pages lack most."""
+    """Whether `encoding` has all characters of `text`; Windows' code pages lack most."""
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:
@@ -74,7 +74,7 @@ def can_be_written(text: str, encoding: str | None) -> bool:
 
 
 def print_json(document: Any) -> None:
-    """One document on stdout, nothing else; what the output's encoding lacks is escaped as JSON has it."""
+    """Prints `document` on stdout; characters that its encoding lacks become JSON escapes."""
     text = json_text(document)
     if not can_be_written(text, sys.stdout.encoding):
         text = json.dumps(json.loads(text), indent=2)
@@ -82,19 +82,19 @@ def print_json(document: Any) -> None:
 
 
 def print_error(message: str) -> None:
-    """An error for people."""
+    """Prints an error on stderr."""
     err.print(f"[bold red]error:[/] {escape(visible(message))}")
 
 
 def print_warnings(warnings: list[str]) -> None:
-    """Warnings for people."""
+    """Prints warnings on stderr, a line each."""
     for warning in warnings:
         err.print(f"[yellow]warning:[/] {escape(visible(warning))}")
 
 
 @contextmanager
 def full_width() -> Iterator[None]:
-    """Tables as in a pipe, whatever the terminal's width."""
+    """Inside, tables have all columns, whatever the terminal's width."""
     width, out.width = out.width, PIPE_WIDTH
     try:
         yield
@@ -109,13 +109,13 @@ def _full_width(context: click.Context, _: click.Parameter, given: bool) -> None
 
 WIDE = click.option(
     "--wide", is_flag=True, expose_value=False, callback=_full_width,
-    help="Tables with all columns and whole names, whatever the terminal's width, as in a pipe.",
+    help="Print tables with all columns and full names, even if the terminal is narrower.",
 )  # fmt: skip
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Progress]:
-    """A status line on a terminal's stderr that names the stage at work; nothing in a pipe."""
+    """Shows the compiler's current step on stderr if that is a terminal; nothing in a pipe."""
     if quiet or not err.is_terminal:
         yield lambda _: None
         return

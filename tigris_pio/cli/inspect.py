@@ -1,4 +1,4 @@
-"""`tigris inspect`: what a model or a plan holds."""
+"""`tigris inspect`: lists the contents of a model or a plan."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from tigris_pio.sizes import format_size
 from tigris_pio.text import counted, visible_name
 
 
-@click.command(short_help="Show what a model or a plan holds.")
+@click.command(short_help="List inputs, outputs and operators of a model or a plan.")
 @click.argument("file", type=click.Path(), metavar="FILE")
 @LIMIT
 @console.WIDE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
-    """Show what FILE holds: the inputs, outputs and operators of a model, or the stages,
-    memory and operators of a .tgrs plan.
+    """List the inputs, outputs and operators of FILE. It is a model or a .tgrs plan; a plan also has stages and memory.
 
     \b
     Examples:
@@ -37,7 +36,7 @@ def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
         _check_with_runtime(data)
         document = describe_plan(read_plan(data))
     else:
-        from tigris_pio.compiler.load.describe import describe_model  # noqa: PLC0415  plans need no onnx
+        from tigris_pio.compiler.load.describe import describe_model  # noqa: PLC0415  (plans need no onnx)
 
         document = describe_model(Path(file), parse_limits(limits))
     if as_json:
@@ -47,13 +46,13 @@ def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
 
 
 def _check_with_runtime(data: bytes) -> None:
-    """Opens the plan with the C loader, which refuses what a board would refuse, in the same words."""
-    from tigris_pio.host import Session, library  # noqa: PLC0415  models need no host runtime
+    """Opens the plan with the C loader, which refuses the same plans as a board."""
+    from tigris_pio.host import Session, library  # noqa: PLC0415  (models need no host runtime)
 
     try:
         library.library_path()
     except ToolError as error:
-        console.print_warnings([f"the plan was not checked as a board would: {error}"])
+        console.print_warnings([f"the runtime's checks of the plan were left out: {error}"])
         return
     with Session(data):
         pass

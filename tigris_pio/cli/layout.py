@@ -1,4 +1,4 @@
-"""`tigris layout`: plans to the contents of flash partitions, with the firmware's tigris_models.h."""
+"""`tigris layout`: writes plans as contents of flash partitions, and the firmware's tigris_models.h."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from tigris_pio.sizes import parse_size
 from tigris_pio.text import c_identifier
 
 
-@click.command("layout", short_help="Lay plans out in flash partitions.")
+@click.command("layout", short_help="Write plans as contents of flash partitions.")
 @click.option(
     "--model",
     "models",
     type=(str, click.Path(path_type=Path), str, str),
     multiple=True,
     metavar="NAME PLAN PARTITION OFFSET",
-    help="A plan for a partition, at OFFSET within it, or 'auto': behind the plan before it. Repeatable.",
+    help="Put PLAN into PARTITION at OFFSET, in bytes from the partition's start. auto: behind the plan before it. "
+    "Repeatable.",
 )
 @click.option(
     "--weights",
@@ -30,7 +31,8 @@ from tigris_pio.text import c_identifier
     type=(str, click.Path(path_type=Path), str, str),
     multiple=True,
     metavar="NAME FILE PARTITION OFFSET",
-    help="Weights of a model that is C, for a partition; they go behind its plans. Repeatable.",
+    help="Put the weights of a C model (tigris codegen --weights partition) into PARTITION, behind its plans. "
+    "Repeatable.",
 )
 @click.option(
     "--table",
@@ -43,25 +45,26 @@ from tigris_pio.text import c_identifier
     "--exact",
     multiple=True,
     metavar="NAME",
-    help="The firmware opens this very plan of the model only, not every one that fits it. Repeatable.",
+    help="The firmware opens only this plan of the model, no other plan with the same inputs and outputs. Repeatable.",
 )
 @click.option(
     "--any-scale",
     multiple=True,
     metavar="NAME",
-    help="The firmware reads scales of inputs and outputs from the model's plan, and opens plans of any. Repeatable.",
+    help="The firmware reads the scales of inputs and outputs from the plan, so it opens plans with any scales. "
+    "Repeatable.",
 )
 @click.option(
     "--unchecked",
     multiple=True,
     metavar="NAME",
-    help="The firmware opens this model's plan without comparing its checksum. Repeatable.",
+    help="The firmware does not compare the checksum of this model's plan. Repeatable.",
 )
 @click.option(
     "--slots",
     multiple=True,
     metavar="NAME",
-    help="The model has two slots, so that firmware can replace its plan. Repeatable.",
+    help="Give the model two slots (A/B), so that firmware can update its plan. Repeatable.",
 )
 @click.option(
     "--slot-size",
@@ -69,10 +72,10 @@ from tigris_pio.text import c_identifier
     type=(str, str),
     multiple=True,
     metavar="NAME SIZE",
-    help="Bytes of each of the model's two slots. Default: a quarter more than the plan. Repeatable.",
+    help="Size of each of the model's two slots. Default: 1.25 times the plan. Repeatable.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the files go."
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Folder of the files."
 )
 def layout(
     models: tuple[tuple[str, Path, str, str], ...],
@@ -85,19 +88,19 @@ def layout(
     slot_sizes: tuple[tuple[str, str], ...],
     output: Path,
 ) -> None:
-    """Write <partition>.bin for each partition and tigris_models.h to FOLDER.
+    """Write PARTITION.bin for each partition, and tigris_models.h, to FOLDER.
 
-    The header includes tigris_model_<NAME>.h, which `tigris compile --header` writes. For weights, which `tigris
-    codegen --weights partition` writes, it is tigris_weights.h. Files that would not change are left alone.
+    tigris_models.h includes tigris_model_NAME.h, which `tigris compile --header` writes. With --weights the header is
+    tigris_weights.h. Files whose content stays the same are not written.
 
     \b
-    Example:
+    Examples:
       tigris layout --model kws kws.tgrs model auto --table partition-table.bin -o build
       tigris layout --model kws kws.tgrs model auto --slots kws --slot-size kws 128K --table partitions.csv -o build
     """
     names = [name for name, *_ in models]
     if not models and not weights:
-        raise UsageError("--model: nothing to lay out; give a plan by --model, or weights by --weights")
+        raise UsageError("no plan and no weights: give --model NAME PLAN PARTITION auto, or --weights")
     _check_names([*names, *(name for name, *_ in weights)])
     wanted = [_wanted(*model) for model in models]
     sized = tuple(name for name, _ in slot_sizes)
@@ -107,11 +110,11 @@ def layout(
     ):  # fmt: skip
         for name in given:
             if name not in names:
-                raise UsageError(f"{option}: no model is named {name}, only {', '.join(names)}")
+                raise UsageError(f"{option} {name}: no --model has this name; there are {', '.join(names) or 'none'}")
     sizes = {name: _slot_size(name, size, slots) for name, size in slot_sizes}
     for name in slots:
         if name in exact:
-            raise UsageError(f"--slots {name}: --exact {name} opens no plan but this one; leave one out")
+            raise UsageError(f"--slots {name}: an update is refused with --exact {name}; leave out one of them")
     wanted = [
         replace(item, exact=item.name in exact, any_scale=item.name in any_scale, unchecked=item.name in unchecked,
                 slots=2 if item.name in slots else 1, slot_bytes=sizes.get(item.name))
@@ -123,7 +126,7 @@ def layout(
 
 
 def _check_names(names: list[str]) -> None:
-    """Names become parts of C names and of file names."""
+    """Raises UsageError if a name is no C name or file name, or two models get the same C name."""
     taken: dict[str, str] = {}
     for name in names:
         fault = name_fault(name)
@@ -131,8 +134,8 @@ def _check_names(names: list[str]) -> None:
             raise UsageError(f"--model: {fault}")
         other = taken.setdefault(c_identifier(name), name)
         if names.count(name) > 1 or other != name:
-            both = f"named {name}" if other == name else f"named {other} and {name}, which is the same constant in C"
-            raise UsageError(f"--model: two models are {both}; names must differ")
+            both = f"named {name}" if other == name else f"named {other} and {name}, which give the same C constant"
+            raise UsageError(f"--model: two models are {both}; rename one of them")
 
 
 def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.PartitionItem:
@@ -148,7 +151,7 @@ def _wanted_weights(name: str, file: Path, label: str, offset: str) -> flash_lay
 
 def _slot_size(name: str, text: str, slots: tuple[str, ...]) -> int:
     if name not in slots:
-        raise UsageError(f"--slot-size {name}: the model has one slot; add --slots {name}")
+        raise UsageError(f"--slot-size {name}: the model has only one slot; add --slots {name}")
     return align_up(parse_size(text, f"{name}: --slot-size"), SECTOR)
 
 
@@ -157,5 +160,5 @@ def _offset(name: str, text: str) -> int:
         try:
             return int(text, 16)
         except ValueError:
-            raise UsageError(f"{name}: OFFSET {text} is no number; give a multiple of 0x1000, like 0x20000") from None
+            raise UsageError(f"{name}: OFFSET {text} is not a number; give a multiple of 0x1000 like 0x20000") from None
     return parse_size(text, f"{name}: OFFSET")

@@ -1,4 +1,4 @@
-"""Command groups that import a command when it is asked for."""
+"""Command groups that import a command's module only when it is called, and suggest names for misspelled ones."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 import click
 
-#: What other tools and the Python interface call an option of ours that is spelled quite otherwise.
-CALLED = {"--fast": "--mem", "--slow": "--mem", "--memory": "--mem", "--ram": "--mem", "--arena": "--mem"}
+#: Option names of other tools and of the Python interface, to ours; too different for click's own suggestions.
+SYNONYMS = {"--fast": "--mem", "--slow": "--mem", "--memory": "--mem", "--ram": "--mem", "--arena": "--mem"}
 
 
 class LazyGroup(click.Group):
-    """A group whose commands each lie in a module of their own; a misspelled one is answered with the nearest."""
+    """A group with one module per command; an unknown command's message suggests the nearest one."""
 
-    #: Where the modules lie, and in the order of the help: name and module of each command, its name there.
+    #: Package of the modules.
     package: str
+    #: Command, which is also its module's name, to the function in that module; in the order of the help.
     modules: dict[str, str]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -41,16 +42,16 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
-            takes = error.ctx.command.params if error.ctx is not None else []
-            meant = CALLED.get(error.option_name)
-            if any(meant in option.opts for option in takes):
+            options = error.ctx.command.params if error.ctx is not None else []
+            meant = SYNONYMS.get(error.option_name)
+            if any(meant in option.opts for option in options):
                 raise click.UsageError(
                     f"No such option '{error.option_name}'. Did you mean '{meant}'?", error.ctx
                 ) from None
             raise
 
     def nearest(self, word: str) -> str | None:
-        """The command that a word which is none may have meant."""
+        """The command nearest to `word`; None if `word` is a command or an option, or nothing is near."""
         if word in self.modules or word.startswith("-"):
             return None
         close = difflib.get_close_matches(word, self.modules, n=1)
@@ -58,7 +59,7 @@ class LazyGroup(click.Group):
 
 
 class DefaultGroup(LazyGroup):
-    """A group one of whose commands needs not be named: words that begin with no command's name are that command's."""
+    """A group with a default command: it gets the arguments that do not begin with a command's name."""
 
     default: str
 
@@ -71,7 +72,7 @@ class DefaultGroup(LazyGroup):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands, then the options of the one that needs not be named."""
+        """Writes the commands, then the options of the default command."""
         self.format_commands(ctx, formatter)
         command = self.get_command(ctx, self.default)
         assert command is not None

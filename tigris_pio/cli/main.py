@@ -1,4 +1,4 @@
-"""Entry point: the command group, and how errors end a command."""
+"""Entry point of `tigris`: the command group, and how an error becomes a message and an exit status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tigris_pio.errors import TigrisError, UnsupportedError
 from tigris_pio.spelling import caller_of_command, messages_for
 from tigris_pio.text import visible
 
-#: The commands in the order of work, each in the file of its name, and what it is called there.
+#: Command, which is also its module's name, to the function in that module; in the order of the help.
 COMMANDS = {
     "analyze": "analyze",
     "check": "check",
@@ -44,36 +44,42 @@ def cli(context: click.Context) -> None:
 
     \b
     Typical order:
-      tigris quantize float.onnx --data x.npz -o int8.onnx    int8, where the model is not
-      tigris check model.onnx                         all that is refused in it, and what to do
-      tigris analyze model.onnx -m 256K+8M -f 4M      does it fit, and how does it run?
+      tigris quantize float.onnx --data x.npz -o int8.onnx    make a float32 model int8
+      tigris check model.onnx                         list unsupported operators
+      tigris analyze model.onnx -m 256K+8M -f 4M      show memory, flash and instructions
       tigris compile model.onnx -m 256K+8M --xip -o model.tgrs
-      tigris codegen model.onnx -m 256K -o src        or as plain C, without runtime
-      tigris inspect model.tgrs                       what the plan holds
-      tigris verify model.onnx -m 256K+8M             the same outputs as elsewhere?
-      tigris run model.tgrs --input x.npy             the same C runtime as on the board
-      tigris hil model.tgrs --port /dev/ttyUSB0       the same bytes on the board?
-    Or a whole project at once:
+      tigris codegen model.onnx -m 256K -o src        write plain C instead of a plan
+      tigris inspect model.tgrs                       list stages, memory and operators
+      tigris verify model.onnx -m 256K+8M             compare with onnxruntime or TFLite Micro
+      tigris run model.tgrs --input x.npy             run the plan on this machine
+      tigris hil model.tgrs --port /dev/ttyUSB0       run it on the board, compare all bytes
+    Or create a PlatformIO project:
       tigris new DIR --board esp32-s3-devkitc-1 --model model.onnx
 
-    Sizes are bytes or numbers with K or M (units of 1024). Exit status: 0 done, 1 the model or plan
-    cannot do what was asked, 2 wrong usage or a file that is missing or cannot be written, 3 no board
-    or a broken line (hil), 130 interrupted.
+    Sizes are bytes, or numbers with K or M (units of 1024).
+
+    \b
+    Exit status:
+      0    done
+      1    the model does not fit, has an unsupported operator, or an output differs
+      2    wrong usage, or a file that is missing or cannot be written
+      3    hil: no board, or a broken or busy line
+      130  interrupted (Ctrl-C)
     """
     context.with_resource(messages_for(caller_of_command()))
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Runs the command line; errors a user can act on end without a traceback."""
+    """Runs the command line and exits; an error prints one message and no traceback, unless TIGRIS_DEBUG is set."""
     words = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # Windows' code pages lack most characters: better escaped than lost
+        if isinstance(stream, io.TextIOWrapper):  # Windows' code pages lack most characters
             stream.reconfigure(errors="backslashreplace")
     try:
         return sys.exit(cli.main(args=words, prog_name="tigris", standalone_mode=False, obj=tuple(words)))
     except click.ClickException as error:
         if "--json" in words:
-            from tigris_pio.cli import console  # noqa: PLC0415  (rich is for those who print)
+            from tigris_pio.cli import console  # noqa: PLC0415  (loads rich)
 
             console.print_json({"error": visible(error.format_message()), "kind": "UsageError"})
         error.show()
@@ -89,7 +95,7 @@ def main(arguments: list[str] | None = None) -> Any:
     except Exception as error:
         if os.environ.get("TIGRIS_DEBUG"):
             raise
-        text = f"internal error: {type(error).__name__}: {error}; TIGRIS_DEBUG=1 shows where"
+        text = f"internal error: {type(error).__name__}: {error}; set TIGRIS_DEBUG=1 for the traceback, and report it"
         _fail(TigrisError(text), 1, "--json" in words)
 
 

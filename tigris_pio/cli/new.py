@@ -1,4 +1,4 @@
-"""`tigris new`: a project that runs a model on a board and serves the harness."""
+"""`tigris new`: writes a PlatformIO project that runs a model on a board and answers `tigris hil`."""
 
 from __future__ import annotations
 
@@ -23,17 +23,25 @@ from tigris_pio.sizes import parse_size
 
 @click.command("new", short_help="Make a PlatformIO project for a board and a model.")
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--board", required=True, metavar="BOARD", help="PlatformIO's name of the board, or emu_rv32, "
-              "emu_cortex_m4, emu_cortex_m7, emu_cortex_m55, which need no hardware.")  # fmt: skip
+@click.option("--board", required=True, metavar="BOARD", help="PlatformIO's name of the board, or an emulated board: "
+              "emu_rv32, emu_cortex_m4, emu_cortex_m7, emu_cortex_m55.")  # fmt: skip
 @click.option("--framework", metavar="FRAMEWORK", help="arduino or espidf. Default: the board's first.")
-@click.option("--model", required=True, metavar="MODEL", type=click.Path(), help="An .onnx or .tflite file to copy.")
-@click.option("--name", metavar="NAME", help="The model's name in C. Default: made of the file's.")
-@click.option("--flash-size", metavar="SIZE", help="The board's flash, where it is not the usual, e.g. 16M.")
-@click.option("--psram/--no-psram", default=None, help="Whether the board has PSRAM, where it is not as usual.")
-@click.option("--slots", type=click.IntRange(1, 2), default=1, metavar="1|2", help="2: places for two plans, so that "
-              "the firmware can replace its model in the field. Default: 1.")  # fmt: skip
-@click.option("--library", metavar="DIR", type=click.Path(), help="The checkout of tigris-pio that brings the runtime. "
-              "Default: the one this command was installed from.")  # fmt: skip
+@click.option(
+    "--model",
+    required=True,
+    metavar="MODEL",
+    type=click.Path(),
+    help="The .onnx or .tflite file to copy into the project.",
+)
+@click.option("--name", metavar="NAME", help="The model's name in C. Default: derived from the file's name.")
+@click.option("--flash-size", metavar="SIZE", help="Flash of your board if it differs from the board's default, "
+              "e.g. 16M.")  # fmt: skip
+@click.option("--psram/--no-psram", default=None, help="Whether your board has PSRAM, if it differs from the board's "
+              "default.")  # fmt: skip
+@click.option("--slots", type=click.IntRange(1, 2), default=1, metavar="1|2", help="2: two slots (A/B), so that the "
+              "firmware can update its model in the field. Default: 1.")  # fmt: skip
+@click.option("--library", metavar="DIR", type=click.Path(), help="Checkout of tigris-pio with the runtime's sources. "
+              "Default: the one that this command was installed from.")  # fmt: skip
 @model_options
 @HOP
 @JSON
@@ -55,15 +63,15 @@ def new(
     limits: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make DIR a PlatformIO project that runs MODEL on BOARD.
+    """Write a PlatformIO project to DIR that runs MODEL on BOARD.
 
-    It builds as it is, serves `tigris hil`, has a partition table with room for the model, and a test.
+    The project builds unchanged and answers `tigris hil`. It has a partition table that holds the model, and a test.
 
     \b
     Examples:
       tigris new kws --board esp32-s3-devkitc-1 --framework espidf --model kws.tflite
-      tigris new try --board emu_rv32 --model kws.onnx          no hardware needed
-    Then, in the folder:
+      tigris new try --board emu_rv32 --model kws.onnx          without hardware
+    Then, in DIR:
       pio run -t upload
       tigris hil
     """

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their texts become compile options."""
+"""Options that several commands share, and `compile_options`, which turns their texts into CompileOptions."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LIMIT = click.option(
     "limits",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Let the model file ask for more than is usual, e.g. --limit nodes=200000. A refusal names what to raise.",
+    help="Raise a safety limit on the model file, e.g. --limit nodes=200000. The error message names the limit.",
 )
 
 
 HOP = click.option(
     "--hop",
     metavar="ROWS",
-    help="Runs are on windows that overlap: each is given the ROWS new rows of the input, and rows of maps that the "
-    "runs before made are kept. Rows lie along the input's first axis but batch and channels.",
+    help="Hop size of overlapping input windows: each run takes ROWS new rows and reuses the rows that earlier runs "
+    "computed. Rows lie along the input's first axis other than batch and channels.",
 )
 
 
@@ -48,59 +48,58 @@ CORES = click.option(
     type=click.Choice(["1", "2"]),
     default="1",
     show_default=True,
-    help="Cores of the board that share the rows of an operator: with 2 those worth it are marked.",
+    help="Cores of the board: with 2, operators that gain from it split their rows between both.",
 )
 
 
 def model_options(command: F) -> F:
-    """--dim, --set, --state, --stream and --limit: what the model file leaves open."""
+    """Adds --dim, --set, --state, --stream and --limit, which complete or change the model."""
     command = LIMIT(command)
     command = click.option(
         "--stream",
         "streams",
         multiple=True,
         metavar="NAME",
-        help="Never have input or output NAME whole in memory: the firmware gives rows when asked, as a camera's lines "
-        "arrive, and takes rows as they are made.",
+        help="Stream input or output NAME row by row, as from a camera: no memory holds all of it. Repeatable.",
     )(command)
     command = click.option(
         "--state",
         "states",
         multiple=True,
         metavar="OUT=IN",
-        help="Carry a state: what output OUT is after a run, input IN is in the next; in the first zeros, or what "
-        "--set IN=VALUE says.",
+        help="Carry output OUT to input IN of the next run. The first run takes zeros, or the value of --set IN=VALUE. "
+        "Repeatable.",
     )(command)
     command = click.option(
         "--set",
         "fixed",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Make an input of the model a constant, e.g. --set sr=16000. Several values: 1,2,3.",
+        help="Make an input of the model a constant, e.g. --set sr=16000. Several values: 1,2,3. Repeatable.",
     )(command)
     return click.option(
         "--dim",
         "dims",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Set a free dimension of the model, e.g. --dim length=512. A free batch is 1 unless set.",
+        help="Set a free dimension of the model, e.g. --dim length=512. A free batch is 1 by default. Repeatable.",
     )(command)
 
 
 class _Memory(click.types.StringParamType):
-    """Says what to give where it lacks."""
+    """The type of -m, with a remedy for a missing -m."""
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The sentence behind click's."""
-        return "Give the memory for activations, like -m 64K; tigris analyze MODEL says what a model takes."
+        """Returns the sentence that follows click's."""
+        return "Give the memory for activations, like -m 64K; tigris analyze MODEL shows how much a model needs."
 
 
 def budget_options(memory_required: bool) -> Callable[[F], F]:
-    """-m, -f, and those of model_options."""
+    """Adds -m, -f and the options of `model_options`."""
 
     def decorate(command: F) -> F:
         command = click.option(
-            "-f", "--flash", metavar="SIZE", help="Flash the plan may take, e.g. 4M. Default: no limit."
+            "-f", "--flash", metavar="SIZE", help="Largest size of the plan in flash, e.g. 4M. Default: no limit."
         )(model_options(command))
         default = "" if memory_required else " Default: no limit."
         return click.option(
@@ -110,14 +109,14 @@ def budget_options(memory_required: bool) -> Callable[[F], F]:
             required=memory_required,
             type=_Memory(),
             metavar="FAST[+SLOW]",
-            help="Memory for activations: SRAM, and PSRAM if there is any, e.g. 256K or 256K+8M." + default,
+            help="Memory for activations: SRAM and, behind the plus, PSRAM, e.g. 256K or 256K+8M." + default,
         )(command)
 
     return decorate
 
 
 def storage_options(command: F) -> F:
-    """--xip, --compress, --copy-weights and --align."""
+    """Adds --xip, --compress, --copy-weights and --align."""
     command = click.option(
         "--align",
         type=click.Choice(["4", "8", "16", "32", "64"]),
@@ -126,58 +125,59 @@ def storage_options(command: F) -> F:
         help="Alignment of tensors in the arenas, in bytes; Xtensa needs 8, AArch64 16, ARM32 and RISC-V 4.",
     )(command)
     command = click.option(
-        "--copy-weights", is_flag=True, help="Copy each stage's weights to fast memory first, where they fit."
+        "--copy-weights", is_flag=True, help="Copy each stage's weights to fast memory before it runs, if they fit."
     )(command)
     command = click.option(
         "--compress",
         default="none",
         show_default=True,
         metavar="none|lz4",
-        help="Compress each stage's weights; they are decompressed to fast memory, where they fit.",
+        help="Compress each stage's weights. The runtime decompresses them to fast memory; weights that do not fit "
+        "there stay uncompressed.",
     )(command)
-    return click.option(
-        "--xip", is_flag=True, help="Weights are read in place from mapped flash and never copied to RAM."
-    )(command)
+    return click.option("--xip", is_flag=True, help="Read weights in place from mapped flash; never copy them to RAM.")(
+        command
+    )
 
 
 def backend_options(command: F) -> F:
-    """--backend and --chip."""
+    """Adds --backend and --chip."""
     command = click.option(
         "--chip",
         default="",
         metavar="NAME",
-        help="The board's chip or core, such as esp32s3 or cortex-m4: by what its instructions take the plan and its "
-        "backend are chosen, and scratch is sized. Default: neither DSP nor floating point, scratch for any.",
+        help="The board's chip or core, such as esp32s3 or cortex-m4. Its instruction costs decide the plan and the "
+        "backend; its kernels decide the scratch. Default: a core without DSP and FPU, and scratch for any chip.",
     )(command)
     return click.option(
         "--backend",
         default="auto",
         show_default=True,
         metavar="|".join((*PORTABLE, *BACKENDS)),
-        help="Whose kernels run int8 convolutions and fully connected layers on the board; auto is the fastest "
-        "on --chip, without one portable.",
+        help="Kernel library for int8 convolutions and fully connected layers. auto: the fastest on --chip, or "
+        "portable without --chip.",
     )(command)
 
 
 def check_model(path: str) -> None:
-    """FileError before any work when there is no such file, or it is a plan already."""
+    """Raises FileError if there is no such file, and UsageError if it is a plan."""
     if not Path(path).exists() or Path(path).is_dir():
         read_named(Path(path), "the path of an .onnx or .tflite model")
     if Path(path).suffix == ".tgrs":
-        raise UsageError(f"{path}: is a plan; this takes the model it was compiled from")
+        raise UsageError(f"{path}: is a plan; give the .onnx or .tflite model that it was compiled from")
 
 
-#: What is written, by the ending of its name.
-_WRITTEN = {".onnx": "an ONNX model", ".tgrs": "a plan", ".tflite": ""}
+#: File ending of each format to the words for such a file; no command writes .tflite.
+_FORMATS = {".onnx": "an ONNX model", ".tgrs": "a plan", ".tflite": ""}
 
 
 def check_output(name: str, path: str, *inputs: str | None, ending: str = "") -> None:
-    """The same for a file that is to be written: in a folder that can be, over none of `inputs`, and, with an `ending`,
-    under no other format's."""
+    """Raises UsageError or FileError if option `name` cannot write `path`: its folder is missing or read-only, `path`
+    is one of `inputs`, or its ending is that of another format than `ending`."""
     if any(other is not None and _same_file(path, other) for other in inputs):
-        raise UsageError(f"{name} {path}: is another file of this command; nothing was written")
-    if ending and Path(path).suffix.lower() in _WRITTEN.keys() - {ending}:
-        raise UsageError(f"{name} {path}: {_WRITTEN[ending]} is written; call it {Path(path).with_suffix(ending)}")
+        raise UsageError(f"{name} {path}: this command reads or writes that file already; give {name} another name")
+    if ending and Path(path).suffix.lower() in _FORMATS.keys() - {ending}:
+        raise UsageError(f"{name} {path}: writes {_FORMATS[ending]}; use {name} {Path(path).with_suffix(ending)}")
     check_target(Path(path))
 
 
@@ -203,10 +203,10 @@ def compile_options(
     streams: tuple[str, ...] = (),
     cores: str = "1",
 ) -> CompileOptions:
-    """The options as the compiler takes them; UsageError names the option, the value and what is right."""
+    """Parses the texts of the options; UsageError names the option, its value and a right value."""
     fast, slow = (None, 0) if memory is None else parse_memory(memory, option("mem"))
     if fast == 0:
-        raise UsageError(f"{option('mem')}: the fast memory is 0; give at least a few kilobytes, like 64K")
+        raise UsageError(f"{option('mem')}: the fast memory is 0 bytes; give a size like 64K")
     budget = Budget(fast, slow, None if flash is None else parse_size(flash, option("flash")))
     rows = None if hop is None else arguments.hop(hop)
     options = CompileOptions(budget, xip, compress, copy_weights, int(align), _dims(dims), _fixed(fixed),
@@ -230,7 +230,7 @@ def _dims(texts: tuple[str, ...]) -> dict[str, int]:
 
 
 def _fixed(texts: tuple[str, ...]) -> dict[str, object]:
-    """Values stay text: the input they are for says what type they have."""
+    """Input names to values; values stay text, because the model gives their type."""
     values: dict[str, object] = {}
     for text in texts:
         name, equals, value = text.rpartition("=")
@@ -243,7 +243,7 @@ def _fixed(texts: tuple[str, ...]) -> dict[str, object]:
 
 
 def parse_limits(texts: tuple[str, ...]) -> Limits:
-    """Limits from texts like nodes=200000; sizes may be written 512M."""
+    """Parses texts like nodes=200000; values may be sizes like 512M."""
     given = {}
     for text in texts:
         name, equals, value = text.partition("=")

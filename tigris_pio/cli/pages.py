@@ -1,4 +1,4 @@
-"""`--report`: what the commands that write a page share."""
+"""`--report` and `--no-sweep`: options and helpers of the commands that write an HTML page."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 REPORT = click.option(
     "--report", "report_path", type=click.Path(), metavar="FILE.html",
-    help="Also write a page: one file, for any browser, that fetches nothing.",
+    help="Also write an HTML report: one file that works offline.",
 )  # fmt: skip
 NO_SWEEP = click.option(
-    "--no-sweep", is_flag=True, help="Leave other budgets out of the page; trying them takes some seconds."
+    "--no-sweep", is_flag=True, help="Leave other budgets out of the report; this saves some seconds."
 )
 
 
 def check_report(path: str | None, *inputs: str | None) -> None:
-    """Before the work: the page can be written, and over none of `inputs`."""
+    """Raises UsageError or FileError if the page cannot be written, or would overwrite one of `inputs`."""
     if path is not None:
         check_output("--report", path, *inputs)
 
 
 def provenance() -> Provenance:
-    """The command as it was given, this version, and now; SOURCE_DATE_EPOCH is now where it is set."""
+    """The command line, this version, and the time: SOURCE_DATE_EPOCH if set, else now."""
     context = click.get_current_context()
     words = context.find_root().obj
     command = shlex.join(["tigris", *words]) if isinstance(words, tuple) else context.command_path
@@ -53,20 +53,22 @@ def provenance() -> Provenance:
 
 
 def other_budgets(start: Front, options: CompileOptions, plan: ExecutionPlan) -> Sweep:
-    """Plans at other budgets than that of `plan`: as many as some seconds allow, or all where SOURCE_DATE_EPOCH is set,
-    since a page that can be made again must not depend on how fast the machine is."""
+    """Plans at other budgets than that of `plan`, as many as SECONDS allow.
+
+    With SOURCE_DATE_EPOCH there is no time limit, so that the page does not depend on the machine's speed.
+    """
     return sweep(start, options, plan, SECONDS if _epoch() is None else math.inf)
 
 
 def _epoch() -> int | None:
-    """SOURCE_DATE_EPOCH (reproducible-builds.org/specs/source-date-epoch), None where it is not set."""
+    """SOURCE_DATE_EPOCH (reproducible-builds.org/specs/source-date-epoch) in seconds; None if not set."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     return int(epoch) if epoch.isdecimal() and len(epoch) < 12 else None
 
 
 def write_page(path: str, page: Page, quiet: bool) -> None:
-    """Writes the page and, unless `quiet`, says so."""
-    from tigris_pio.report.html import render_html  # noqa: PLC0415  (templates are for those who look)
+    """Writes the page and, unless `quiet`, prints its path."""
+    from tigris_pio.report.html import render_html  # noqa: PLC0415  (loads templates)
 
     write_atomically(Path(path), render_html(page).encode("utf-8", "backslashreplace"))
     if not quiet:

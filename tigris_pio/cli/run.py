@@ -1,4 +1,4 @@
-"""`tigris run`: a plan on this machine, by the same C runtime as on a board."""
+"""`tigris run`: runs a plan on this machine with the board's C runtime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tigris_pio.host.io import IoDescriptor
 from tigris_pio.sizes import format_size, parse_memory
 
 
-@click.command(short_help="Run a plan here with the board's C runtime.")
+@click.command(short_help="Run a plan on this machine with the board's C runtime.")
 @click.argument("plan", type=click.Path(), metavar="PLAN.tgrs")
 @click.option(
     "--input",
@@ -29,42 +29,42 @@ from tigris_pio.sizes import format_size, parse_memory
     multiple=True,
     required=True,
     metavar="[NAME=]X.npy",
-    help="Input array as the model takes it; once per input, or one .npz with all of them. One more axis before "
-    "its own counts samples, of a model with states steps; and another one sequences.",
+    help="Input array in the model's shape; once per input, or one .npz with all inputs. An additional first axis "
+    "counts samples. For a model with states it counts steps, and one more axis before it counts sequences.",
 )
 @click.option(
     "--output",
     "outputs",
     multiple=True,
     metavar="[NAME=]Y.npy",
-    help="Where to write an output; an .npz takes all of them.",
+    help="File of an output; an .npz gets all outputs.",
 )
 @click.option(
     "-m",
     "--mem",
     "memory",
     metavar="FAST[+SLOW]",
-    help="Memory to run in, like 48K+1M, instead of what the plan asks for; less makes it slower, never different.",
+    help="Sizes of the arenas, like 48K+1M. Default: the sizes that the plan needs. Outputs do not depend on them.",
 )
 @console.WIDE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 def run(plan: str, inputs: tuple[str, ...], outputs: tuple[str, ...], memory: str | None, as_json: bool) -> None:
-    """Run PLAN.tgrs on this machine: same C sources, same arenas, same bytes as on the board.
+    """Run PLAN.tgrs on this machine: the same C sources and arenas as on the board give the same output bytes.
 
     \b
     Example:
       tigris run kws.tgrs --input features.npy --output scores.npy
 
-    A model with states carries them from step to step, and begins each sequence anew.
+    A model with states keeps them from step to step; each sequence starts with the initial states.
     """
     for text in outputs:
         check_target(Path(text.partition("=")[2] or text))
     fast, slow = (None, None) if memory is None else parse_memory(memory, "-m")
     with Session(plan, fast_bytes=fast, slow_bytes=slow) as session:
-        arrays = _read_inputs(inputs, [port.name for port in session.inputs])
-        begin = time.perf_counter()
+        arrays = _read_inputs(inputs, [descriptor.name for descriptor in session.inputs])
+        start = time.perf_counter()
         count, results = _run_all(session, arrays)
-        elapsed = (time.perf_counter() - begin) / count
+        elapsed = (time.perf_counter() - start) / count
         document = {**_document(session, results, elapsed), "samples": count}
     _write_outputs(outputs, results)
     if as_json:
@@ -79,7 +79,7 @@ def _load(path: str) -> Any:
     except OSError as error:
         raise UsageError(f"--input {path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, EOFError) as error:
-        raise UsageError(f"--input {path}: not a numpy .npy or .npz file of numbers") from error
+        raise UsageError(f"--input {path}: is no .npy or .npz file of numbers; write it with numpy.save") from error
 
 
 def _read_inputs(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarray]:
@@ -92,7 +92,7 @@ def _read_inputs(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarr
         if isinstance(loaded, np.ndarray):
             free = [n for n in names if n not in arrays]
             if not name and len(names) > 1:
-                raise UsageError(f"--input {text}: the plan has {len(names)} inputs; name each: NAME=FILE with "
+                raise UsageError(f"--input {text}: the plan has {len(names)} inputs; write NAME={text} with one of "
                                  f"{', '.join(names)}")  # fmt: skip
             arrays[name or (free[0] if free else names[0])] = loaded
         else:
@@ -102,28 +102,32 @@ def _read_inputs(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarr
 
 
 def _run_all(session: Session, arrays: dict[str, np.ndarray]) -> tuple[int, dict[str, np.ndarray]]:
-    """How many runs were made, and the outputs, with the axes of samples that the inputs have."""
+    """The number of runs, and the outputs, which have the inputs' axes of samples and sequences."""
     axes = {_axes(session, io, arrays[io.name]) for io in session.inputs if io.name in arrays}
     if axes in ({()}, set()) or len(axes) > 1 or len(arrays) != len(session.inputs):
-        return 1, session.run(arrays)  # which says what is wrong
+        return 1, session.run(arrays)  # raises UsageError with the wrong input
     (lead,) = axes
     count = math.prod(lead)
     rows = {io.name: arrays[io.name].reshape(count, *io.shape) for io in session.inputs}
     found = []
     for index in range(count):
-        if index % lead[-1] == 0:  # another sequence
+        if index % lead[-1] == 0:  # a new sequence
             session.reset()
         found.append(session.run({name: array[index] for name, array in rows.items()}))
     return count, {name: np.stack([one[name] for one in found]).reshape(*lead, *found[0][name].shape)
                    for name in found[0]}
 
 
-def _axes(session: Session, port: IoDescriptor, array: np.ndarray) -> tuple[int, ...]:
-    """The axes of samples before an input's own; none where the array holds one sample, or does not fit."""
+def _axes(session: Session, descriptor: IoDescriptor, array: np.ndarray) -> tuple[int, ...]:
+    """Sizes of the axes of samples and sequences before an input's own axes.
+
+    Empty if the array is one sample or does not fit.
+    """
+    shape = descriptor.shape
     for count in range(1, 3 if session.states else 2):
         lead = array.shape[:count]
-        is_whole = array.size == math.prod(lead) * math.prod(port.shape) != 0
-        if array.shape != port.shape and is_whole and array.shape[count:] in (port.shape, port.shape[1:]):
+        is_whole = array.size == math.prod(lead) * math.prod(shape) != 0
+        if array.shape != shape and is_whole and array.shape[count:] in (shape, shape[1:]):
             return lead
     return ()
 
@@ -141,8 +145,8 @@ def _write_outputs(texts: tuple[str, ...], results: dict[str, np.ndarray]) -> No
             np.savez(buffer, **results)  # type: ignore[arg-type]
         else:
             if len(names) > 1 and not equals:
-                raise UsageError(f"--output {text}: the plan has {len(names)} outputs; name one: NAME=FILE with "
-                                 f"{', '.join(names)}, or give an .npz")  # fmt: skip
+                raise UsageError(f"--output {text}: the plan has {len(names)} outputs; write NAME={text} with one of "
+                                 f"{', '.join(names)}, or give an .npz for all")  # fmt: skip
             np.save(buffer, results[name])
         write_atomically(Path(path), buffer.getvalue())
 
@@ -168,7 +172,7 @@ def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
             [
                 ("plan", document["plan"]),
                 ("time", f"{1000 * document['seconds']:.3f} ms on this machine"
-                         + (f", the mean of {document['samples']} runs" if document["samples"] > 1 else "")),
+                         + (f", mean of {document['samples']} runs" if document["samples"] > 1 else "")),
                 ("fast memory", format_size(memory["fast_peak"])),
                 ("slow memory", f"{format_size(memory['slow_peak'])}, {format_size(memory['slow_read'])} read, "
                                 f"{format_size(memory['slow_written'])} written"),

@@ -1,4 +1,4 @@
-"""Tables for people: a compilation's report, its passes, and comparisons."""
+"""Tables of `analyze` and `compile`: the report, the passes, and the search's attempts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def _limit(size: int | None) -> str:
 
 
 def _proved(document: dict[str, Any]) -> str:
-    return ", proved to be the lowest" if document["allocation"]["proved_optimal"] else ""
+    return ", proved optimal" if document["allocation"]["proved_optimal"] else ""
 
 
 def print_report(document: dict[str, Any]) -> None:
-    """The whole report of `analyze` and `compile`."""
+    """Prints a compilation's report: facts, stages and, for a kernel library, its split of memory."""
     memory, compute = document["memory"], document["compute"]
-    # Figures of a model that does not fit are those of unlimited memory.
+    # The figures of a model that does not fit are for unlimited memory.
     budget = document["budget"] if document["fits"] else {"fast": None, "slow": None, "flash": None}
     io = "input and output included" if memory["io_in_fast"] else "input and output not included"
     rows = [
@@ -34,36 +34,37 @@ def print_report(document: dict[str, Any]) -> None:
                   f"{counted(compute['macs'], 'MAC')}"),
         ("fast memory", f"{format_size(memory['fast_peak'])}{_limit(budget['fast'])} ({io})"),
         ("slow memory", f"{format_size(memory['slow_peak'])}{_limit(budget['slow'])}"),
-        ("layer by layer", f"{format_size(memory['unscheduled_peak'])} of activations, without stages and bands"),
-        ("placement", f"{document['allocation']['strategy']}{_proved(document)}; no placement of these stages needs "
-                      f"less than {format_size(memory['lower_bound'])}"),
-        ("flash", f"{format_size(document['flash']['plan'])} plan{_limit(budget['flash'])}, "
-                  f"{format_size(document['flash']['stored'])} of it weights, each stored once, "
+        ("layer by layer", f"{format_size(memory['unscheduled_peak'])} of activations without stages and bands"),
+        ("placement", f"{document['allocation']['strategy']}{_proved(document)}; lower bound of these stages: "
+                      f"{format_size(memory['lower_bound'])}"),
+        ("flash", f"{format_size(document['flash']['plan'])} plan{_limit(budget['flash'])}: "
+                  f"{format_size(document['flash']['stored'])} weights, "
                   f"{format_size(document['flash']['records'])} records"),
         ("per inference", f"{format_size(document['traffic']['slow_read'])} read from slow memory, "
                           f"{format_size(document['traffic']['slow_written'])} written, "
-                          f"{compute['recomputed_macs']:,} MACs computed again"),
+                          f"{compute['recomputed_macs']:,} MACs recomputed"),
         ("instructions", _predicted(document)),
     ]  # fmt: skip
     if document["states"]:
         names = ", ".join(state["name"] for state in document["states"])
-        rows.append(("states", f"{format_size(memory['states'])} of that memory live from run to run: {names}"))
+        rows.append(("states", f"{format_size(memory['states'])} of that memory keep their values between runs: "
+                               f"{names}"))  # fmt: skip
     if "hop" in document:
         rows += _hop(document["hop"])
     streamed = [io["name"] for io in (*document["inputs"], *document["outputs"]) if io["home"] == "stream"]
     if streamed:
-        rows.append(("streamed", f"{', '.join(streamed)}: rows come and go during the run"))
+        rows.append(("streamed", f"{', '.join(streamed)}: row by row during the run"))
     cores = document["cores"]
     if cores["number"] > 1:
         taken = ", ".join(f"{format_estimate(count)} on {processor}" for processor, count in
                           cores["predicted_instructions"].items())  # fmt: skip
         shared = counted(len(cores["split"]), "operator")
-        rows.append(("two cores", f"share {shared}; the longer one predicted: {taken}"))
+        rows.append(("two cores", f"split {shared}; predicted for the slower core: {taken}"))
     backend = document["backend"]
     if backend["name"] != "portable":
         rows.append((
-            "kernels", f"{counted(backend['ops'], 'operator')} by {backend['name']}, which takes "
-                       f"{format_size(memory['backend_scratch'])} more of fast memory as scratch; portable: "
+            "kernels", f"{counted(backend['ops'], 'operator')} by {backend['name']}, which needs "
+                       f"{format_size(memory['backend_scratch'])} of fast memory for scratch; portable: "
                        + (", ".join(op["op"] for op in backend["portable"]) or "none")
         ))  # fmt: skip
     if document["kernels"]["chip"]:
@@ -78,12 +79,12 @@ def _predicted(document: dict[str, Any]) -> str:
     counts = ", ".join(f"{format_estimate(count)} on {processor}" for processor, count
                        in document["predicted_instructions"].items())  # fmt: skip
     name = document["backend"]["name"]
-    of = "" if name == "portable" else f", with {name}" if machines(name) else f", by the portable kernels, not {name}"
+    of = "" if name == "portable" else f", with {name}" if machines(name) else f", with portable kernels, not {name}"
     return f"predicted: {counts}{of}"
 
 
 def _balance(backend: dict[str, Any]) -> FittedTable:
-    """The curve of scratch against arena."""
+    """Cost of each split of fast memory between scratch and arena."""
     columns = (Column("scratch", True), Column("arena", True), Column("operators", True), Column("instructions", True),
                Column("cost", True), Column(""))  # fmt: skip
     rows = [
@@ -91,11 +92,11 @@ def _balance(backend: dict[str, Any]) -> FittedTable:
          f"{point['cost']:,}", "chosen" if point["chosen"] else "")
         for point in backend["balance"]
     ]  # fmt: skip
-    return FittedTable(f"fast memory between {backend['name']}'s scratch and the arena", columns, rows)
+    return FittedTable(f"split of fast memory between {backend['name']}'s scratch and the arena", columns, rows)
 
 
 def _hop(hop: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a run on overlapping windows takes beside one on a whole window."""
+    """Compares a run on hop rows with a run on a whole window."""
     whole = "none fits" if hop["whole_fast"] is None else format_size(hop["whole_fast"])
     return [
         ("hop", f"{hop['rows']} of {hop['window']} rows, axis {hop['axis']} of the input: {hop['macs']:,} MACs a run, "
@@ -105,13 +106,13 @@ def _hop(hop: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _stages(stages: Sequence[dict[str, Any]]) -> FittedTable:
-    """Columns of zeros are left out, for terminals are narrow."""
+    """One row per stage; columns that are all zero are left out."""
     slow = any(stage["slow_read"] or stage["slow_written"] for stage in stages)
-    again = any(stage["recomputed_macs"] for stage in stages)
+    recomputed = any(stage["recomputed_macs"] for stage in stages)
     columns = [Column("", True), Column("strategy"), Column("operators", is_name=True), Column("bands", True),
                Column("fast peak", True)]  # fmt: skip
     columns += [Column("slow read", True, detail=1), Column("written", True, detail=2)] if slow else []
-    columns += [Column("again", True, detail=3)] if again else []
+    columns += [Column("recomputed", True, detail=3)] if recomputed else []
     rows = []
     for number, stage in enumerate(stages, 1):
         ops = stage["ops"]
@@ -119,7 +120,7 @@ def _stages(stages: Sequence[dict[str, Any]]) -> FittedTable:
         bands = str(stage["bands"]) + (f" x {counted(stage['band_rows'], 'row')}" if stage["bands"] > 1 else "")
         row = [str(number), stage["strategy"], span, bands, format_size(stage["fast_peak"])]
         row += [format_size(stage["slow_read"]), format_size(stage["slow_written"])] if slow else []
-        row += [f"{100 * stage['recomputed_macs'] / max(1, stage['macs']):.1f} %"] if again else []
+        row += [f"{100 * stage['recomputed_macs'] / max(1, stage['macs']):.1f} %"] if recomputed else []
         rows.append(row)
     return FittedTable(counted(len(stages), "stage"), tuple(columns), rows)
 
@@ -135,21 +136,21 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
 
 
 def print_attempts(attempts: Sequence[Attempt]) -> None:
-    """What the search tried: in which order of the operators, how, and what came of it."""
+    """Prints the search's attempts: the number of the operator order, the method and the outcome."""
     columns = (Column("", True), Column("order", True), Column("slow", True), Column("attempt", is_name=True),
                Column("stages", True), Column("fast", True), Column("cost", True), Column("outcome"))  # fmt: skip
     rows = []
     for number, one in enumerate(attempts, 1):
         figures = ("" if value is None else f"{value:,.0f}" for value in (one.stages, one.fast, one.cost))
         slow = format_size(one.slow_limit) if one.slow_limit else "none"
-        way = f"products folded; {one.how}" if one.folded else f"columns; {one.how}" if one.columns else one.how
-        way = way if one.smaller is None else f"in {one.smaller:,} bytes; {way}"
-        rows.append((str(number), str(one.order), slow, way, *figures, one.outcome))
-    out.print(FittedTable("attempts; cost: instructions beyond running whole", columns, rows))
+        method = f"products folded; {one.how}" if one.folded else f"columns; {one.how}" if one.columns else one.how
+        method = method if one.smaller is None else f"in {one.smaller:,} bytes; {method}"
+        rows.append((str(number), str(one.order), slow, method, *figures, one.outcome))
+    out.print(FittedTable("attempts; cost: instructions beyond those of whole operators", columns, rows))
 
 
 def print_passes(statistics: Sequence[PassStatistics]) -> None:
-    """What each pass did."""
+    """Prints each pass with its node counts."""
     names = ("", "pass", "nodes in", "folded", "nodes out")
     columns = tuple(Column(name, name != "pass", name == "pass") for name in names)
     rows = [(str(number), row.name, str(row.nodes_in), str(row.folded), str(row.nodes_out))

@@ -1,4 +1,4 @@
-"""`tigris verify`: is the compiled model the same network as the file?"""
+"""`tigris verify`: compiles a model, runs the plan on this machine and compares every layer with a reference."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from tigris_pio.verify.reference import open_reference
 @HOP
 @storage_options
 @backend_options
-@click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Inputs to try. Default: 8.")
-@click.option("--data", type=click.Path(), metavar="X.npz", help="Inputs by name instead of random ones.")
-@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+@click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Number of inputs. Default: 8.")
+@click.option("--data", type=click.Path(), metavar="X.npz", help="Arrays by input name instead of random inputs.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the random inputs.")
 @pages.REPORT
 @console.WIDE
 @JSON
@@ -69,19 +69,22 @@ def verify(
     report_path: str | None,
     as_json: bool,
 ) -> None:
-    """Compile MODEL, run the plan here and compare with a reference, layer by layer: onnxruntime for
-    ONNX, TensorFlow Lite Micro (the package tflite-micro) for .tflite.
+    """Compile MODEL, run the plan on this machine and compare each layer with a reference: onnxruntime for ONNX,
+    TensorFlow Lite Micro (the package tflite-micro) for .tflite.
 
-    Also checks that bands change nothing: the plan's outputs equal, byte for byte, those of the
-    same model run whole. "By itself" is what a layer misses when onnxruntime computes it from the
-    plan's own values, before rounding: about 0.5 steps for int8. Every layer that departs by
-    itself is named. Exit status 1 when any layer or output departs. Samples are one sequence for a
-    model with states, and onnxruntime begins each step with the plan's. int8 layers of a .tflite are to
-    have TensorFlow Lite Micro's bytes: 0.0 steps. With --backend the plan is that library's; here it runs
-    on the portable kernels, whose bytes the libraries' are.
+    "Own error" is a layer's error if onnxruntime computes it from the plan's own inputs, before rounding: about 0.5
+    steps for int8. int8 layers of a .tflite must be bit-exact: 0.0 steps. The table marks each layer that differs.
 
-    With --hop the layers are those of a whole window, and the plan, which is given the new rows of a random signal run
-    by run, is held to the bytes that whole windows give.
+    The command also runs the model without bands and requires identical output bytes. For a model with states the
+    samples are one sequence; onnxruntime gets the plan's states before each step.
+
+    With --backend the plan is compiled for that library, but runs on the portable kernels, which give identical
+    results.
+
+    With --hop the layers are compared on a whole window. Then the plan gets a random signal hop by hop, and its outputs
+    must equal those of whole windows byte for byte.
+
+    Exit status 1 if a layer or an output differs.
 
     \b
     Examples:
@@ -103,7 +106,7 @@ def verify(
         whole = back(start, dataclasses.replace(options, budget=UNLIMITED, compress="none"), progress)
         given = _samples(compiled.data, data, samples, seed)
         if is_tflite(model):
-            from tigris_pio.verify.tflite import compare_tflite  # noqa: PLC0415 (for those who have such files)
+            from tigris_pio.verify.tflite import compare_tflite  # noqa: PLC0415 (loads an interpreter)
 
             progress("comparing with TensorFlow Lite Micro")
             comparison, against = compare_tflite(compiled, whole, Path(model), options, given)
@@ -140,15 +143,15 @@ def _samples(plan: bytes, data: str | None, count: int | None, seed: int) -> lis
 
 
 def _document(model: str, comparison: Comparison, against: str, slid: HopComparison | None) -> dict[str, Any]:
-    departure = comparison.first_departure
+    first = comparison.first_different
     document = {
         "model": model,
         "reference": against,
         "passed": _passed(comparison, slid),
         "samples": comparison.samples,
         "bands_identical": comparison.bands_identical,
-        "first_departure": departure.name if departure else None,
-        "departures": [layer.name for layer in comparison.departures],
+        "first_different": first.name if first else None,
+        "different": [layer.name for layer in comparison.different],
         "outputs": list(layer_rows(comparison.outputs)),
         "layers": list(layer_rows(comparison.layers)),
     }
@@ -158,14 +161,14 @@ def _document(model: str, comparison: Comparison, against: str, slid: HopCompari
 def _print(comparison: Comparison, against: str, slid: HopComparison | None) -> None:
     columns = (Column("layer", is_name=True), Column("operator"), Column("strategy", detail=3),
                Column("cosine", True, detail=1), Column("max difference", True, detail=2), Column("in steps", True),
-               Column("by itself", True), Column(""))  # fmt: skip
+               Column("own error", True), Column(""))  # fmt: skip
     rows = [_row(layer) for layer in (*comparison.layers, *comparison.outputs)]
     console.out.print(FittedTable(f"{counted(comparison.samples, 'sample')} against {against}", columns, rows))
     same = "identical" if comparison.bands_identical else "[bold red]different[/]"
-    console.out.print(f"bands against the model run whole: {same}")
-    for layer in comparison.departures:
-        own = f", by {own_text(layer)} of its own" if own_text(layer) else f", by {layer.max_difference:.3g}"
-        console.out.print(f"departs: [bold]{escape(layer.name)}[/] ({layer.kind}){own}", soft_wrap=True)
+    console.out.print(f"outputs with bands and without: {same}")
+    for layer in comparison.different:
+        by = f"own error {own_text(layer)}" if own_text(layer) else f"by {layer.max_difference:.3g}"
+        console.out.print(f"differs: [bold]{escape(layer.name)}[/] ({layer.kind}), {by}", soft_wrap=True)
     if slid is not None:
         which = f"{len(slid.different)} different, the first run {slid.different[0]}" if slid.different else "identical"
         runs = f"{counted(slid.runs, 'run')} on overlapping windows against whole ones, from run {slid.first} on"
@@ -175,6 +178,6 @@ def _print(comparison: Comparison, against: str, slid: HopComparison | None) -> 
 
 def _row(layer: Layer) -> tuple[str | Text, ...]:
     steps = "" if layer.steps is None else f"{layer.steps:.1f}"
-    mark = Text("departs" if layer.departs else "", style="bold red")
+    mark = Text("differs" if layer.differs else "", style="bold red")
     numbers = (f"{layer.cosine:.6f}", f"{layer.max_difference:.3g}", steps, own_text(layer))
     return (layer.name, layer.kind, layer.strategy, *numbers, mark)

@@ -1,4 +1,4 @@
-"""What quantising cost: layer by layer and at the outputs, the int8 model against the float one in onnxruntime."""
+"""Compares an int8 model with its float model in onnxruntime, layer by layer and at the outputs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tigris_pio.quantize.prepare import LayerNodes, Prepared
 from tigris_pio.quantize.samples import Sample
 from tigris_pio.verify.own_inputs import open_session, with_all_outputs
 
-#: A layer hurts when, fed with the float model's values, its output is below this cosine: an error of 4.5 %.
-HURTS = 0.999
-#: They give on what they are given: what is lost is lost before.
+#: A layer is sensitive if its own cosine is below this, which is an error of 4.5 %.
+SENSITIVE_BELOW = 0.999
+#: Operators that only move elements, so that their error comes from the layers before.
 _MOVES = frozenset(("Concat", "Flatten", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"))
-#: Layers are compared on as many of the held-out samples.
+#: Largest number of held-out samples on which layers are compared.
 MOST_COMPARED = 32
 
 
 class Difference:
-    """How far one tensor lies from its float twin, over samples."""
+    """The difference between a tensor and its float twin, over samples."""
 
     def __init__(self) -> None:
         self.product = self.ours = self.theirs = self.squared = self.largest = 0.0
 
     def add(self, actual: Array, expected: Array) -> None:
-        """One sample's; where the float model has no number, such as the logarithm of 0, anything will do."""
+        """Adds one sample. Elements without a finite value, such as the logarithm of 0, do not count."""
         a, e = actual.astype(np.float64).reshape(-1), expected.astype(np.float64).reshape(-1)
         numbers = np.isfinite(e) & np.isfinite(a)
         a, e = a[numbers], e[numbers]
@@ -43,22 +43,22 @@ class Difference:
 
     @property
     def cosine(self) -> float:
-        """1 where both are zero throughout."""
+        """The cosine similarity; 1 if both are all zeros."""
         norm = float(np.sqrt(self.ours) * np.sqrt(self.theirs))
         return self.product / norm if norm else float(self.ours == self.theirs)
 
     @property
     def error(self) -> float:
-        """The root of the mean square of the difference, as a share of the float values'."""
+        """The RMS of the difference divided by the RMS of the float values."""
         return float(np.sqrt(self.squared / self.theirs)) if self.theirs else float(self.squared > 0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """One layer. Errors in steps of its output's scale; None where the output stays float.
+    """One layer's errors; those in steps of its output's scale are None if the output stays float.
 
-    `cosine` and `steps` are of the whole int8 model; `own_cosine` and `own_steps` of this layer alone, in int8 with the
-    float model's values before it.
+    `cosine` and `steps` are those of the whole int8 model. `own_cosine` and `own_steps` are the layer's own error: it
+    runs in int8 on the float model's values.
     """
 
     name: str
@@ -70,14 +70,14 @@ class Layer:
     own_steps: float | None
 
     @property
-    def hurts(self) -> bool:
-        """Whether this layer, which computes something, loses more than eight bits usually cost."""
-        return self.own_cosine < HURTS and self.kind not in _MOVES
+    def is_sensitive(self) -> bool:
+        """Whether this layer's own error is larger than usual for eight bits."""
+        return self.own_cosine < SENSITIVE_BELOW and self.kind not in _MOVES
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """One output over the held-out samples. `agreement`: share of samples of the same largest class, if it has some."""
+    """One output over the held-out samples. `agreement`: share of samples with the same class; None without classes."""
 
     name: str
     cosine: float
@@ -90,14 +90,14 @@ Run = Callable[[Sample], Mapping[str, Array]]
 
 
 def runner(model: onnx.ModelProto) -> Run:
-    """The model in onnxruntime, without optimisations that round elsewhere."""
+    """Opens the model in onnxruntime without graph optimisations, which would move roundings."""
     session = open_session(model)
     names = [item.name for item in session.get_outputs()]
     return lambda sample: dict(zip(names, session.run(names, sample), strict=True))
 
 
 def run_all(run: Run, samples: Sequence[Sample], what: str, steps: Steps) -> list[Mapping[str, Array]]:
-    """The outputs for each sample."""
+    """Runs every sample; `what` names the step to `steps`, which gets the progress."""
     found = []
     for index, sample in enumerate(samples):
         steps(what, index, len(samples))
@@ -107,7 +107,7 @@ def run_all(run: Run, samples: Sequence[Sample], what: str, steps: Steps) -> lis
 
 
 def compare_outputs(actual: Sequence[Mapping[str, Array]], expected: Sequence[Mapping[str, Array]]) -> list[Output]:
-    """Every output."""
+    """Compares every output over all samples."""
     found = []
     for name, first in expected[0].items():
         difference = Difference()
@@ -121,7 +121,7 @@ def compare_outputs(actual: Sequence[Mapping[str, Array]], expected: Sequence[Ma
 
 
 def _is_classes(output: Array) -> bool:
-    """Whether it says one class: by a number for each, or as a whole number by itself."""
+    """Whether an output is a vector of scores, or one integer that is the class."""
     if output.size == 1:
         return output.dtype.kind in "iu"
     return bool(output.ndim and output.size == output.shape[-1])
@@ -134,7 +134,7 @@ def _class(output: Array) -> int:
 
 
 def accuracy(outputs: Sequence[Mapping[str, Array]], labels: Sequence[int] | None) -> float | None:
-    """The share of samples whose largest class is the label; a single number is class 1 from a half up."""
+    """Share of samples whose class is the label; None without labels or classes. A single score is class 1 from 0.5."""
     first = next(iter(outputs[0].values()))
     if labels is None or not (_is_classes(first) or first.size == 1):
         return None
@@ -144,12 +144,12 @@ def accuracy(outputs: Sequence[Mapping[str, Array]], labels: Sequence[int] | Non
 
 @dataclasses.dataclass(frozen=True)
 class _Rounding:
-    """A tensor of the int8 model that is rounded: its name after, and how."""
+    """The QuantizeLinear/DequantizeLinear pair behind a tensor; `after`: the pair's output."""
 
     after: str
     scale: float
     zero_point: int
-    dtype: str  #: of its integers
+    dtype: str  #: numpy's name of the integers' type
 
     def apply(self, values: Array) -> Array:
         ends = np.iinfo(self.dtype)
@@ -160,7 +160,7 @@ class _Rounding:
 
 def compare_layers(prepared: Prepared, int8: onnx.ModelProto, kept: Collection[LayerNodes],
                    samples: Sequence[Sample], steps: Steps) -> list[Layer]:
-    """Every layer that computes, in the model's order."""
+    """Compares every layer of the int8 model, in the model's order; `kept`: layers in float32."""
     samples = samples[:MOST_COMPARED]
     reference, whole = runner(with_all_outputs(prepared.model)), runner(with_all_outputs(int8))
     roundings = _roundings(int8)
@@ -198,7 +198,7 @@ def compare_layers(prepared: Prepared, int8: onnx.ModelProto, kept: Collection[L
 
 
 def _roundings(model: onnx.ModelProto) -> dict[str, _Rounding]:
-    """The pairs of QuantizeLinear and DequantizeLinear, by the tensor before them."""
+    """QuantizeLinear/DequantizeLinear pairs by the tensor before them."""
     values = {item.name: item for item in model.graph.initializer}
     read = {node.input[0]: node for node in model.graph.node if node.op_type == "DequantizeLinear"}
     found = {}
@@ -211,7 +211,7 @@ def _roundings(model: onnx.ModelProto) -> dict[str, _Rounding]:
 
 
 def _twins(prepared: Prepared, int8: onnx.ModelProto, roundings: Mapping[str, _Rounding]) -> dict[str, str]:
-    """The tensors that the int8 model's layers write, each with the tensor of the float model it stands for."""
+    """Maps each layer's output in the int8 model to the float model's tensor of the same meaning."""
     computed = {name for node in prepared.model.graph.node for name in node.output}
     kept = {name for node in int8.graph.node for name in node.output}
     stands_for = {node.input[0]: node.output[0] for node in prepared.model.graph.node
@@ -229,8 +229,10 @@ def _twins(prepared: Prepared, int8: onnx.ModelProto, roundings: Mapping[str, _R
 
 
 def _inside_layers(prepared: Prepared, kept: Collection[str]) -> set[str]:
-    """What lies between a node and the activation of its layer, where that is a node of the int8 model too: it may
-    saturate where the activation does. Such a layer is measured behind the activation."""
+    """Tensors between a node and the activation of its layer, if the int8 model still has the activation's node.
+
+    They may saturate where the activation does, so such a layer is measured behind the activation.
+    """
     nodes = {node.name: node for node in prepared.model.graph.node}
     return {nodes[layer.nodes[0]].output[0] for layer in prepared.layers
             if any(nodes[name].output[0] in kept for name in layer.nodes[1:])}
@@ -238,7 +240,7 @@ def _inside_layers(prepared: Prepared, kept: Collection[str]) -> set[str]:
 
 def _cut(model: onnx.ModelProto, roundings: Mapping[str, _Rounding],
          twins: Mapping[str, str]) -> tuple[onnx.ModelProto, dict[str, str]]:
-    """The int8 model whose roundings read new inputs, and for each of these the float model's tensor it is fed with."""
+    """The int8 model with a new input before each rounding, and the float model's tensor for each new input."""
     cut = onnx.ModelProto()
     cut.CopyFrom(model)
     fed = {}

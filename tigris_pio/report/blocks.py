@@ -1,7 +1,6 @@
-"""Which bytes of the two arenas a plan takes, for what, and from which step to which.
+"""Reads from a plan which bytes of both arenas are in use at each step, and for what.
 
-Step i is operator i; step -1 is before the first operator, when inputs are there, and step n after the last, when
-outputs are.
+Step i is operator i of n. At step -1 firmware has written the inputs; at step n it reads the outputs.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from tigris_pio.format.enums import DType, Home, TensorFlag, ViewFlag, WeightMod
 from tigris_pio.format.reader import PlanFile
 from tigris_pio.format.records import StageRecord, TensorRecord, ViewRecord
 
-#: What a block is for; its key is the name of its colour.
+#: Kinds of blocks, which are names of colours, to their meaning in the legend.
 KINDS = {
     "io": "input or output of the model",
     "home": "tensor that outlives its stage",
     "inner": "tensor within a stage",
     "rows": "line buffer: some rows of a tensor",
-    "carried": "state that lives from run to run",
+    "carried": "state: keeps its value between runs",
     "scratch": "scratch of a kernel",
-    "weights": "weights brought to fast memory",
+    "weights": "weights copied to fast memory",
     "runtime": "run-time state",
 }
 
@@ -40,17 +39,17 @@ class Block:
 
     @property
     def end(self) -> int:
-        """The first byte behind it."""
+        """Offset behind the last byte."""
         return self.offset + self.bytes
 
     def live(self, step: int) -> bool:
-        """Whether it takes its bytes at a step."""
+        """Whether the block is in use at a step."""
         return self.birth <= step <= self.death
 
 
 @dataclasses.dataclass(frozen=True)
 class Arena:
-    """`bytes` that a plan asks for, and what lies there over `steps` operators."""
+    """An arena of `bytes` bytes and its blocks over `steps` operators; `name` is fast or slow."""
 
     name: str
     bytes: int
@@ -59,15 +58,15 @@ class Arena:
 
     @property
     def peak_step(self) -> int:
-        """The step that reaches the highest byte; of several the one with most bytes live, then the first."""
+        """The step with the highest address; among several the one with most bytes in use, then the first."""
         return max(range(-1, self.steps + 1), key=lambda step: (self.top(step), self.taken(step), -step))
 
     def top(self, step: int) -> int:
-        """The first byte behind all that is live at a step."""
+        """Offset behind the highest byte in use at a step."""
         return max((block.end for block in self.live(step)), default=0)
 
     def taken(self, step: int) -> int:
-        """Bytes that something takes at a step; where blocks overlap, once."""
+        """Bytes in use at a step; bytes of overlapping blocks count once."""
         taken = end = 0
         for block in sorted(self.live(step), key=lambda block: block.offset):
             taken += max(0, block.end - max(end, block.offset))
@@ -75,11 +74,11 @@ class Arena:
         return taken
 
     def live(self, step: int) -> tuple[Block, ...]:
-        """What is live at a step."""
+        """The blocks in use at a step."""
         return tuple(block for block in self.blocks if block.live(step))
 
     def overlays(self) -> Iterator[tuple[Block, Block, int, int]]:
-        """Pairs of blocks that lie over each other, an output that grows over an input, and the bytes [start, end)."""
+        """Pairs of overlapping blocks, whose output grows over the input's dead rows, and the bytes [start, end)."""
         homes = [block for block in self.blocks if block.kind in ("io", "home")]
         for place, one in enumerate(homes):
             for other in homes[place + 1 :]:
@@ -89,18 +88,18 @@ class Arena:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Life:
+class _Lifetime:
     birth: int
     death: int
 
 
 def fast_arena(plan: PlanFile) -> Arena:
-    """The fast arena: run-time state, homes, windows, scratch and weights that are brought there."""
+    """The fast arena: run-time state, homes, windows, scratch and copied weights."""
     blocks = [Block("run-time state", "runtime", 0, plan.header.state_bytes, -1, len(plan.ops))]
     blocks += _homes(plan, Home.FAST)
     for number, stage in enumerate(plan.stages, 1):
         blocks += _windows(plan, stage, number)
-        blocks += _beside(plan, stage, number)
+        blocks += _scratch_and_weights(plan, stage, number)
     return Arena("fast", plan.header.fast_bytes, len(plan.ops), tuple(block for block in blocks if block.bytes))
 
 
@@ -110,30 +109,30 @@ def slow_arena(plan: PlanFile) -> Arena:
 
 
 def _homes(plan: PlanFile, home: Home) -> list[Block]:
-    """Tensors with a home there. In the fast arena a stage that runs in bands takes them for all of its steps; in the
-    slow arena every stage does."""
-    ports = {io.tensor for io in plan.io}
-    lives, blocks = _lives(plan), []
+    """Tensors with that home. In the fast arena a stage with bands needs them for all of its steps; in the slow arena
+    every stage does."""
+    ios = {io.tensor for io in plan.io}
+    lifetimes, blocks = _lifetimes(plan), []
     stages = [stage for stage in plan.stages if home is Home.SLOW or stage.band_count > 1]
     stage_of = {step: stage for stage in stages for step in range(stage.first_op, stage.first_op + stage.op_count)}
     for index, tensor in enumerate(plan.tensors):
         if tensor.home != home:
             continue
-        life = lives[index]
-        first, last = stage_of.get(life.birth), stage_of.get(life.death)
+        lifetime = lifetimes[index]
+        first, last = stage_of.get(lifetime.birth), stage_of.get(lifetime.death)
         blocks.append(Block(
             name=plan.text(tensor.name),
-            kind="carried" if tensor.flags & TensorFlag.STATE else "io" if index in ports else "home",
+            kind="carried" if tensor.flags & TensorFlag.STATE else "io" if index in ios else "home",
             offset=tensor.home_offset,
             bytes=_bytes(tensor),
-            birth=first.first_op if first else life.birth,
-            death=last.first_op + last.op_count - 1 if last else life.death,
+            birth=first.first_op if first else lifetime.birth,
+            death=last.first_op + last.op_count - 1 if last else lifetime.death,
         ))  # fmt: skip
     return blocks
 
 
-def _lives(plan: PlanFile) -> Mapping[int, _Life]:
-    """From which operator to which each tensor is needed."""
+def _lifetimes(plan: PlanFile) -> Mapping[int, _Lifetime]:
+    """First and last step of each tensor, by index."""
     birth = {io.tensor: -1 for io in plan.inputs if not io.mover}
     death = dict(birth)
     for stage in plan.stages:
@@ -146,11 +145,11 @@ def _lives(plan: PlanFile) -> Mapping[int, _Life]:
     for index, record in enumerate(plan.tensors):
         if record.flags & TensorFlag.STATE:
             birth[index], death[index] = -1, len(plan.ops)
-    return {tensor: _Life(birth.get(tensor, -1), end) for tensor, end in death.items()}
+    return {tensor: _Lifetime(birth.get(tensor, -1), end) for tensor, end in death.items()}
 
 
 def _steps(plan: PlanFile, stage: StageRecord) -> Iterator[tuple[int, int, list[int]]]:
-    """(step, tensor made, tensors read) of each operator of a stage."""
+    """Yields (step, tensor written, tensors read) for each operator of a stage."""
     views = _views(plan, stage)
     for step in range(stage.first_op, stage.first_op + stage.op_count):
         op = plan.ops[step]
@@ -163,8 +162,8 @@ def _views(plan: PlanFile, stage: StageRecord) -> Sequence[ViewRecord]:
 
 
 def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:
-    """A window lives from the operator that fills it to the last that reads it; one whose rows are kept, as long as
-    its stage."""
+    """The windows of a stage, from the operator that fills one to its last reader; a window with kept rows is in use
+    during the whole stage."""
     steps = list(_steps(plan, stage))
     for view in _views(plan, stage):
         if not view.flags & ViewFlag.WINDOW:
@@ -185,8 +184,8 @@ def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]
         )
 
 
-def _beside(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:
-    """Scratch, and weights that are brought to the fast arena."""
+def _scratch_and_weights(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:
+    """Scratch of a stage's operators, and weights that are copied to the fast arena."""
     end = stage.first_op + stage.op_count
     if stage.weight_mode != WeightMode.IN_PLACE:
         yield Block(f"weights of stage {number}", "weights", stage.block_fast_offset, stage.block_raw_bytes,
@@ -198,7 +197,7 @@ def _beside(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:
 
 
 def _bytes(tensor: TensorRecord, rows: int | None = None) -> int:
-    """Of a whole tensor, or of some rows of its one image; a folded one takes a row."""
+    """Bytes of a whole tensor, or of `rows` rows of one image; a folded tensor has one row."""
     row = tensor.width * tensor.channels * DType(tensor.dtype).bytes
     kept = tensor.height if rows is None else rows
     return (tensor.batch if rows is None else 1) * row * (min(kept, 1) if tensor.flags & TensorFlag.FOLDED else kept)

@@ -1,4 +1,4 @@
-"""Charts of figures other than memory: columns, one an operator, and lines over a budget."""
+"""Charts other than memory maps: a column per operator, and lines over budgets."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _COLUMNS_HEIGHT, _PANEL_HEIGHT, _PANEL_GAP = 170.0, 120.0, 44.0
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """`told`: all about it; `tone`: as a page's."""
+    """A column of a chart. `tone`: one of `page.TONES`."""
 
     value: float
-    told: str
+    tooltip: str
     tone: str = ""
 
 
 def column_chart(name: str, unit: str, bars: Sequence[Bar | None], ticks: Sequence[float],
                  limit: tuple[float, str] | None = None) -> Markup:
-    """One column for each of `bars`, numbered from 0; None: nothing there. `limit`: a line across, with its name."""
+    """A chart with one column per bar, numbered from 0; None: no column. `limit`: height and name of a line across."""
     high = max([ticks[-1], limit[0] if limit else 0, *(bar.value for bar in bars if bar)], default=1) * 1.08 or 1.0
     bottom, step = _TOP + _COLUMNS_HEIGHT, (_RIGHT - _LEFT) / max(1, len(bars))
 
@@ -38,7 +38,7 @@ def column_chart(name: str, unit: str, bars: Sequence[Bar | None], ticks: Sequen
         if bar is not None:
             box = element("rect", x=_LEFT + place * step + gap / 2, width=max(0.8, step - gap), y=y(bar.value),
                           height=max(0.0, bottom - y(bar.value)), class_=f"bar {bar.tone}".strip())  # fmt: skip
-            content.append(element("g", title(bar.told), box, class_="block"))
+            content.append(element("g", title(bar.tooltip), box, class_="block"))
     if limit is not None:
         content.append(element("line", x1=_LEFT, x2=_RIGHT, y1=y(limit[0]), y2=y(limit[0]), class_="budget"))
         content.append(label(_RIGHT - 4, y(limit[0]) - 4, limit[1], text_anchor="end", class_="budget-name"))
@@ -50,7 +50,7 @@ def column_chart(name: str, unit: str, bars: Sequence[Bar | None], ticks: Sequen
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """One measure over the budgets: (budget, value), budgets rising; `text` writes a value."""
+    """One figure over the budgets. points: (budget, value), by rising budget. text: formats a value."""
 
     title: str
     points: tuple[tuple[int, float], ...]
@@ -60,7 +60,7 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """A budget that stands out."""
+    """A vertical line at a budget, with its text."""
 
     budget: int
     text: str
@@ -69,7 +69,7 @@ class Mark:
 
 def step_chart(name: str, panels: Sequence[Panel], ticks: Sequence[tuple[int, str]], marks: Sequence[Mark],
                span: tuple[int, int]) -> Markup:
-    """Panels above each other over one axis of budgets, `span`; a value holds until the next budget."""
+    """Panels above each other over one axis of budgets from span[0] to span[1]; a value holds to the next budget."""
     low, high = span
     width = _RIGHT - _LEFT - 40
 
@@ -89,7 +89,7 @@ def step_chart(name: str, panels: Sequence[Panel], ticks: Sequence[tuple[int, st
         content += _panel(panel, top, x)
         top += _PANEL_HEIGHT + _PANEL_GAP
     content += [label(x(budget), ends + 16, text, text_anchor="middle", class_="tick") for budget, text in ticks]
-    content.append(label(_LEFT, ends + 36, "fast memory granted", class_="tick"))
+    content.append(label(_LEFT, ends + 36, "budget: fast memory", class_="tick"))
     return drawing(ends + 44, name, *content)
 
 
@@ -108,7 +108,7 @@ def _panel(panel: Panel, top: float, x: Callable[[int], float]) -> list[Markup]:
     content.append(element("path", d=f"{path}H{_RIGHT:.1f}", class_="series"))
     content.append(element("line", x1=_LEFT, x2=_RIGHT, y1=bottom, y2=bottom, class_="base"))
     for budget, value in panel.points:
-        told = title(f"{budget:,} bytes granted: {panel.text(value)} {panel.title}")
-        content.append(element("g", told, element("circle", cx=x(budget), cy=y(value), r=3.5, class_="dot"),
+        tooltip = title(f"budget {budget:,} bytes: {panel.text(value)} {panel.title}")
+        content.append(element("g", tooltip, element("circle", cx=x(budget), cy=y(value), r=3.5, class_="dot"),
                                class_="block"))  # fmt: skip
     return content

@@ -1,4 +1,4 @@
-"""The page of a check on a board: what was compared, what was measured, and the plan beside it."""
+"""The page of `tigris hil check`: the runs on a board, their times, and the plan."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from tigris_pio.report.page import (
 from tigris_pio.report.picture import Picture, picture
 from tigris_pio.report.sections import (
     Measure,
+    io_section,
     memory_section,
     operators_section,
     origin_facts,
-    ports_section,
     stages_section,
 )
 from tigris_pio.report.svg import count_ticks
 from tigris_pio.sizes import format_size
 from tigris_pio.text import counted
 
-#: Samples that the table holds; those that differ come first.
+#: Largest number of rows in the table of runs; runs that differ come first.
 SAMPLES_SHOWN = 200
 
 
 def checked_page(plan: HostPlan, report: CheckReport, origin: Provenance, trouble: str = "") -> Page:
-    """`trouble`: what ended the check early."""
+    """Makes the page; `trouble` is the message of the error that ended the check early."""
     shown = picture(plan.file)
     sections = [*_first_wrong(report), _board_section(plan, report, shown), _samples_section(report)]
     if any(op.elapsed for op in report.ops):
@@ -46,7 +46,7 @@ def checked_page(plan: HostPlan, report: CheckReport, origin: Provenance, troubl
         memory_section(shown, report.model.fast_given, report.model.slow_given, "arena"),
         stages_section(shown, None),
         operators_section(shown, "library", _measures(report, shown)),
-        ports_section(shown),
+        io_section(shown),
     ]
     sentence = verdict(report)
     tone = "good" if report.equal else "bad"
@@ -79,7 +79,7 @@ def _facts(report: CheckReport, shown: Picture) -> tuple[Fact, ...]:
     if report.samples:
         peak = max(sample.run.fast_peak for sample in report.samples)
         given = report.model.fast_given
-        facts.append(Fact("fast memory", format_size(peak), f"measured, of {format_size(given)} given",
+        facts.append(Fact("fast memory", format_size(peak), f"measured, of an arena of {format_size(given)}",
                           share=peak / max(1, given)))  # fmt: skip
     facts.append(Fact("flash", format_size(shown.plan_bytes), f"{format_size(shown.weights_bytes)} of weights"))
     if report.accuracy is not None:
@@ -96,7 +96,7 @@ def _board_section(plan: HostPlan, report: CheckReport, shown: Picture) -> Secti
     parts: list[Part] = [Facts((
         Fact("board", report.board.name, f"protocol {report.board.protocol}"),
         Fact("port", report.port),
-        Fact("time taken", f"{report.seconds:.1f} s", "the serial line included"),
+        Fact("duration", f"{report.seconds:.1f} s", "serial line included"),
         Fact("requests repeated", str(report.repeats), tone="note" if report.repeats else ""),
     ))]  # fmt: skip
     if report.samples:
@@ -111,17 +111,17 @@ def _board_section(plan: HostPlan, report: CheckReport, shown: Picture) -> Secti
         columns = (Column(""), Column("planned", True), Column("host", True), Column("board", True))
         cells = tuple((Cell(name), *text_cells(*("" if value is None else f"{value:,}" for value in values)))
                       for name, *values in rows)  # fmt: skip
-        parts.append(Grid("Memory in bytes: planned, and measured by the runtime on both sides", columns, cells))
+        parts.append(Grid("Memory in bytes: planned, and measured on host and board", columns, cells))
     return Section("board", "On the board", tuple(parts))
 
 
 def _sentence(text: str) -> str:
-    """With a capital letter; names stay as they are."""
+    """Capitalises the first letter only."""
     return text.strip()[:1].upper() + text.strip()[1:]
 
 
 def _first_wrong(report: CheckReport) -> tuple[Section, ...]:
-    """Where the board departs first, or why that was not found."""
+    """The first wrong operator, or the reason why it was not found."""
     if report.first_wrong is not None:
         head, *lines = report.first_wrong.sentences()
         text = head.removeprefix("first wrong operator: ")
@@ -136,16 +136,16 @@ def _samples_section(report: CheckReport) -> Section:
     ordered = sorted(report.samples, key=lambda sample: (sample.equal, sample.index))
     unit = report.board.counter_unit
     labelled = any(sample.label is not None for sample in report.samples)
-    columns = [Column("run", True), Column("outputs", code=True), Column("largest element at", True)]
+    columns = [Column("run", True), Column("outputs", code=True), Column("index of the maximum", True)]
     columns += [Column("label", True)] if labelled else []
     columns += [Column(unit, True)] if unit else []
     rows = tuple(_sample(sample, labelled, bool(unit)) for sample in ordered[:SAMPLES_SHOWN])
     parts: list[Part] = []
     if len(ordered) > SAMPLES_SHOWN:
-        parts.append(Prose(f"{SAMPLES_SHOWN} of {len(ordered)} runs are shown, those that differ first."))
+        parts.append(Prose(f"The table shows {SAMPLES_SHOWN} of {len(ordered)} runs; runs that differ come first."))
     elapsed = [sample.run.elapsed for sample in report.samples]
     if unit and elapsed:
-        parts.append(Prose(f"Least {min(elapsed):,} {unit}, most {max(elapsed):,}."))
+        parts.append(Prose(f"Minimum {min(elapsed):,} {unit}, maximum {max(elapsed):,}."))
     parts.append(Grid(counted(len(rows), "run"), tuple(columns), rows))
     return Section("runs", "Runs", tuple(parts))
 
@@ -166,13 +166,13 @@ def _time_figure(report: CheckReport) -> Figure:
     scale, shown = (report.board.counter_hz / 1e6, "µs") if report.board.counter_hz else (1.0, unit)
     bars = [Bar(op.elapsed / runs / scale, f"{index} {op.name}: {op.elapsed / runs:,.0f} {unit}")
             for index, op in enumerate(report.ops)]  # fmt: skip
-    name = "Time of each operator in a run"
+    name = "Time of each operator per run"
     chart = column_chart(name, shown, bars, count_ticks(max(bar.value for bar in bars), 5))
-    return Figure(chart, f"{name}. Operators to the right, by number; the operators' table has the figures.")
+    return Figure(chart, f"{name}. The x axis is the operator's number. The operators' table has the figures.")
 
 
 def _measures(report: CheckReport, shown: Picture) -> tuple[Measure, ...]:
-    """What the board counted for each operator, unless its firmware keeps no profile, and which is wrong first."""
+    """Columns of the operators' table: the board's counts, if its firmware has a profile, and the first wrong mark."""
     wrong = report.first_wrong
     marks = () if wrong is None else (Measure(Column(""), {wrong.op: Cell("first wrong", tone="bad")}),)
     if not any(op.elapsed for op in report.ops):
@@ -194,9 +194,9 @@ def _measures(report: CheckReport, shown: Picture) -> tuple[Measure, ...]:
     if report.board.counter_hz:
         micros = 1e6 / report.board.counter_hz
         found.append(column("µs", {index: Cell(f"{value * micros:,.1f}") for index, value in mean.items()}))
-    found.append(column("of the run", {index: Cell(f"{100 * op.elapsed / total:.1f} %", share=op.elapsed / total)
+    found.append(column("share", {index: Cell(f"{100 * op.elapsed / total:.1f} %", share=op.elapsed / total)
                                        for index, op in ops.items()}))  # fmt: skip
     if known:
-        found.append(column(f"{unit} a MAC", {index: Cell(f"{value / macs[index]:.2f}" if macs[index] else "")
-                                              for index, value in mean.items()}))  # fmt: skip
+        found.append(column(f"{unit} per MAC", {index: Cell(f"{value / macs[index]:.2f}" if macs[index] else "")
+                                                for index, value in mean.items()}))  # fmt: skip
     return (*found, *marks)

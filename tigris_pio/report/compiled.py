@@ -1,4 +1,4 @@
-"""The page of a compilation: of `analyze` and `compile`, and of `verify`, which adds a comparison."""
+"""The page of a compilation, for `tigris analyze` and `compile`; `verified` adds a comparison to it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tigris_pio.report.picture import Picture, picture
 from tigris_pio.report.sections import (
     Measure,
     compiler_section,
+    io_section,
     memory_section,
     operators_section,
     origin_facts,
-    ports_section,
     stages_section,
     sweep_section,
 )
@@ -32,13 +32,14 @@ def compiled_page(
     measures: tuple[Measure, ...] = (),
     kind: str = "memory plan",
 ) -> Page:
-    """Everything known about a compilation.
+    """Makes the page of a compilation.
 
-    verdict, first, measures: what a command has found beyond it; sections before the others, columns of operators.
+    verdict: replaces the sentence about memory. first: sections before the others. measures: more columns of the
+    operators' table.
     """
     report, plan = result.report, result.plan
     shown = picture(read_plan(result.data), plan.program, plan.processor if plan.backend else "")
-    # Figures of a model that does not fit are those of unlimited memory.
+    # The figures of a model that does not fit are for unlimited memory.
     budget = report["budget"] if report["fits"] else {"fast": None, "slow": None, "flash": None}
     sections = [*first, memory_section(shown, budget["fast"], budget["slow"])]
     if sweep is not None:
@@ -47,7 +48,7 @@ def compiled_page(
     sections += [
         stages_section(shown, report["stages"]),
         operators_section(shown, report["backend"]["name"], measures),
-        ports_section(shown),
+        io_section(shown),
         compiler_section(report, passes),
     ]
     return Page(
@@ -66,15 +67,15 @@ def compiled_page(
 
 def _verdict(report: dict[str, Any]) -> Prose:
     if not report["fits"]:
-        return Prose(f"{report['reason']}. The figures below are those without a limit.", "bad")
-    asked = report["budget"]["fast"]
+        return Prose(f"{report['reason']}. The figures below are for unlimited memory.", "bad")
+    budget = report["budget"]["fast"]
     peak = format_size(report["memory"]["fast_peak"])
-    return Prose(f"Fits: {peak} of {format_size(asked)} fast memory." if asked else f"Takes {peak} of fast memory.",
-                 "good" if asked else "")  # fmt: skip
+    return Prose(f"Fits: {peak} of {format_size(budget)} fast memory." if budget else f"Needs {peak} of fast memory.",
+                 "good" if budget else "")  # fmt: skip
 
 
 def _budget(budget: dict[str, Any]) -> str:
-    """As `-m` and `-f` have it, in words."""
+    """The values of -m and -f in words."""
     if budget["fast"] is None and budget["flash"] is None:
         return "no limit"
     fast = "no limit of" if budget["fast"] is None else format_size(budget["fast"])
@@ -93,8 +94,8 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
         _of("slow memory", memory["slow_peak"], budget["slow"] or None,
             f"{format_size(moved)} moved per inference" if moved else "none needed"),
         _of("flash", report["flash"]["plan"], budget["flash"], f"{format_size(report['flash']['weights'])} of weights"),
-        Fact("layer by layer", format_size(memory["unscheduled_peak"]), "of activations, without stages and bands"),
-        Fact("multiply-accumulates", f"{compute['macs']:,}", _again(compute)),
+        Fact("layer by layer", format_size(memory["unscheduled_peak"]), "of activations without stages and bands"),
+        Fact("multiply-accumulates", f"{compute['macs']:,}", _recomputed(compute)),
         Fact("instructions", format_estimate(estimate),
              f"estimated; {counted(report['ops'], 'operator')}, {report['dtype']}"),
     ]  # fmt: skip
@@ -102,17 +103,17 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
         facts.append(Fact("library scratch", format_size(memory["backend_scratch"]),
                           f"of fast memory for {report['backend']['name']}"))  # fmt: skip
     if memory["states"]:
-        facts.append(Fact("states", format_size(memory["states"]), "of fast memory live from run to run"))
+        facts.append(Fact("states", format_size(memory["states"]), "of fast memory keep their values between runs"))
     if "hop" in report:
         hop = report["hop"]
         facts.append(Fact("hop", f"{hop['rows']} of {hop['window']} rows",
-                          f"a whole window takes {hop['whole_macs']:,} multiply-accumulates"))  # fmt: skip
+                          f"a whole window needs {hop['whole_macs']:,} multiply-accumulates"))  # fmt: skip
     return tuple(facts)
 
 
-def _again(compute: dict[str, Any]) -> str:
-    again = compute["recomputed_macs"]
-    return f"{again:,} of them computed again" if again else "none computed twice"
+def _recomputed(compute: dict[str, Any]) -> str:
+    count = compute["recomputed_macs"]
+    return f"{count:,} of them recomputed" if count else "none recomputed"
 
 
 def _of(label: str, size: int, budget: int | None, note: str) -> Fact:

@@ -1,4 +1,4 @@
-"""Renders a page as HTML: one file that fetches nothing, or a piece of one for notebooks."""
+"""Renders a page as HTML: one file that works offline, or a fragment for notebooks."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tigris_pio.text import visible
 
 
 def render_html(page: Page) -> str:
-    """The text of a file of its own."""
+    """The text of a whole HTML file."""
     return _render(page, "page.html.j2")
 
 
 def render_fragment(result: Compiled) -> str:
-    """A compilation's page within another page, whose style it leaves alone."""
+    """A compilation's page as a fragment for another page; its style rules touch nothing else there."""
     return _render(compiled_page(result, Provenance()), "fragment.html.j2")
 
 
 def _breakable(text: str) -> Markup:
-    """A name that may go on in the next line behind a stroke, a point or an underscore."""
+    """Allows a line break in a name behind each slash, point and underscore."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[/._])(?=\w)", visible(text)))
 
 

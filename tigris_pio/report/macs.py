@@ -1,4 +1,4 @@
-"""Multiply-accumulates of each operator, from a plan's records alone."""
+"""Counts multiply-accumulates (MACs) of each operator from a plan's records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GATES = {RecurrentCell.LSTM: 4, RecurrentCell.GRU: 3, RecurrentCell.RNN: 1}
 
 
 def operator_macs(plan: PlanFile) -> tuple[int, ...] | None:
-    """Of every operator, in order; None where their sum is not what the plan's header says."""
+    """MACs of every operator, in execution order; None if their sum is not the one in the plan's header."""
     found = [0] * len(plan.ops)
     for stage in plan.stages:
         views = plan.views[stage.first_view : stage.first_view + stage.view_count]
@@ -33,7 +33,7 @@ def operator_macs(plan: PlanFile) -> tuple[int, ...] | None:
 
 
 def _macs(plan: PlanFile, op: OpRecord, source: TensorRecord, output: TensorRecord) -> int:
-    """Kernel sizes are the parameters', numbers of elements the tensors'."""
+    """MACs of one operator: kernel sizes come from its parameters, numbers of elements from its tensors."""
     kind = OpKind(op.kind)
     params: dict[str, Any] = vars(plan.params(op))
     macs = 0

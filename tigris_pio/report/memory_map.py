@@ -1,4 +1,4 @@
-"""The memory map: an arena over the steps of an inference, as a figure and as a table."""
+"""The memory map: blocks of an arena over the steps of an inference, as a figure with a table. Lengths in pixels."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from tigris_pio.sizes import format_size
 
 _LEFT, _RIGHT, _TOP = 66.0, 1068.0, 60.0
 _PLOT = {"fast": 360.0, "slow": 220.0}
-#: Rows above the plot: the peak's label, the stages.
+#: y of the peak's label and of the strip of stages, both above the plot.
 _PEAK_Y, _STAGE_Y, _STAGE_HEIGHT = 16.0, 30.0, 20.0
 #: A budget up to this many times the peak is drawn to scale.
 _IN_SCALE = 1.6
-#: Steps are labelled with operators' names when they are this wide, and blocks when they are so high.
+#: Smallest width of a step with its operator's name; smallest height of a block with one and with two lines of text.
 _NAMED_STEP, _LABEL_HEIGHT, _TWO_LINES = 24.0, 13.0, 28.0
 #: Height of a line of a block's text.
 _LINE = 13.0
-#: Characters of an operator's name below the map, which is turned; the sine of its angle.
+#: Longest operator name below the map, in characters, and the sine of the name's angle.
 _STEP_NAME, _SLOPE = 19, 0.67
-#: Fills of line buffers and overlays, which the fast arena alone has; a page has them once.
+#: Fills of line buffers and overlays. Only the fast arena's map has them, so that a page defines them once.
 _PATTERNS = Markup(
     '<defs><pattern id="tigris-rows" width="6" height="6" patternUnits="userSpaceOnUse">'
     '<rect width="6" height="6" class="rows-ground"/><path d="M0 1.5H6" class="rows-stripe"/></pattern>'
@@ -46,7 +46,7 @@ _PATTERNS = Markup(
 
 
 class _Plane:
-    """Where steps and addresses lie."""
+    """Coordinates of steps and addresses in the drawing."""
 
     def __init__(self, arena: Arena, budget: int | None) -> None:
         self.arena = arena
@@ -71,12 +71,12 @@ class _Plane:
 
 
 def memory_map(picture: Picture, arena: Arena, budget: int | None, limit: str = "budget") -> Figure:
-    """`budget`: bytes granted for the arena, called `limit`; None: no limit."""
+    """Draws the map. `budget`: a line at so many bytes, called `limit`; None: no line."""
     plane = _Plane(arena, budget)
     kinds = [kind for kind in KINDS if any(block.kind == kind for block in arena.blocks)]
     legend = [(kind, KINDS[kind]) for kind in kinds]
     if plane.overlays:
-        legend.append(("over", "an output grows over rows of an input that are no longer needed"))
+        legend.append(("over", "overlap: an output overwrites input rows that are no longer needed"))
     names = picture.operators
     named = plane.step >= _NAMED_STEP
     text = (f"{arena.name.capitalize()} memory over the steps of an inference: {format_size(arena.bytes)}, reached at "
@@ -99,23 +99,23 @@ def memory_map(picture: Picture, arena: Arena, budget: int | None, limit: str = 
 
 
 def _caption(plane: _Plane, text: str, budget: int | None, limit: str) -> str:
-    notes = [text, "Operators to the right, stage by stage; addresses upwards."]
+    notes = [text, "The x axis is the operator, the y axis the address."]
     if budget is not None and not plane.in_scale:
-        notes.append(f"The {limit}, {format_size(budget)}, lies above the scale.")
+        notes.append(f"The {limit} of {format_size(budget)} is above the scale.")
     return " ".join(notes)
 
 
 def step_text(step: int, operators: tuple[Operator, ...]) -> str:
-    """A step in words."""
+    """A step's number and operator, or the start or end of a run."""
     if step < 0:
-        return "the start, when inputs are written"
+        return "the start, when firmware writes inputs"
     if step >= len(operators):
-        return "the end, when outputs are read"
+        return "the end, when firmware reads outputs"
     return f"step {step}, {operators[step].name}"
 
 
 def address_text(block: Block) -> str:
-    """First and last byte."""
+    """Offsets of the first and last byte."""
     return f"{block.offset:,} to {block.end - 1:,}"
 
 
@@ -127,7 +127,7 @@ def span_text(block: Block, steps: int) -> str:
 
 
 def _ground(plane: _Plane, stages: tuple[PlanStage, ...]) -> Iterator[Markup]:
-    """Every second stage shaded, and a strip that names them."""
+    """The background: every second stage shaded, and a strip with the stages' names."""
     for stage in stages:
         x, width = plane.x(stage.first), (stage.end - stage.first) * plane.step
         shade = "even" if stage.number % 2 == 0 else "odd"
@@ -142,7 +142,7 @@ def _ground(plane: _Plane, stages: tuple[PlanStage, ...]) -> Iterator[Markup]:
 
 
 def stage_texts(stage: PlanStage) -> tuple[str, ...]:
-    """What a stage is called, from long to short."""
+    """Names of a stage, from long to short."""
     number, banded = stage.number, stage.bands > 1
     bands = f"{stage.strategy}, {stage.bands} bands" if banded else stage.strategy
     short = (f"{number}: ×{stage.bands}",) if banded else ()
@@ -163,16 +163,16 @@ def _rectangle(plane: _Plane, block: Block) -> tuple[float, float, float, float]
 
 def _block(plane: _Plane, block: Block) -> Markup:
     x, y, width, height = _rectangle(plane, block)
-    what = KINDS[block.kind] + (f", {block.detail}" if block.detail else "")
-    told = (f"{block.name}: {format_size(block.bytes)}, bytes {address_text(block)}, steps "
-            f"{span_text(block, plane.arena.steps)}; {what}")  # fmt: skip
+    kind = KINDS[block.kind] + (f", {block.detail}" if block.detail else "")
+    tooltip = (f"{block.name}: {format_size(block.bytes)}, bytes {address_text(block)}, steps "
+               f"{span_text(block, plane.arena.steps)}; {kind}")  # fmt: skip
     inset = min(0.5, width / 8)
     cell = element("rect", x=x + inset, y=y, width=width - 2 * inset, height=height, class_="cell")
-    return element("g", title(told), cell, class_=f"block {block.kind}")
+    return element("g", title(tooltip), cell, class_=f"block {block.kind}")
 
 
 def _names(plane: _Plane) -> Iterator[Markup]:
-    """Names and sizes on the blocks, large blocks first, each at the first place that no other text has."""
+    """Names and sizes of the blocks, large blocks first, each at the first place where it covers no other text."""
     taken: list[tuple[float, float, float, float]] = []
     for block in sorted(plane.arena.blocks, key=lambda block: (-block.bytes, block.birth)):
         for left, top, lines in _places(plane, block):
@@ -185,8 +185,11 @@ def _names(plane: _Plane) -> Iterator[Markup]:
 
 
 def _places(plane: _Plane, block: Block) -> Iterator[tuple[float, float, list[str]]]:
-    """Left edge, top edge and lines of a block's text: the name and, if both fit, the size. First in the middle of the
-    block's height, then at its ends, then further to the right; never where another block grows over this one."""
+    """Possible places of a block's text, best first: left edge, top edge, and the name and, if it fits, the size.
+
+    The middle of the block's height comes first, then its ends, then places further right. No place lies where another
+    block grows over this one.
+    """
     x, y, width, height = _rectangle(plane, block)
     over = [other for other in plane.overlaid.get(block, ()) if other.birth >= block.birth]
     if over:
@@ -225,13 +228,13 @@ def _budget(plane: _Plane, budget: int | None, limit: str) -> Iterator[Markup]:
 
 
 def _steps(plane: _Plane, operators: tuple[Operator, ...], named: bool) -> Iterator[Markup]:
-    """Operators' numbers, and below them names where there is room."""
+    """Operators' numbers and, if the steps are wide enough, their names."""
     y = plane.bottom + 15
     yield element("line", x1=_LEFT, x2=_RIGHT, y1=plane.bottom, y2=plane.bottom, class_="base")
     for index in every(len(operators), plane.step, 26.0):
         yield label(plane.x(index) + plane.step / 2, y, str(index), text_anchor="middle", class_="tick")
     if not named:
-        yield label(_LEFT, y + 19, "operators, by their number in the table of operators", class_="tick")
+        yield label(_LEFT, y + 19, "number of the operator", class_="tick")
         return
     short = labels(op.name for op in operators)
     names = ["start", *(shorten(short[op.name], _STEP_NAME) for op in operators), "end"]
@@ -242,17 +245,17 @@ def _steps(plane: _Plane, operators: tuple[Operator, ...], named: bool) -> Itera
 
 
 def _table(arena: Arena) -> Grid:
-    columns = (Column("what", code=True), Column("kind"), Column("bytes", True), Column("addresses", True),
+    columns = (Column("block", code=True), Column("kind"), Column("bytes", True), Column("addresses", True),
                Column("steps", True))  # fmt: skip
     rows = tuple(
         (Cell(block.name), kind_cell(block), Cell(f"{block.bytes:,}"), Cell(address_text(block)),
          Cell(span_text(block, arena.steps)))
         for block in sorted(arena.blocks, key=lambda block: (block.birth, block.offset))
     )  # fmt: skip
-    return Grid(f"The {arena.name} arena as a table", columns, rows)
+    return Grid(f"Table of the {arena.name} arena", columns, rows)
 
 
 def kind_cell(block: Block) -> Cell:
-    """A block's kind with its colour."""
+    """A cell with a block's kind and colour."""
     detail = f", {block.detail}" if block.detail else ""
     return Cell(KINDS[block.kind].split(":")[0] + detail, swatch=block.kind)

@@ -1,4 +1,4 @@
-"""A page as plain data: what every command's report is made of, and all that the template knows."""
+"""The data of a page: every command builds a `Page`, and the templates render it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 from markupsafe import Markup
 
-#: What a value means, as a colour and, beside it, as a sign: nothing, it is well, it is not, it stands out.
+#: Meanings of a value, shown by colour and sign: neutral, right, wrong, noteworthy.
 TONES = ("", "good", "bad", "note")
 
 
 @dataclasses.dataclass(frozen=True)
 class Fact:
-    """A figure with its label; `share`: of what it may be, 0 to 1 and beyond, drawn as a bar."""
+    """A figure with its label. `share`: value divided by limit, drawn as a bar; it may exceed 1."""
 
     label: str
     value: str
@@ -24,7 +24,7 @@ class Fact:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A table's column. `numeric`: right-aligned; `code`: set as a name of the model's."""
+    """A table's column. `numeric`: right-aligned. `code`: holds names of the model, in monospace."""
 
     title: str
     numeric: bool = False
@@ -33,7 +33,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One entry. `share`: a bar behind the text, 0 to 1; `swatch`: the kind of block whose colour it shows."""
+    """A table's cell. `share`: length of a bar behind the text, 0 to 1. `swatch`: kind of block whose colour it has."""
 
     text: str
     share: float | None = None
@@ -43,7 +43,7 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """A table; the column numbered `head`, from 0, names the row."""
+    """A table. `head`: index of the column that names the row."""
 
     caption: str
     columns: tuple[Column, ...]
@@ -53,9 +53,9 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A drawing in SVG, what it shows in a sentence, its key (kind of block, meaning), and its data as a table.
+    """An SVG drawing with caption, legend (kind of block, meaning) and its data as a table.
 
-    `explore`: its blocks can be visited one by one, by pointer and by arrow keys.
+    `explore`: pointer and arrow keys go from block to block.
     """
 
     drawing: Markup
@@ -75,7 +75,7 @@ class Prose:
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """Labelled values, one a line."""
+    """Labelled values, one per line."""
 
     items: tuple[Fact, ...]
 
@@ -85,7 +85,7 @@ Part: TypeAlias = "Grid | Figure | Prose | Facts"
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """`name`: its anchor, unique in the page. `folded`: shown when asked for."""
+    """A section. `name`: its anchor, unique in the page. `folded`: the reader must open it."""
 
     name: str
     title: str
@@ -95,7 +95,7 @@ class Section:
 
 @dataclasses.dataclass(frozen=True)
 class Provenance:
-    """Where a page comes from: the command as given, this program's version, the date as YYYY-MM-DD HH:MM UTC.
+    """A page's origin: the command line, this program's version, and the date as YYYY-MM-DD HH:MM UTC.
 
     Empty texts are left out.
     """
@@ -107,7 +107,7 @@ class Provenance:
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """`verdict`: one sentence and its tone; `facts`: the figures that matter most."""
+    """A whole page. `kind`: the kind of report. `facts`: the main figures. `origin`: the footer."""
 
     title: str
     kind: str
@@ -119,5 +119,5 @@ class Page:
 
 
 def text_cells(*values: object) -> tuple[Cell, ...]:
-    """Plain cells; None: empty."""
+    """Makes plain cells; None becomes an empty one."""
     return tuple(Cell("" if value is None else str(value)) for value in values)

@@ -1,10 +1,10 @@
-"""The colours of a page, by what they mean, in light and in dark."""
+"""The colours of a page by meaning, for light and dark mode."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: (light, dark). Text: ink, muted, good, bad, note, link. Surfaces: page, panel, rule, track.
+#: Name to (light, dark). Text: ink, muted, good, bad, note, link. Surfaces: page, panel, rule, track.
 COLOURS: Mapping[str, tuple[str, str]] = {
     "page": ("#ffffff", "#14181d"),
     "panel": ("#f4f6f8", "#1c2229"),
@@ -20,7 +20,7 @@ COLOURS: Mapping[str, tuple[str, str]] = {
     "bar": ("#c4d7ee", "#2c4766"),
 }
 
-#: Blocks of a memory map: (fill, outline) in light, (fill, outline) in dark. Text on a fill is ink.
+#: Kind of block to (fill, outline) in light and in dark mode. Text on a fill has the colour ink.
 BLOCKS: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "io": (("#c9dcf8", "#2c63b8"), ("#22406b", "#77a8ee")),
     "home": (("#c8e6e3", "#1c7d74"), ("#1b4a46", "#5cbfb3")),

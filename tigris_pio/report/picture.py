@@ -1,7 +1,7 @@
-"""What a page shows of a plan, read from the plan's own records: operators, stages, arenas, inputs and outputs.
+"""Reads a plan's operators, stages, arenas, inputs and outputs for a page.
 
-Compiling, verifying and checking a board all have a plan; whoever compiled it has the program too, which adds what a
-plan does not hold.
+Every command has the plan. A command that compiled it also passes the program, which adds MACs, weights and
+instructions of each operator.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tigris_pio.format.records import IoRecord, TensorRecord
 from tigris_pio.report.blocks import Arena, fast_arena, slow_arena
 from tigris_pio.report.macs import operator_macs
 
-#: Kinds of operator that kernel libraries run begin so.
+#: Prefix of the kinds that a kernel library runs.
 _LIBRARY = "plain_"
 
 
 @dataclasses.dataclass(frozen=True)
 class Operator:
-    """One kernel; `index` counts from 0 in the order of execution. None: not known from a plan alone.
+    """One operator; `index` counts from 0 in execution order. None: unknown without the program.
 
-    shapes: of inputs and output as stored, batch left out where it is 1. calls: of its kernel, per inference.
-    instructions: estimated for int8 kernels of RV32IMC, or float32 with an FPU; or for a processor that was named.
+    inputs, output: stored shapes, without a batch of 1. calls: kernel calls per inference. instructions: estimated for
+    the page's processor; by default int8 on RV32IMC, float32 with an FPU.
     """
 
     index: int
@@ -38,7 +38,7 @@ class Operator:
     stage: int  #: counts from 1
     strategy: str
     calls: int
-    by_library: bool  #: an operator that a kernel library is to run
+    by_library: bool  #: a kernel library runs it
     macs: int | None
     weights: int | None
     instructions: float | None
@@ -59,8 +59,8 @@ class PlanStage:
 
 
 @dataclasses.dataclass(frozen=True)
-class Port:
-    """An input, an output or a state: the model's own shape and type, and how it is stored."""
+class Io:
+    """An input, output or state (`role`): the model's shape and type, and its stored type and shape."""
 
     role: str
     name: str
@@ -75,7 +75,7 @@ class Port:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A plan as a page shows it. Sizes in bytes."""
+    """A plan's contents for a page. Sizes in bytes."""
 
     model: str
     sha256: str
@@ -86,20 +86,20 @@ class Picture:
     xip: bool
     operators: tuple[Operator, ...]
     stages: tuple[PlanStage, ...]
-    ports: tuple[Port, ...]
+    ios: tuple[Io, ...]
     fast: Arena
     slow: Arena
-    processor: str = ""  #: whose instructions operators have; "": as `Operator` says
+    processor: str = ""  #: for which instructions are estimated; "": the default of `Operator`
 
 
 def picture(plan: PlanFile, program: Program | None = None, processor: str = "") -> Picture:
-    """`program`: what `plan` was made from, when it is at hand; `processor`: for which its instructions are told."""
+    """Reads `plan`. program: the one it was made from, if known. processor: for which instructions are estimated."""
     fast = fast_arena(plan)
     operators = _operators(plan, program, processor)
     found = {op.dtype for op in operators}
     header = plan.header
-    ports = [("input", io) for io in plan.inputs] + [("output", io) for io in plan.outputs]
-    ports += [("state", io) for io in plan.states]
+    ios = [("input", io) for io in plan.inputs] + [("output", io) for io in plan.outputs]
+    ios += [("state", io) for io in plan.states]
     return Picture(
         model=plan.name if program is None else program.name,
         sha256=bytes(header.source_sha256).hex(),
@@ -110,7 +110,7 @@ def picture(plan: PlanFile, program: Program | None = None, processor: str = "")
         xip=all(stage.weight_mode == WeightMode.IN_PLACE for stage in plan.stages),
         operators=operators,
         stages=_stages(plan, fast),
-        ports=tuple(_port(plan, role, io) for role, io in ports),
+        ios=tuple(_io(plan, role, io) for role, io in ios),
         fast=fast,
         slow=slow_arena(plan),
         processor=processor,
@@ -173,9 +173,9 @@ def _stages(plan: PlanFile, fast: Arena) -> tuple[PlanStage, ...]:
     return tuple(found)
 
 
-def _port(plan: PlanFile, role: str, io: IoRecord) -> Port:
+def _io(plan: PlanFile, role: str, io: IoRecord) -> Io:
     tensor = plan.tensors[io.tensor]
-    return Port(
+    return Io(
         role=role,
         name=plan.text(io.name),
         shape="×".join(map(str, io.shape[: io.rank])) or "one number",

@@ -1,4 +1,4 @@
-"""Pieces of SVG as text: elements, axes, labels that fit. Lengths are CSS pixels at full width."""
+"""SVG elements, axes and labels as text. Lengths are CSS pixels at full width."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from markupsafe import Markup, escape
 from tigris_pio.sizes import format_size
 from tigris_pio.text import visible_name
 
-#: A drawing's width; a page shows it at this width or below.
+#: Width of a drawing; a page shows it at this width or less.
 WIDTH = 1080.0
-#: Advance of a character at the size of labels, 11 px, in a wide face.
+#: Advance of a character of a label (11 px) in a wide font.
 CHARACTER = 6.9
 ELLIPSIS = "…"
 
 
 def element(tag: str, *content: str, **attributes: object) -> Markup:
-    """One element; attributes that are None are left out, underscores become hyphens. Text is escaped."""
+    """An element. Attributes that are None are left out; underscores become hyphens. Attribute values are escaped."""
     given = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
         for name, value in attributes.items()
@@ -33,23 +33,23 @@ def _value(value: object) -> str:
 
 
 def label(x: float, y: float, text: str, **attributes: object) -> Markup:
-    """A text."""
+    """A text element."""
     return element("text", escape(visible_name(text)), x=x, y=y, **attributes)
 
 
 def title(text: str) -> Markup:
-    """What a pointer that rests on the element around it is told."""
+    """A title element, which browsers show as the tooltip of the element around it."""
     return element("title", escape(visible_name(text)))
 
 
 def drawing(height: float, name: str, *content: str) -> Markup:
-    """The whole image; `name` says what it shows to who cannot see it."""
+    """The whole image; `name` is its text for screen readers."""
     box = f"0 0 {WIDTH:g} {height:g}"
     return element("svg", *content, viewBox=box, width=WIDTH, height=height, role="img", aria_label=name)
 
 
 def shorten(text: str, most: int) -> str:
-    """`text` in at most `most` characters: its middle is what goes."""
+    """Shortens `text` to `most` characters by an ellipsis in its middle."""
     if len(text) <= most:
         return text
     if most < 2:
@@ -59,8 +59,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def labels(names: Iterable[str]) -> dict[str, str]:
-    """Short labels: of a path like model/block_1/Relu the part that no other name has, the last of several; a name
-    without such a part stays whole."""
+    """Short labels of names like model/block_1/Relu: the last part that no other name has, or else the whole name."""
     found = dict.fromkeys(names)
     parts = {name: [part for part in name.split("/") if part] for name in found}
     seen = Counter(part for several in parts.values() for part in set(several))
@@ -69,7 +68,7 @@ def labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def size_ticks(top: int, most: int) -> list[int]:
-    """Multiples of a power of two from 0 to `top`, at most `most` and one."""
+    """Multiples of a power of two from 0 to `top`, at most `most` + 1."""
     step = 1
     while top / step > most:
         step *= 2
@@ -77,7 +76,7 @@ def size_ticks(top: int, most: int) -> list[int]:
 
 
 def count_ticks(top: float, most: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten from 0 to `top`, at most `most` and one."""
+    """Multiples of 1, 2 or 5 times a power of ten from 0 to `top`, at most `most` + 1."""
     if top <= 0:
         return [0.0]
     power = 1.0
@@ -90,13 +89,14 @@ def count_ticks(top: float, most: int) -> list[float]:
 
 
 def every(count: int, width: float, least: float) -> Iterable[int]:
-    """Which of `count` places `width` apart get a label when labels want `least`: each, every 2nd, 5th, 10th …"""
+    """Indices of the labelled places out of `count`, at distance `width`, if labels need `least`: every 1st, 2nd, 5th,
+    10th …"""
     step = next(s for k in range(9) for s in (10**k, 2 * 10**k, 5 * 10**k) if s * width >= least)
     return range(0, count, step)
 
 
 def y_axis(left: float, right: float, ticks: Iterable[tuple[float, str]]) -> Markup:
-    """Lines across at each (place, text)."""
+    """Grid lines and labels of a y axis, for each (y, text)."""
     return Markup("").join(
         element("line", x1=left, x2=right, y1=y, y2=y, class_="grid")
         + label(left - 8, y + 4, text, class_="tick", text_anchor="end")
@@ -105,5 +105,5 @@ def y_axis(left: float, right: float, ticks: Iterable[tuple[float, str]]) -> Mar
 
 
 def size_text(size: int) -> str:
-    """A tick of an axis of bytes."""
+    """The text of a tick on an axis of bytes."""
     return "0" if size == 0 else format_size(size)

@@ -1,4 +1,4 @@
-"""What `verify` adds to a compilation's page: the comparison with a reference, layer by layer."""
+"""The HTML page of `tigris verify`: a compilation's page and the comparison with the reference."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tigris_pio.report.svg import count_ticks
 from tigris_pio.text import counted
 from tigris_pio.verify.compare import OWN_RELATIVE, OWN_STEPS, OWN_STEPS_INT16, Comparison, Layer
 
-#: Places of the operators' table, and of the outputs'.
+#: Columns that the operators' table gains, in the order of `_cells`.
 _COLUMNS = (Column("cosine", True), Column("largest difference", True), Column("in steps", True),
-            Column("by itself", True), Column(""))  # fmt: skip
+            Column("own error", True), Column(""))  # fmt: skip
 
 
 def verified_page(result: Compiled, comparison: Comparison, against: str, origin: Provenance) -> Page:
-    """`against`: the reference's name."""
+    """Makes the page; `against` is the reference's name."""
     place = {op.name: index for index, op in enumerate(result.plan.program.ops)}
     rows = {place[layer.name]: _cells(layer) for layer in comparison.layers}
     measures = tuple(
@@ -35,15 +35,15 @@ def _verdict(comparison: Comparison, against: str) -> Prose:
     samples = counted(comparison.samples, "sample")
     if comparison.passed:
         return Prose(f"Passed: every layer and output agrees with {against} on {samples}.", "good")
-    names = [layer.name for layer in comparison.departures]
+    names = [layer.name for layer in comparison.different]
     if not names:
-        return Prose("Failed: bands change the outputs, which must be those of the model run whole.", "bad")
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return Prose(f"Failed: {names[0]}{more} depart from {against} on {samples}.", "bad")
+        return Prose("Failed: the outputs with bands differ from those without bands.", "bad")
+    more = f" and {len(names) - 1} more differ" if len(names) > 1 else " differs"
+    return Prose(f"Failed: {names[0]}{more} from {against} on {samples}.", "bad")
 
 
 def own_text(layer: Layer) -> str:
-    """What the layer adds itself: steps before rounding for integers, a share of the largest value for float32."""
+    """A layer's own error: steps before rounding for integers, percent of the largest value for float32."""
     if layer.own_steps is not None:
         return f"{layer.own_steps:.2f} steps"
     return "" if layer.own_relative is None else f"{100 * layer.own_relative:.2g} %"
@@ -51,29 +51,29 @@ def own_text(layer: Layer) -> str:
 
 def _cells(layer: Layer) -> tuple[Cell, ...]:
     steps = "" if layer.steps is None else f"{layer.steps:.1f}"
-    tone = "bad" if layer.departs else ""
+    tone = "bad" if layer.differs else ""
     return (Cell(f"{layer.cosine:.6f}"), Cell(f"{layer.max_difference:.3g}"), Cell(steps),
-            Cell(own_text(layer), tone=tone), Cell("departs" if layer.departs else "", tone=tone))  # fmt: skip
+            Cell(own_text(layer), tone=tone), Cell("differs" if layer.differs else "", tone=tone))  # fmt: skip
 
 
 def _section(comparison: Comparison, against: str, operators: Sequence[str]) -> Section:
-    bands = "the same bytes" if comparison.bands_identical else "other bytes"
+    bands = "identical" if comparison.bands_identical else "different"
     facts = Facts((
         Fact("reference", against),
         Fact("samples", str(comparison.samples)),
-        Fact("bands against whole", bands, "as the same model run without a budget",
+        Fact("outputs with bands", bands, "compared with a plan without bands",
              tone="" if comparison.bands_identical else "bad"),
     ))  # fmt: skip
     parts: list[Part] = [facts]
     if comparison.outputs:
         titles = (Column("output or state", code=True), *_COLUMNS[:3], _COLUMNS[4])
         rows = tuple((Cell(layer.name), *_cells(layer)[:3], _cells(layer)[4]) for layer in comparison.outputs)
-        parts.append(Grid("Outputs, both sides on their own values", titles, rows))
+        parts.append(Grid("Outputs and states", titles, rows))
     by_name = {layer.name: layer for layer in comparison.layers}
     layers = [by_name[name] for name in operators if name in by_name]
     parts += [figure for figure in (_steps_figure(layers), _relative_figure(layers)) if figure is not None]
-    parts.append(Prose("Each operator's own error is what it misses when the reference computes it from the plan's "
-                       "values, before rounding; both sides of \"largest difference\" go on from their own values. The "
+    parts.append(Prose("Own error: the reference computes the operator from the plan's values, before rounding. "
+                       "Largest difference: plan and reference continue from their own values, so errors add up. The "
                        "operators' table has the figures."))  # fmt: skip
     return Section("comparison", "Comparison", tuple(parts))
 
@@ -83,7 +83,7 @@ def _steps_figure(layers: Sequence[Layer]) -> Figure | None:
     if all(value is None for value in values):
         return None
     limit = OWN_STEPS if max(value or 0 for value in values) <= OWN_STEPS_INT16 / 2 else OWN_STEPS_INT16
-    return _figure("Error of each operator by itself, in steps of its output", "steps", layers, values, limit,
+    return _figure("Own error of each operator, in steps of its output", "steps", layers, values, limit,
                    f"limit of {'int8' if limit == OWN_STEPS else 'int16'}, {limit:g} steps")  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def _relative_figure(layers: Sequence[Layer]) -> Figure | None:
     if all(value is None for value in values):
         return None
     limit = 100 * OWN_RELATIVE
-    return _figure("Error of each float32 operator by itself, of its largest value", "%", layers, values, limit,
+    return _figure("Own error of each float32 operator, in percent of its largest value", "%", layers, values, limit,
                    f"limit, {limit:g} %")  # fmt: skip
 
 
@@ -101,9 +101,9 @@ def _figure(name: str, unit: str, layers: Sequence[Layer], values: Sequence[floa
     finite = [min(value, 4 * limit) if value is not None else None for value in values]
     bars = [
         None if value is None else Bar(value, f"{index} {layer.name}: {own_text(layer)}",
-                                       "bad" if layer.departs else "")
+                                       "bad" if layer.differs else "")
         for index, (layer, value) in enumerate(zip(layers, finite, strict=True))
     ]  # fmt: skip
     top = max([limit, *(value for value in finite if value is not None)])
     chart = column_chart(name, unit, bars, count_ticks(top, 5), (limit, limit_name))
-    return Figure(chart, f"{name}. Operators to the right, by number.")
+    return Figure(chart, f"{name}. The x axis is the operator's number.")

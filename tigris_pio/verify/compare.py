@@ -1,4 +1,4 @@
-"""Runs the plan and the reference on the same inputs and measures how far each layer's outputs lie apart."""
+"""Runs a plan and onnxruntime on the same inputs and measures each layer's difference."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from tigris_pio.host import Session
 from tigris_pio.host.io import IoDescriptor
 from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs
 from tigris_pio.verify.reference import Reference
-from tigris_pio.verify.traces import Masked, in_front, in_model_order, integer_limits, numbers, real, traced
+from tigris_pio.verify.traces import Masked, crop, in_model_order, integer_limits, numbers, real, traced
 
-#: A layer departs when, fed with the plan's own values, it misses by more than this. int8 in steps of its scale: one
-#: for roundings, two for asymmetric weights, which are rounded to symmetric ones. float32 as a share of the largest.
+#: Largest own error of a layer (see Layer). int8, in steps of its scale: one for rounding, and two for asymmetric
+#: weights, which are rounded to symmetric ones. float32: a share of the largest value.
 OWN_STEPS, OWN_RELATIVE = 3.0, 1e-3
-#: Of int16: what TensorFlow Lite's tables miss an exponential by, a sixteenth of a step of int8.
+#: The same limit for int16: the error of TensorFlow Lite's table of the exponential, a sixteenth of an int8 step.
 OWN_STEPS_INT16 = 16.0
-#: An output departs below this cosine similarity where int8 tensors lie before it, each of which may round otherwise,
-#: or beyond this relative difference (float32 throughout).
+#: Lowest cosine similarity of an output behind int8 tensors, whose roundings add up, and largest relative difference of
+#: an output without int8 tensors before it.
 INT8_COSINE, FLOAT_RELATIVE = 0.9, 1e-3
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclasses.dataclass
 class Layer:
-    """How one operator's output compares over all samples.
+    """One operator's output over all samples, compared with the reference.
 
-    `cosine`, `max_difference` (real units) and `steps` (units of the output's scale, int8 only) are of the plan and the
-    reference running side by side, each on its own values. `own_steps` (int8) and `own_relative` are what the layer
-    itself adds: the reference computes it from the plan's values. None where the model has no such tensor.
+    `cosine` (lowest), `max_difference` (real units) and `steps` (units of the output's scale; int8 only) compare the
+    plan with the reference while each continues from its own values. `own_steps` (int8, int16) and `own_relative` are
+    the layer's own error: the reference computes the layer from the plan's values. They are None if the model has no
+    such tensor. `differs`: a limit is exceeded.
     """
 
     name: str
@@ -47,37 +48,40 @@ class Layer:
     steps: float | None = None
     own_steps: float | None = None
     own_relative: float | None = None
-    departs: bool = False
+    differs: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """The whole comparison."""
+    """A model's layers in execution order, and its outputs and states, compared with the reference."""
 
     samples: int
     layers: tuple[Layer, ...]
     outputs: tuple[Layer, ...]
-    bands_identical: bool  #: the plan's bytes equal those of the same model run whole
+    bands_identical: bool  #: the plan's output bytes equal those of the plan without a budget
 
     @property
-    def departures(self) -> tuple[Layer, ...]:
-        """All layers that depart from the reference, in execution order, and then the model's outputs."""
-        return tuple(layer for layer in (*self.layers, *self.outputs) if layer.departs)
+    def different(self) -> tuple[Layer, ...]:
+        """All layers that differ from the reference, in execution order, then such outputs and states."""
+        return tuple(layer for layer in (*self.layers, *self.outputs) if layer.differs)
 
     @property
-    def first_departure(self) -> Layer | None:
-        """The first layer, in execution order, that departs from the reference."""
-        return next((layer for layer in self.layers if layer.departs), None)
+    def first_different(self) -> Layer | None:
+        """The first layer, in execution order, that differs from the reference."""
+        return next((layer for layer in self.layers if layer.differs), None)
 
     @property
     def passed(self) -> bool:
-        """Whether no layer and no output departs, and bands change nothing."""
-        return self.bands_identical and not self.departures
+        """Whether no layer or output differs, and bands change no byte."""
+        return self.bands_identical and not self.different
 
 
 def random_inputs(session: Session, seed: int) -> dict[str, np.ndarray]:
-    """One sample. By turns of the seed: any stored value, or standard normal numbers for float inputs without a scale;
-    numbers in the middle of two steps; pixels of 8 bits as 0 … 1 and as -1 … 1; and the ends of the range."""
+    """One sample, as the model takes it. `seed` modulo 5 chooses the distribution.
+
+    0: all stored values, or standard normal numbers for float inputs without a scale. 1: numbers between two steps.
+    2 and 3: 8-bit pixels, scaled to 0 … 1 and -1 … 1. 4: both ends of the range.
+    """
     rng = np.random.default_rng(seed)
     return {io.name: _values(io, seed % 5, rng).astype(io.dtype) for io in session.inputs}
 
@@ -104,8 +108,8 @@ def compare(
 ) -> Comparison:
     """Compares `compiled` with the reference, and byte for byte with `whole`, the same model without a budget.
 
-    Of a model with states the samples are the steps of one sequence. The reference begins each of them with the plan's
-    states, so that differences do not add up along the sequence either; what a state becomes is compared.
+    The samples of a model with states are the steps of one sequence. The reference gets the plan's states before each
+    step, so that differences do not add up over steps; the new states are compared like outputs.
     """
     program = compiled.plan.program
     strategies = {
@@ -145,8 +149,8 @@ def compare(
                 if name in tensors:
                     tensor = program.tensors[layer.tensor]
                     wanted = numbers(tensors[name], tensor)
-                    measure(layer, numbers(in_front(result, wanted), tensor), wanted, tensor.scale)
-                    layer.departs |= _departs(layer, tensor, wanted, layer.tensor in rounded)
+                    measure(layer, numbers(crop(result, wanted), tensor), wanted, tensor.scale)
+                    layer.differs |= _differs(layer, tensor, wanted, layer.tensor in rounded)
     return Comparison(len(samples), tuple(layers), (*outputs, *states), identical)
 
 
@@ -158,7 +162,7 @@ def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, value: S
     made = ~np.ma.getmaskarray(array)
     wanted = numbers(expected[made], tensor)
     ends = integer_limits(tensor)
-    if ends is not None:  # where an activation that follows saturates, so may this layer
+    if ends is not None:  # an activation that follows may saturate in this layer already
         wanted = np.clip(wanted, *(real(np.array(end), tensor) for end in ends))
     measure(layer, real(array.data[made], tensor), wanted, 0.0 if ends is None else tensor.scale)
 
@@ -169,12 +173,12 @@ def _add_own(layer: Layer, own: OwnDifference, tensor: ProgramTensor) -> None:
     else:
         layer.own_relative = max(layer.own_relative or 0.0, own.relative)
     most = OWN_STEPS_INT16 if tensor.dtype is DType.INT16 else OWN_STEPS
-    layer.departs |= not (own.steps <= most and own.relative <= OWN_RELATIVE)
+    layer.differs |= not (own.steps <= most and own.relative <= OWN_RELATIVE)
 
 
 def measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float) -> None:
-    """Adds to what a layer misses: real numbers, with the steps of `scale` where it has one."""
-    number = ~np.isnan(expected)  # elsewhere any result will do
+    """Adds a sample to a layer's figures. The arrays hold real numbers; scale: of one step, 0 for float32."""
+    number = ~np.isnan(expected)  # where the reference has no number, any result is right
     a, e = (_bounded(values[number].astype(np.float64)) for values in (actual, expected))
     difference = float(np.max(np.abs(a - e), initial=0.0))
     norm = float(np.linalg.norm(a) * np.linalg.norm(e))
@@ -188,13 +192,13 @@ def measure(layer: Layer, actual: np.ndarray, expected: np.ndarray, scale: float
 
 
 def _bounded(values: np.ndarray) -> np.ndarray:
-    """Infinite numbers as the largest of float32, which some references have in their place; none is infinite."""
+    """Clips infinite numbers to float32's largest, which some references return instead."""
     found: np.ndarray = np.clip(np.nan_to_num(values, nan=np.inf), -_LARGEST, _LARGEST)
     return found
 
 
 def _rounded(program: Program) -> set[str]:
-    """The tensors that are int8, or computed from such ones."""
+    """Names of the tensors that are quantised, or computed from quantised ones."""
     found = {name for name, tensor in program.tensors.items() if tensor.scale}
     for op in program.ops:
         if any(operand.tensor in found for operand in op.operands):
@@ -202,19 +206,19 @@ def _rounded(program: Program) -> set[str]:
     return found
 
 
-def _departs(output: Layer, tensor: ProgramTensor, expected: np.ndarray, rounded: bool) -> bool:
+def _differs(output: Layer, tensor: ProgramTensor, expected: np.ndarray, rounded: bool) -> bool:
     near = 2 * tensor.scale or FLOAT_RELATIVE * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     return not output.max_difference <= near and not (rounded and output.cosine >= INT8_COSINE)
 
 
 def layer_rows(layers: tuple[Layer, ...]) -> Iterator[dict[str, Any]]:
-    """Layers as JSON."""
+    """Layers as dictionaries for JSON."""
     for layer in layers:
         yield dataclasses.asdict(layer)
 
 
 def read_samples(path: Path, session: Session, count: int | None) -> list[dict[str, np.ndarray]]:
-    """Samples from an .npz whose arrays carry the inputs' names, one sample along each first axis."""
+    """Samples from an .npz with one array per input name; the first axis counts samples. At most `count`."""
     with np.load(path, allow_pickle=False) as file:
         arrays = {io.name: file[io.name] for io in session.inputs}
         shapes = {io.name: io.shape for io in session.inputs}

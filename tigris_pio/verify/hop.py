@@ -1,4 +1,4 @@
-"""Runs on overlapping windows against runs on whole ones, byte for byte."""
+"""Compares runs on overlapping windows with runs on whole windows, byte for byte; for `tigris verify --hop`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tigris_pio.verify.compare import random_inputs
 
 @dataclasses.dataclass(frozen=True)
 class HopComparison:
-    """runs: how many were compared. first: the first of them, from 1 on, whose window is full and whose outputs are to
-    be those of a whole window. different: runs whose outputs are not."""
+    """runs: number of compared runs. first: number of the first one, whose window is full; runs count from 1.
+    different: numbers of the runs whose outputs differ from those of a whole window."""
 
     runs: int
     first: int
@@ -24,19 +24,23 @@ class HopComparison:
 
     @property
     def passed(self) -> bool:
-        """Whether all are the same."""
+        """Whether no run differs."""
         return not self.different
 
 
 def compare_hop(compiled: Compiled, whole: Compiled, runs: int, seed: int) -> HopComparison:
-    """`compiled`, which is given the new rows of its input, beside `whole`, which is given each window, on a random
-    signal; `runs` after the first whose window is full."""
-    said = compiled.report["hop"]
-    axis, rows, window = int(said["axis"]), int(said["rows"]), int(said["window"])
-    first = max(int(said["exact_from"]), math.ceil(window / rows))
+    """Runs both plans on one random signal: `compiled` gets the new rows of each hop, `whole` the whole window.
+
+    Compares `runs` runs, beginning with the first one whose window is full.
+    """
+    hop = compiled.report["hop"]
+    axis, rows, window = int(hop["axis"]), int(hop["rows"]), int(hop["window"])
+    first = max(int(hop["exact_from"]), math.ceil(window / rows))
     with Session(compiled) as steps, Session(whole) as windows:
         if len(windows.inputs) != 1:
-            raise UsageError(f"{compiled.report['model']} has {len(windows.inputs)} inputs; one is compared")
+            raise UsageError(
+                f"{compiled.report['model']} has {len(windows.inputs)} inputs; verify --hop needs a model with one"
+            )
         (io,) = windows.inputs
         pieces = math.ceil((first + runs) * rows / window)
         signal = np.concatenate([random_inputs(windows, seed + piece)[io.name] for piece in range(pieces)], axis)

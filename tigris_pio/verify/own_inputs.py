@@ -1,8 +1,8 @@
-"""Every layer against onnxruntime on the plan's own inputs of that layer.
+"""Measures each layer's own error: onnxruntime computes the layer from the plan's own inputs.
 
-The model is cut at every tensor that the plan stores: what follows a cut reads the plan's values, what comes before it
-is compared with them. So differences do not add up along the network, and all that an int8 layer may be away from the
-exact value is its one rounding. That a whole network is right follows layer by layer.
+The model is cut at every tensor that the plan stores. Nodes behind a cut read the plan's values; the tensor before the
+cut is compared with them. So differences do not add up along the network, and an int8 layer differs from the exact
+value by one rounding.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.errors import ToolError
 from tigris_pio.host import Session
 from tigris_pio.platformio.compiler import quoted
-from tigris_pio.verify.traces import Masked, in_front, in_model_order, integer_limits, traced, unsigned_shift
+from tigris_pio.verify.traces import Masked, crop, in_model_order, integer_limits, traced, unsigned_shift
 
 _TYPES: Mapping[str, np.dtype[Any]] = {
     "tensor(float)": np.dtype(np.float32), "tensor(int8)": np.dtype(np.int8), "tensor(uint8)": np.dtype(np.uint8),
     "tensor(int16)": np.dtype(np.int16), "tensor(uint16)": np.dtype(np.uint16),
     "tensor(int64)": np.dtype(np.int64), "tensor(int32)": np.dtype(np.int32), "tensor(bool)": np.dtype(np.bool_),
 }  # fmt: skip
-#: How far from a whole number float32 leaves one.
+#: Largest distance from a whole number that float32's rounding explains, in steps.
 _WHOLE = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
 class OwnDifference:
-    """How far what one operator stored is from the exact value of what the plan stored before it.
+    """One operator's own error: its stored output minus the exact value for the plan's inputs of that operator.
 
-    `steps`: in units of the tensor's scale, before the exact value is rounded, so 0.5 is what right rounding may cost
-    (1 where `rounded`); 0 for tensors that are not int8. `relative`: share of the tensor's largest value; 0 for int8.
-    `rounded`: every exact value is a whole number of steps, because the model rounds it itself, as a quantised Conv
-    before a Transpose that is quantised again does.
+    `steps`: in units of the tensor's scale, before the exact value is rounded; right rounding gives up to 0.5, or 1 if
+    `rounded`. 0 for float32. `relative`: share of the tensor's largest value; 0 for integers. `rounded`: all exact
+    values are whole steps because the model rounds them itself, for example a quantised Conv before a Transpose that
+    is quantised again.
     """
 
     tensor: str
@@ -51,7 +51,7 @@ class OwnDifference:
 
 
 class OwnInputs:
-    """A model opened for this comparison with one program. Every model output is among what is compared."""
+    """A model opened in onnxruntime and cut at the tensors of one program. Model outputs are compared, too."""
 
     def __init__(self, model: onnx.ModelProto, program: Program) -> None:
         model = _without_qoperators(model)
@@ -70,8 +70,10 @@ class OwnInputs:
         self._read = {item.name for item in self._session.get_inputs()}
 
     def run(self, session: Session, inputs: Mapping[str, np.ndarray]) -> list[OwnDifference]:
-        """One sample. `session` runs a plan of the program; `inputs` are as the model takes them. One step of a model
-        with states."""
+        """Runs one sample, or one step of a model with states.
+
+        `session` has a plan of the program open; `inputs` are as the model takes them.
+        """
         stored = {io.name: io.to_stored(io.check_model_array(inputs[io.name])) for io in session.inputs}
         held = session.state()
         _, trace = traced(session, stored)
@@ -84,11 +86,9 @@ class OwnInputs:
         computed |= {name: array for name, array in inputs.items() if name not in computed}  # what a first layer rounds
         return [self._difference(name, array, given, computed) for name, array in arrays.items()]
 
-    def not_alone(self, program: Program) -> set[str]:
-        """Operators with an input that the reference rounds for itself: no node of the model reads what is stored.
-
-        A quantised tensor of which only the transposition is stored is such an input.
-        """
+    def fed_by_reference(self, program: Program) -> set[str]:
+        """Operators with an input that the reference computes itself, because no node of the model reads the stored
+        tensor. An example is a quantised tensor that is stored only as its transposition."""
         named = {value.tensor for value in _stored_values(program).values()} & set(self._op_of)
         rounded, found = named - self._fed, set()
         for op in program.ops:
@@ -99,7 +99,7 @@ class OwnInputs:
         return found
 
     def _as_model(self, name: str, array: Masked) -> np.ndarray:
-        """A stored tensor as the model has it: dequantised, or in the model's own integers."""
+        """A stored tensor in the model's type: dequantised, or the model's integers."""
         tensor, dtype = self._tensors[self._cuts[name].tensor], self._types[name]
         values = array.data
         if tensor.scale and dtype == np.float32:
@@ -114,19 +114,19 @@ class OwnInputs:
         tensor = self._tensors[self._cuts[name].tensor]
         source = self._before.get(name, name)
         expected = given[source] if source != name and source in given else computed[source]
-        return OwnDifference(name, self._op_of[tensor.name], *_measure(in_front(array, expected), expected, tensor))
+        return OwnDifference(name, self._op_of[tensor.name], *_measure(crop(array, expected), expected, tensor))
 
 
 def _stored_values(program: Program) -> dict[str, StoredValue]:
-    """The model's tensors that are stored, its outputs as the user gets them."""
+    """The model's tensors that the plan stores; outputs as the user gets them."""
     outputs = {io.name: StoredValue(io.tensor, io.shape, io.stored_shape, io.permutation) for io in program.outputs}
     return {**program.values, **outputs}
 
 
 def _measure(array: Masked, expected: np.ndarray, tensor: ProgramTensor) -> tuple[float, float, bool]:
-    """Steps and share of the largest value, the one that applies, and whether what is expected is whole steps.
+    """Error in steps, error as a share of the largest value (one of both is 0), and whether `expected` is whole steps.
 
-    Where no number is expected any will do.
+    NaN in `expected` allows any value.
     """
     made = ~np.ma.getmaskarray(array)
     exact = expected[made].astype(np.float64)
@@ -150,7 +150,7 @@ def _stored_name(name: str) -> str:
 
 
 def open_session(model: onnx.ModelProto) -> Any:
-    """An onnxruntime session without graph optimisations. ToolError when onnxruntime is not installed."""
+    """Opens an onnxruntime session without graph optimisations; ToolError if onnxruntime is not installed."""
     try:
         import onnxruntime  # noqa: PLC0415  optional: only verify needs it
     except ImportError as error:
@@ -172,12 +172,12 @@ def with_all_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
     return shown
 
 
-#: Since this version DequantizeLinear has an axis, which weights per channel need.
+#: Opset since which DequantizeLinear has an axis, which per-channel weights need.
 _AXIS_SINCE = 13
 
 
 def _without_qoperators(model: onnx.ModelProto) -> onnx.ModelProto:
-    """QLinear operators as the loader takes them apart, by whose names the program's tensors are called."""
+    """Expands QLinear operators as the loader does, because the program has the expanded tensors' names."""
     version = max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), default=0)
     expanded = expand_qoperators(model, model.graph.name)
     axes = (item.name == "axis" for node in expanded.graph.node if node.op_type == "DequantizeLinear"
@@ -193,7 +193,7 @@ def _element_types(model: onnx.ModelProto) -> dict[str, np.dtype[Any]]:
 
 def _cut(model: onnx.ModelProto, cuts: Mapping[str, StoredValue],
          types: Mapping[str, np.dtype[Any]]) -> onnx.ModelProto:
-    """The model whose readers of `cuts` read new inputs instead, with every computed tensor an output."""
+    """The model with all computed tensors as outputs; readers of the tensors in `cuts` read new inputs instead."""
     result = with_all_outputs(model)
     read = set()
     for node in result.graph.node:
@@ -209,7 +209,7 @@ def _cut(model: onnx.ModelProto, cuts: Mapping[str, StoredValue],
 
 
 def _before_quantisation(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
-    """The QuantizeLinear whose result each quantised tensor, and each of its dequantised forms, is."""
+    """Maps each quantised tensor, and its dequantised forms, to its QuantizeLinear node."""
     rounded = {node.output[0]: node for node in model.graph.node if node.op_type == "QuantizeLinear"}
     before = dict(rounded)
     for node in model.graph.node:
@@ -220,7 +220,7 @@ def _before_quantisation(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
 
 
 def _constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
-    """Constants of one element: scales and zero points."""
+    """Constants with one element: scales and zero points."""
     found = {item.name: item for item in model.graph.initializer}
     found |= {node.output[0]: node.attribute[0].t for node in model.graph.node
               if node.op_type == "Constant" and node.attribute[0].name == "value"}
@@ -228,9 +228,9 @@ def _constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 
 def _rounds_to(node: onnx.NodeProto, constants: Mapping[str, np.ndarray], tensor: ProgramTensor) -> bool:
-    """Whether a QuantizeLinear rounds to the steps that the plan's tensor has.
+    """Whether a QuantizeLinear has the scale and zero point of the plan's tensor.
 
-    It does not where the model reads these integers under another scale or zero point than it wrote them.
+    They differ if the model reads integers with another scale or zero point than it wrote them with.
     """
     scale, zero = constants.get(node.input[1]), constants.get((*node.input, "")[2])
     if scale is None:

@@ -1,4 +1,4 @@
-"""The reference: onnxruntime on the same model, with every intermediate tensor brought out."""
+"""The reference of an ONNX model: onnxruntime, with every intermediate tensor as an output."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tigris_pio.verify.own_inputs import open_session, with_all_outputs
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """An onnxruntime session that returns every tensor of the model, and what each stands for.
+    """An onnxruntime session that returns every tensor of the model.
 
-    `model` is the model itself, free dimensions set. `after_quantisation` maps a tensor to its value after its
-    QuantizeLinear/DequantizeLinear pair, where it has one: that is what a quantised operator should give. `states`: by
-    inputs the outputs that they are in the next run.
+    `model`: the model with bound dimensions. `names`: the session's outputs. `after_quantisation`: tensor to the tensor
+    behind its QuantizeLinear/DequantizeLinear pair, which is what a quantised operator should give. `states`: input to
+    the output whose value it gets in the next run.
     """
 
     model: onnx.ModelProto
@@ -32,11 +32,11 @@ class Reference:
     states: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Every tensor by name."""
+        """Runs the model once; returns every tensor by name."""
         return dict(zip(self.names, self.session.run(list(self.names), dict(inputs)), strict=True))
 
     def value(self, tensors: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
-        """The tensor to compare the program's `name` with; None when the model has none of that name."""
+        """The tensor to compare the program's tensor `name` with; None if the model has no such tensor."""
         return tensors.get(self.after_quantisation.get(name, name))
 
 
@@ -44,7 +44,11 @@ def open_reference(
     path: Path, dims: Mapping[str, int], fixed: Mapping[str, object] | None = None,
     ties: Sequence[tuple[str, str]] = (),
 ) -> Reference:
-    """Opens the model at `path` in onnxruntime with all graph optimisations off."""
+    """Opens the model at `path` in onnxruntime with all graph optimisations off.
+
+    `ties`: pairs of output and state input. Raises ModelError if onnxruntime refuses the model, ToolError if it is not
+    installed.
+    """
     held = {name for _, name in ties}
     constants = {name: value for name, value in (fixed or {}).items() if name not in held}
     model = fix_inputs(read(path).model, constants, str(path))

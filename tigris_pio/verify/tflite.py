@@ -1,9 +1,9 @@
-"""TensorFlow Lite files: the plan and TensorFlow Lite Micro's interpreter side by side, tensor by tensor.
+"""Compares a plan of a .tflite file with TensorFlow Lite Micro's interpreter, tensor by tensor.
 
-int8 is the same arithmetic, so the bytes are to be equal and nothing adds up along the network: a layer that is off by
-more than a step departs. Where that interpreter does not run a file, LiteRT's does if it is installed; its int8 may
-round otherwise. A layer that departs from one of them alone does not depart: each is wrong for some files. Samples
-follow one another: a model with states carries them from one to the next.
+int8 arithmetic is the same in both, so errors do not add up along the network: a layer differs if it is off by more
+than one step. If that interpreter does not run a file, LiteRT's is used, whose int8 may round differently. A layer that
+differs from only one of them passes, because each is wrong for some files. A model with states carries them from
+sample to sample.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ from tigris_pio.platformio.compiler import quoted
 from tigris_pio.verify.compare import Comparison, Layer, measure
 from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, masked
 
-#: What one layer may be away: steps of int8, and a share of the largest value in float32.
+#: Largest error of a layer: steps of int8, and a share of the largest value in float32.
 STEPS, RELATIVE = 1.0, 1e-3
 _MICRO, _LITERT = "TensorFlow Lite Micro", "LiteRT"
-#: What writes a state at a run's end, whose tensor is what the run began with to the reference.
+#: The kind that writes a state when a run ends. In the reference, that tensor still holds the state before the run.
 _COMMIT = OpKind.COMMIT.name.lower()
+#: Bytes of the interpreter's arena: in all, and for each tensor's records.
 _MICRO_HEAP, _MICRO_A_TENSOR = 1 << 20, 256
 
 
-#: Of the inputs, in the file's order.
+#: Shapes of the inputs, in the file's order.
 Shapes = Sequence[Sequence[int]]
 
 
 class _Interpreter(Protocol):
-    """A reference: takes a sample by input number, gives any tensor of the main subgraph."""
+    """A reference: takes a sample by input number, returns any tensor of the main subgraph."""
 
     name: str
 
@@ -63,7 +64,7 @@ class _Micro:
         declared = [model.subgraphs[0].tensors[number].shape for number in model.subgraphs[0].inputs]
         for shape, said in zip(shapes, declared, strict=True):
             if math.prod(shape) != math.prod(said):
-                raise ValueError(f"it takes inputs as the file declares them, {list(said)}, not {list(shape)}")
+                raise ValueError(f"it needs input shapes as in the file, {list(said)}, not {list(shape)}")
         from tflite_micro.python.tflite_micro import runtime  # noqa: PLC0415  optional: only verify needs it
 
         arena = _MICRO_HEAP + len(data)
@@ -84,7 +85,7 @@ class _Micro:
 
 
 class _LiteRt:
-    """The package ai-edge-litert, with the kernels that TensorFlow Lite calls its reference."""
+    """The package ai-edge-litert, with TensorFlow Lite's reference kernels."""
 
     name = _LITERT
 
@@ -120,12 +121,14 @@ _INTERPRETERS: Sequence[tuple[Callable[[bytes, FlatModel, Shapes], _Interpreter]
 
 
 def open_interpreter(data: bytes, model: FlatModel, shapes: Shapes) -> _Interpreter:
-    """The first one that is installed and takes the model with inputs of these shapes, free dimensions bound. ToolError
-    or ModelError when there is none."""
+    """Opens the first interpreter that is installed and runs the model with inputs of `shapes` (dimensions bound).
+
+    Raises ToolError if a missing package may help, else ModelError.
+    """
     missing, reasons = [], []
     for make, package in _INTERPRETERS:
         try:
-            make(data, model, shapes).run(_zeros(model, shapes))  # some say only then what they lack
+            make(data, model, shapes).run(_zeros(model, shapes))  # some operators are only refused when they run
             return make(data, model, shapes)
         except ImportError:
             missing.append(package)
@@ -134,10 +137,10 @@ def open_interpreter(data: bytes, model: FlatModel, shapes: Shapes) -> _Interpre
     command = f"{quoted(sys.executable)} -m pip install {missing[0]}" if missing else ""
     if not reasons:
         raise ToolError(f"verify needs TensorFlow Lite Micro's interpreter; install it: {command}")
-    said = f"{model.label}: no reference runs the model ({'; '.join(reasons)})"
+    refusal = f"{model.label}: no reference runs the model ({'; '.join(reasons)})"
     if missing:
-        raise ToolError(f"{said}; another one may: {command}")
-    raise ModelError(said)
+        raise ToolError(f"{refusal}; another one may run it: {command}")
+    raise ModelError(refusal)
 
 
 def _zeros(model: FlatModel, shapes: Shapes) -> list[np.ndarray]:
@@ -147,7 +150,7 @@ def _zeros(model: FlatModel, shapes: Shapes) -> list[np.ndarray]:
 
 
 def _second(first: _Interpreter, data: bytes, model: FlatModel, shapes: Shapes) -> _Interpreter | None:
-    """LiteRT, to ask where TensorFlow Lite Micro departs; None if it is not installed or does not run the model."""
+    """LiteRT as a second opinion on TensorFlow Lite Micro; None if it is not installed or does not run the model."""
     try:
         return _LiteRt(data, model, shapes) if first.name == _MICRO else None
     except (ImportError, RuntimeError, ValueError):
@@ -156,7 +159,7 @@ def _second(first: _Interpreter, data: bytes, model: FlatModel, shapes: Shapes) 
 
 def compare_tflite(compiled: Compiled, whole: Compiled, path: Path, options: CompileOptions,
                    samples: Sequence[Mapping[str, np.ndarray]]) -> tuple[Comparison, str]:
-    """Compares a plan with the reference, and byte for byte with `whole`; the reference's name as well."""
+    """Compares a plan with the reference, and byte for byte with `whole`; returns the reference's name as well."""
     limits = find_limits(options.limits)
     model, data = read(path, limits), path.read_bytes()
     fixed = {name: value for name, value in options.fixed.items() if name not in {held for _, held in options.states}}
@@ -169,16 +172,16 @@ def compare_tflite(compiled: Compiled, whole: Compiled, path: Path, options: Com
     if other is None:
         return found, interpreter.name
     again = _compared(compiled, whole, model, numbers, fixed, samples, other)
-    both = [tuple(one if not one.departs or two.departs else two for one, two in zip(first, second, strict=True))
+    both = [tuple(one if not one.differs or two.differs else two for one, two in zip(first, second, strict=True))
             for first, second in ((found.layers, again.layers), (found.outputs, again.outputs))]
     return (dataclasses.replace(found, layers=both[0], outputs=both[1]),
-            f"{interpreter.name}, and where it departs {other.name}")
+            f"{interpreter.name}, and {other.name} where the first one differs")
 
 
 def _compared(compiled: Compiled, whole: Compiled, model: FlatModel, numbers: Mapping[str, int],
               fixed: Mapping[str, object], samples: Sequence[Mapping[str, np.ndarray]],
               interpreter: _Interpreter) -> Comparison:
-    """The comparison with one reference."""
+    """Compares with one reference."""
     program = compiled.plan.program
     layers = _layers(compiled)
     shown = _shown(program, numbers)
@@ -207,7 +210,7 @@ def _compared(compiled: Compiled, whole: Compiled, model: FlatModel, numbers: Ma
 
 
 class _Given:
-    """What the reference takes: all inputs of the file, those that the user sets or ties to outputs among them."""
+    """The reference's inputs: all inputs of the file, including constants of --set and states."""
 
     def __init__(self, session: Session, model: FlatModel, fixed: Mapping[str, object]) -> None:
         constants, names = set_inputs(model, fixed), io_names(model)
@@ -219,7 +222,7 @@ class _Given:
         self.shapes = [item.shape if isinstance(item, np.ndarray) else known[item].shape for item in self._inputs]
 
     def arrays(self, sample: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """Of the run that comes next: the plan's states are those it begins with."""
+        """The inputs of the next run, by number; states have the plan's values."""
         known = {**sample, **self._session.state()}
         return [item if isinstance(item, np.ndarray) else known[item] for item in self._inputs]
 
@@ -232,7 +235,7 @@ def _layers(compiled: Compiled) -> list[Layer]:
 
 
 def _shown(program: Program, numbers: Mapping[str, int]) -> dict[str, tuple[StoredValue, int, bool]]:
-    """The stored tensors that are tensors of the file: where they lie, their numbers, and whether as images."""
+    """The stored tensors that the file has: where they lie, their numbers, and whether they are stored as images."""
     found: dict[str, tuple[StoredValue, int, bool]] = {}
     for name, value in program.values.items():
         image = name.endswith(IMAGE_SUFFIX) and name not in numbers
@@ -243,7 +246,7 @@ def _shown(program: Program, numbers: Mapping[str, int]) -> dict[str, tuple[Stor
 
 
 def _compare(layer: Layer, array: Masked, expected: np.ndarray | None, image: bool, program: Program) -> None:
-    """Measures a layer in real numbers; integers with a scale departs by more than STEPS."""
+    """Measures a layer in real numbers; marks it if it exceeds STEPS or RELATIVE."""
     if expected is None or expected.size != array.size:
         return
     tensor = program.tensors[layer.tensor]
@@ -257,11 +260,11 @@ def _compare(layer: Layer, array: Masked, expected: np.ndarray | None, image: bo
     measure(layer, got.astype(np.float64), wanted.astype(np.float64), tensor.scale if integers else 0.0)
     largest = float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)) if wanted.dtype.kind == "f" else 1.0
     most = STEPS * tensor.scale * (1 + 1e-6) if integers else RELATIVE * max(largest, 1e-3)
-    layer.departs |= not layer.max_difference <= most
+    layer.differs |= not layer.max_difference <= most
 
 
 def _real(values: np.ndarray, scale: float, zero_point: int) -> np.ndarray:
-    """Integers as the numbers they stand for; those of a file's uint8 are 128 more than the plan's."""
+    """Dequantises integers; a file's uint8 values are 128 more than the plan's int8."""
     if values.dtype.kind == "f":
         return values.astype(np.float64)
     shift = 128 if values.dtype == np.uint8 else 0

@@ -1,4 +1,4 @@
-"""What the operators of a plan computed, in the model's terms."""
+"""Records the output of every operator of a plan, and converts stored values to the model's shapes and numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from tigris_pio.compiler.lower.numerics import limits
 from tigris_pio.format.enums import DType
 from tigris_pio.host import Session
 
-#: Elements of rows that nothing needs, which the runtime leaves out, are masked.
+#: An array with a mask over the elements that the runtime did not compute because nothing reads them.
 Masked = np.ma.MaskedArray
 
 
 def traced(session: Session, stored: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, Masked]]:
-    """The outputs, and every operator's output by operator name, as stored: [batch, height, width, channels].
+    """Runs one sample, or one step of a model with states.
 
-    One step of a model with states.
+    Returns the model's outputs, and every operator's output by operator name, stored as [batch, height, width,
+    channels].
     """
     before = session.save_state()
     outputs, first = session.run_raw_traced(stored)
@@ -30,12 +31,12 @@ def traced(session: Session, stored: Mapping[str, np.ndarray]) -> tuple[dict[str
 
 
 def masked(first: np.ndarray, second: np.ndarray) -> Masked:
-    """What both runs wrote, which had other bytes in its place before."""
+    """Masks the elements that differ between two runs over different bytes: no operator wrote them."""
     return np.ma.masked_array(first, _differ(first, second))
 
 
 def _differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Where two arrays hold other bytes: nothing was written there."""
+    """Whether each element's bytes differ between two arrays."""
     size = first.dtype.itemsize
     a, b = (array.view(np.uint8).reshape(*array.shape, size) for array in (first, second))
     differ: np.ndarray = np.any(a != b, axis=-1)
@@ -43,7 +44,7 @@ def _differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def in_model_order(array: Masked, value: StoredValue) -> Masked:
-    """A stored array with the model's axes and shape; what the plan makes no part of is masked."""
+    """A stored array with the model's axes and shape; elements that the plan does not compute are masked."""
     size = math.prod(value.stored_shape)
     if array.size < size:
         whole: Masked = np.ma.masked_array(np.zeros(size, array.dtype), True)
@@ -53,31 +54,31 @@ def in_model_order(array: Masked, value: StoredValue) -> Masked:
     return ordered
 
 
-def in_front(array: Any, expected: np.ndarray) -> Any:
-    """The part of an array that the reference has, where a NonMaxSuppression finds fewer boxes than there can be."""
+def crop(array: Any, expected: np.ndarray) -> Any:
+    """Crops an array to the shape of the reference, whose NonMaxSuppression returns only the boxes that it found."""
     if array.ndim != expected.ndim or any(most < size for most, size in zip(array.shape, expected.shape, strict=True)):
         return array
     return array[tuple(map(slice, expected.shape))]
 
 
 def real(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
-    """Stored values as the real numbers they stand for, in double."""
+    """Dequantises stored values, in double precision."""
     values: np.ndarray = array.astype(np.float64)
     return (values - tensor.zero_point) * tensor.scale if tensor.scale else values
 
 
 def numbers(array: np.ndarray, tensor: ProgramTensor) -> np.ndarray:
-    """The model's values as real numbers: integers of a quantised tensor dequantised, others as they are."""
+    """Dequantises the model's values if they are integers of a quantised tensor; other values stay as they are."""
     if not tensor.scale or array.dtype not in (np.int8, np.uint8, np.int16, np.uint16):
         return array
     return real(array.astype(np.int32) - unsigned_shift(array.dtype), tensor)
 
 
 def unsigned_shift(dtype: np.dtype[Any]) -> int:
-    """What a plan's integers are less than a model's unsigned ones of this type."""
+    """The model's value minus the plan's: half of the range for unsigned types, else 0."""
     return 1 << (8 * dtype.itemsize - 1) if dtype.kind == "u" else 0
 
 
 def integer_limits(tensor: ProgramTensor) -> tuple[int, int] | None:
-    """Lowest and highest integer of a tensor whose integers stand for real numbers; None for others."""
+    """Lowest and highest integer of a quantised tensor; None for other tensors."""
     return limits(tensor.dtype) if tensor.scale and tensor.dtype in (DType.INT8, DType.INT16) else None

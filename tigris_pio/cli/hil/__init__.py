@@ -1,4 +1,7 @@
-"""`tigris hil`, one command a file; `hil` is the group."""
+"""`tigris hil`: the group `hil` in `group`, and one module per command: `check`, `list`, `bench`, `monitor`.
+
+`options` holds the options that choose a board, `inputs` those that choose inputs, `listed` reads lists of boards.
+"""
 
 from tigris_pio.cli.hil.group import hil
 

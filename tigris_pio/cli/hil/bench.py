@@ -1,4 +1,4 @@
-"""`tigris hil bench`: how long a model takes on a board, and whether it takes longer than it did."""
+"""`tigris hil bench`: measures a model's run time on a board, and compares it with an earlier measurement."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from tigris_pio.report.macs import operator_macs
 from tigris_pio.sizes import format_size
 from tigris_pio.text import counted, visible_name
 
-#: Operators whose time changed that a comparison names.
+#: Number of operators with changed time that a comparison lists.
 _CHANGES_SHOWN = 5
 
 
-@click.command("bench", short_help="How long does it take? Longer than it did?")
+@click.command("bench", short_help="Measure run time on the board; compare with an earlier run.")
 @PLAN
 @target_options
 @MODEL
 @input_options("labels", "samples")
 @click.option(
-    "--runs", default=20, show_default=True, type=click.IntRange(min=2), metavar="N", help="Runs, with the first one."
+    "--runs", default=20, show_default=True, type=click.IntRange(min=2), metavar="N", help="Number of runs."
 )
-@click.option("--compare", "earlier", metavar="FILE.json", help="What bench --json printed before.")
+@click.option("--compare", "earlier", metavar="FILE.json", help="Compare with the output of an earlier bench --json.")
 @click.option(
     "--threshold",
     default="5%",
     show_default=True,
     metavar="SHARE",
-    help="With --compare: growth of the median that passes.",
+    help="With --compare: largest growth of the median that passes.",
 )
 @console.WIDE
 @JSON
@@ -58,8 +58,8 @@ def bench_command(
     threshold: str,
     as_json: bool,
 ) -> None:
-    """Run PLAN.tgrs on a board and say how long it takes: the first run apart, then least, median, most and mean of
-    the others, and each operator's share.
+    """Run PLAN.tgrs on a board and print run times: the first run; minimum, median, maximum and mean of the others;
+    and each operator's share.
 
     \b
     Examples:
@@ -67,10 +67,10 @@ def bench_command(
       tigris hil bench kws.tgrs --port /dev/ttyUSB0 --runs 100 --json > before.json
       tigris hil bench kws.tgrs --port /dev/ttyUSB0 --compare before.json --threshold 2%
 
-    Inputs are noise unless --input or --data name some; several are run in turn. Times are the board's own: what goes
-    over the line is not in them. Outputs are not compared: check does that.
+    Inputs are random unless --input or --data is given; several samples run in turn. The board measures the times, so
+    the serial line does not count. Outputs are not compared; use tigris hil check for that.
 
-    Exit status as of check, and 1 when --compare finds the median slower by more than the threshold.
+    The exit status is that of check, and 1 if --compare finds the median slower by more than the threshold.
     """
     share = _share(threshold)
     before = None if earlier is None else _read_earlier(earlier)
@@ -96,21 +96,21 @@ def bench_command(
 
 
 def _share(text: str) -> float:
-    """`5%` or `0.05`."""
+    """Parses `5%` or `0.05`."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)(\s*%)?", text.strip())
     value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
     if not match or (value >= 1 and not match[2]):
-        raise UsageError(f"--threshold {text}: write a share, such as 5% or 0.05")
+        raise UsageError(f"--threshold {text}: give a share like 5% or 0.05")
     return value
 
 
 def _read_earlier(path: str) -> dict[str, Any]:
     try:
-        found = json.loads(read_named(Path(path), "what tigris hil bench --json printed"))
+        found = json.loads(read_named(Path(path), "the output of tigris hil bench --json"))
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise UsageError(f"--compare {path}: it is no document of tigris hil bench --json")
+        raise UsageError(f"--compare {path}: is no such document; give the output of tigris hil bench --json")
     return found
 
 
@@ -138,7 +138,7 @@ def _show(
         console.out.print(_operators(report))
     if not report.complete:
         missing = f"{report.wanted - len(report.runs)} of {counted(report.wanted, 'run')}"
-        console.out.print(f"[bold red]{missing} not made[/]")
+        console.out.print(f"[bold red]{missing} missing[/]")
     if comparison is not None:
         _show_comparison(report, comparison)
 
@@ -147,13 +147,13 @@ def _figures(report: BenchReport) -> Facts:
     used = memory(report)
     rows = [("first run", _counts(report, report.first))]
     if not report.board.counter_unit:
-        rows = [("time", "not known: the firmware has no counter (tigris_serve_board.counter)")]
+        rows = [("time", "unknown: the firmware has no counter; set tigris_serve_board.counter")]
     elif len(report.runs) > 1:
-        named = (("least", min(report.steady)), ("median", report.median), ("most", max(report.steady)))
+        named = (("minimum", min(report.steady)), ("median", report.median), ("maximum", max(report.steady)))
         rows += [(name, _counts(report, value)) for name, value in (*named, ("mean", report.mean))]
-        rows[1] = (f"then {len(report.steady)}: least", rows[1][1])
+        rows[1] = (f"then {len(report.steady)}: minimum", rows[1][1])
     if report.macs and report.median:
-        rows.append(("work", f"{report.macs:,} MACs, {report.median / report.macs:.2f} {_unit(report)} each"))
+        rows.append(("work", f"{report.macs:,} MACs, {report.median / report.macs:.2f} {_unit(report)} per MAC"))
     rows.append(("fast memory", f"{used['fast_peak']:,} of {used['fast_given']:,} bytes used"))
     if used["slow_given"]:
         moved = f"{format_size(used['slow_read'])} read and {format_size(used['slow_written'])} written per run"
@@ -180,12 +180,12 @@ def _operators(report: BenchReport) -> FittedTable:
         row += [f"{op.elapsed / total:.1%}", *([f"{op.elapsed / op.macs:.2f}" if op.macs else ""] if has_macs else [])]
         rows.append(row)
     if report.mean >= total:
-        between = ["", "between operators", "", "", f"{report.mean - total:,.0f}", ""]
-        rows.append(between + [""] * (len(heads) - len(between)))
+        overhead = ["", "overhead", "", "", f"{report.mean - total:,.0f}", ""]
+        rows.append(overhead + [""] * (len(heads) - len(overhead)))
     columns = (Column("", True), Column("operator", is_name=True), Column("kind"), Column("calls", True, detail=1),
                Column(_unit(report), True), Column("share", True),
                *([Column("per MAC", True, detail=2)] * has_macs))  # fmt: skip
-    return FittedTable("per run and operator", columns, rows)
+    return FittedTable("mean per run", columns, rows)
 
 
 def _show_comparison(report: BenchReport, comparison: Comparison) -> None:
@@ -193,7 +193,7 @@ def _show_comparison(report: BenchReport, comparison: Comparison) -> None:
     rows += [(f"  {item.name}", _change(item)) for item in _most_changed(comparison.ops)]
     console.out.print(Facts(rows))
     if comparison.same_plan:
-        console.out.print("the same plan as before")
+        console.out.print("same plan as before")
     limit = f"{100 * comparison.threshold:g} %"
     if comparison.slower:
         console.out.print(f"[bold red]slower than before by more than {limit}[/]")
@@ -202,7 +202,7 @@ def _show_comparison(report: BenchReport, comparison: Comparison) -> None:
 
 
 def _most_changed(changes: Sequence[Change]) -> list[Change]:
-    """Those that changed the run's time most, the largest first."""
+    """The operators whose time changed most, largest change first."""
     changed = [item for item in changes if item.now != item.before]
     return sorted(changed, key=lambda item: -abs(item.now - item.before))[:_CHANGES_SHOWN]
 

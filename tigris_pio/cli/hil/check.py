@@ -1,4 +1,4 @@
-"""`tigris hil check`: run a plan on a board over its serial line and compare with the host."""
+"""`tigris hil check`: runs a plan on a board and on this machine, and compares every output byte."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tigris_pio.hil.samples import SampleSet
 _DEFAULT_SAMPLES = 8
 
 
-@click.command("check", short_help="Compare every output byte with the host's.")
+@click.command("check", short_help="Compare every output byte of the board with this machine.")
 @PLAN
 @target_options
 @MODEL
@@ -33,17 +33,18 @@ _DEFAULT_SAMPLES = 8
     default=1,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Run all of it N times: what fails now and then shows.",
+    help="Run all samples N times, to find intermittent faults.",
 )
 @click.option(
-    "--tolerance", default=0.0, metavar="REL", help="Largest relative difference of float32 outputs. Default 0."
-)
+    "--tolerance", default=0.0, metavar="REL", help="Largest relative difference of float32 outputs that passes. "
+    "Default: 0.",
+)  # fmt: skip
 @click.option(
-    "--no-locate", is_flag=True, help="On a mismatch, do not look for the first wrong operator by running it again."
+    "--no-locate", is_flag=True, help="On a mismatch, do not run again to find the first wrong operator."
 )
-@click.option("--junit", "junit_file", metavar="FILE.xml", help="Write a JUnit report, one test case a run.")
+@click.option("--junit", "junit_file", metavar="FILE.xml", help="Write a JUnit report with one test case per run.")
 @pages.REPORT
-@click.option("--info", "info_only", is_flag=True, help="Only ask the board what it runs.")
+@click.option("--info", "info_only", is_flag=True, help="Print the board's name, runtime and models; run nothing.")
 @console.WIDE
 @JSON
 def check_command(
@@ -59,7 +60,7 @@ def check_command(
     info_only: bool,
     as_json: bool,
 ) -> None:
-    """Send inputs to a board, run PLAN.tgrs there and here, and compare every output byte.
+    """Run PLAN.tgrs on a board and on this machine with the same inputs, and compare every output byte.
 
     \b
     Examples:
@@ -67,10 +68,10 @@ def check_command(
       tigris hil check kws.tgrs --port /dev/ttyUSB0 --repeat 20 --junit hil.xml --report hil.html
       tigris hil check --project examples/digits --upload --data test.npz
 
-    A model with states begins each sequence anew, on both sides; random inputs are one sequence.
+    A model with states starts each sequence with the initial states. Random inputs are one sequence.
 
-    Results so far are printed with exit status 1, 3 and 130, too, and with --json marked "partial"; "kind" there names
-    the outcome. tigris hil --help lists the statuses.
+    If a check ends early (exit status 1, 3 or 130), the results so far are printed. With --json they are marked
+    "partial", and "kind" names the error. tigris hil --help lists the exit statuses.
     """
     target = where.open(complete=plan is not None)
     if info_only:
@@ -92,10 +93,10 @@ def check_command(
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """How a check went, also one that ended early."""
+    """The result of a check, which may have ended early with `error`."""
 
-    report: CheckReport | None  #: None when no run was made
-    log: str  #: what the firmware printed
+    report: CheckReport | None  #: None if no run was made
+    log: str  #: text that the firmware printed
     error: HarnessError | CheckInterruptedError | None
 
 
@@ -119,7 +120,7 @@ def _run(
 
 
 def _write_page(path: str, host: HostPlan, outcome: _Outcome, quiet: bool) -> None:
-    from tigris_pio.report.checked import checked_page  # noqa: PLC0415  (a check alone needs no compiler)
+    from tigris_pio.report.checked import checked_page  # noqa: PLC0415  (loads the compiler)
 
     assert outcome.report is not None
     trouble = "" if outcome.error is None else str(outcome.error)
@@ -135,7 +136,7 @@ def _ending(error: HarnessError | CheckInterruptedError | None) -> Ending | None
 
 
 def _names(count: int, repeat: int, source: str) -> list[str]:
-    """What the runs are called in a report: the file that the inputs came from, and which of its samples."""
+    """Names of the runs in a report: the inputs' file and the number of the sample."""
     passes = [""] if repeat == 1 else [f" pass {number}" for number in range(1, repeat + 1)]
     return [f"{source}[{index}]{suffix}" for suffix in passes for index in range(count)]
 
@@ -150,7 +151,7 @@ def _show_info(target: Target, as_json: bool) -> None:
 
 
 def _finish(outcome: _Outcome, as_json: bool) -> None:
-    """Prints what was found, also what was until an error, and ends with its exit status."""
+    """Prints the results, also partial ones, and exits with the outcome's status."""
     report, ending = outcome.report, _ending(outcome.error)
     has_runs = report is not None and report.samples
     if report is not None and (ending is None or has_runs or isinstance(outcome.error, CheckInterruptedError)):

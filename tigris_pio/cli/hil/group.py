@@ -1,4 +1,4 @@
-"""The group: what each of its commands is for."""
+"""The group `tigris hil`, whose default command is `check`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from tigris_pio.cli.lazy import DefaultGroup
 
-#: The commands, each in the file of its name, and what it is called there.
+#: Command, which is also its module's name, to the function in that module.
 COMMANDS = {"list": "list_command", "check": "check_command", "bench": "bench_command", "monitor": "monitor_command"}
 
 
@@ -20,28 +20,28 @@ class _Group(DefaultGroup):
     "hil", cls=_Group, subcommand_metavar="[COMMAND] …", short_help="Run a plan on a board and compare with the host."
 )
 def hil() -> None:
-    """Work with a board over its serial line: run a plan there and here and compare every output byte.
+    """Run a plan on a board over its serial line and on this machine, and compare every output byte.
 
     \b
     Examples:
-      tigris hil list                                             which ports, and what answers on them?
-      tigris hil                                                  in a project's folder: its plan, its port
-      tigris hil kws.tgrs --port /dev/ttyUSB0                     8 random inputs
+      tigris hil list                                             list ports and the boards on them
+      tigris hil                                                  use the plan and port of this project
+      tigris hil kws.tgrs --port /dev/ttyUSB0                     compare 8 random inputs
       tigris hil kws.tgrs --port /dev/ttyUSB0 --input x.npy
       tigris hil --project examples/digits --upload --data test.npz
-      tigris hil --project examples/digits-esp32s3-espidf --qemu  its firmware in Espressif's QEMU
-      tigris hil --port socket://127.0.0.1:5555 --info            what does it run?
-      tigris hil bench kws.tgrs --port /dev/ttyUSB0               how long does it take?
-      tigris hil monitor --port /dev/ttyUSB0                      what does it say?
+      tigris hil --project examples/digits-esp32s3-espidf --qemu  run its firmware in Espressif's QEMU
+      tigris hil --port socket://127.0.0.1:5555 --info            print the board's models
+      tigris hil bench kws.tgrs --port /dev/ttyUSB0               measure run times
+      tigris hil monitor --port /dev/ttyUSB0                      print the board's messages
 
-    Without the name of a command it is check; a plan that is named like a command is written with its folder, ./check.
+    The default command is check. If a plan's file has a command's name, write it with its folder: ./check.
 
-    One program a board: a second one ends at once with status 3 and names the first.
+    Only one program can use a board. A second one ends with status 3 and names the first.
 
     \b
     Exit status:
       0    all outputs equal
-      1    the model: an output differs, a run fails or takes too long, the board holds another plan
+      1    the model: an output differs, a run fails or takes too long, the board has another plan
       2    wrong usage
       3    the line: no such port, busy, no board, no answer, another protocol version
       130  interrupted (Ctrl-C)

@@ -1,4 +1,4 @@
-"""The options that say what a board runs on, and the progress of its runs."""
+"""The options that choose a board's inputs, and the progress bar of its runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tigris_pio.cli import console
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import HostPlan
 from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
+from tigris_pio.text import counted
 
 
 @dataclasses.dataclass(frozen=True)
 class InputOptions:
-    """What was asked for on the command line."""
+    """The values of the options."""
 
     inputs: tuple[str, ...]
     data: str | None
@@ -28,42 +29,42 @@ class InputOptions:
 
     @property
     def source(self) -> str:
-        """The file that the inputs come from, or `random`."""
+        """The inputs' file, or `random`."""
         first = next(iter(self.inputs), "random")
         return self.data or first.partition("=")[2] or first
 
     def choose(self, host: HostPlan, random: int) -> SampleSet:
-        """The inputs asked for, else `random` random ones."""
+        """Reads the given inputs, or makes --samples random ones (default: `random`)."""
         if not self.inputs and self.data is None:
             if self.labels is not None:
-                raise UsageError("--labels need the inputs they belong to: --input or --data")
+                raise UsageError("--labels: give the samples with --input or --data, too")
             return random_samples(host.session.inputs, self.samples or random)
         stateful = bool(host.session.states)
         chosen = read_samples(host.session.inputs, self.inputs, self.data, self.labels, stateful=stateful)
         if self.samples is None:
             return chosen
         if self.samples > len(chosen.inputs):
-            raise UsageError(f"--samples {self.samples}: the data holds {len(chosen.inputs)}")
+            raise UsageError(f"--samples {self.samples}: the data has only {counted(len(chosen.inputs), 'sample')}")
         return chosen.first(self.samples)
 
 
 _OPTIONS = (
-    click.option("--input", "inputs", multiple=True, metavar="[NAME=]X.npy", help="Input as the model takes it."),
+    click.option("--input", "inputs", multiple=True, metavar="[NAME=]X.npy", help="Input array in the model's shape."),
     click.option(
         "--data",
         metavar="FILE.npz",
-        help="Inputs by name, with labels if it has an array of that name. A model with states takes sequences: "
+        help="Arrays by input name; an array named labels holds the classes. A model with states takes sequences: "
         "[steps, …], or [sequences, steps, …].",
     ),
     click.option("--labels", metavar="Y.npy", help="Class of each sample, for the accuracy."),
     click.option(
-        "--samples", type=click.IntRange(min=1), metavar="N", help="Random inputs, or the first N of the data."
+        "--samples", type=click.IntRange(min=1), metavar="N", help="Number of random inputs, or of samples of the data."
     ),
 )
 
 
 def input_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The options that name inputs, without some; the command takes them as one argument `given`."""
+    """Adds the options of inputs except `left_out`; the command gets them as one argument `given`."""
     names = [field.name for field in dataclasses.fields(InputOptions)]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -81,7 +82,7 @@ def input_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
 
 @contextmanager
 def progress(total: int, quiet: bool) -> Iterator[Callable[[object], None]]:
-    """A bar on a terminal's stderr, nothing in a pipe; to be called after each run."""
+    """Shows a progress bar on stderr if that is a terminal; the yielded function is called after each run."""
     if quiet or not console.err.is_terminal:
         yield lambda _: None
         return

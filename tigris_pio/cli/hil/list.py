@@ -1,4 +1,4 @@
-"""`tigris hil list`: the ports of this machine and what answers on them."""
+"""`tigris hil list`: lists this machine's serial ports, emulated boards, and the boards that answer on them."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from tigris_pio.sizes import format_size
 _COLOURS = {"answers": "green", "busy": "yellow", "silent": "bright_black"}
 
 
-@click.command("list", short_help="Which ports are there, and what answers on them?")
-@click.option("--probe/--no-probe", default=True, help="Ask what is there. Opening its port restarts some boards.")
+@click.command("list", short_help="List serial ports and the boards that answer on them.")
+@click.option("--probe/--no-probe", default=True, help="Open each port and ask for a board. This restarts some boards.")
 @click.option(
     "--patience",
     default=1.5,
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="Seconds that a board may take to its first answer.",
+    help="Seconds to wait for a board's first answer.",
 )
-@click.option("--all", "everywhere", is_flag=True, help="Emulated boards of other folders, too.")
-@click.option("--boards", metavar="FILE.toml", help=f"A list of boards. Default: {FILE_NAME} in this folder, if any.")
+@click.option("--all", "everywhere", is_flag=True, help="List emulated boards of other folders, too.")
+@click.option("--boards", metavar="FILE.toml", help=f"List of boards. Default: {FILE_NAME} in the current folder.")
 @JSON
 def list_command(probe: bool, patience: float, everywhere: bool, boards: str | None, as_json: bool) -> None:
-    """List the serial ports of this machine, the emulated boards that run in projects in this folder and the boards of
-    a list, with what answers there: the board's name, its models and whether they can run, or who uses the port.
+    """List the serial ports of this machine, the emulated boards of projects in this folder, and the boards of a list.
+    Each board that answers is shown with its name and models; a busy port with the program that uses it.
 
     \b
     Examples:
       tigris hil list
-      tigris hil list --no-probe          the ports alone: nothing is sent
-      tigris hil list --patience 10       for boards that boot when their port is opened
+      tigris hil list --no-probe          list the ports, send nothing
+      tigris hil list --patience 10       wait for boards that boot when their port is opened
       tigris hil list --json
 
-    Exit status 0, whatever answers.
+    The exit status is 0 even if no board answers.
     """
     places = find_places(None if everywhere else Path.cwd().resolve(), _listed(boards))
     answers = ask(places, patience) if probe else [None] * len(places)
@@ -55,7 +55,7 @@ def list_command(probe: bool, patience: float, everywhere: bool, boards: str | N
     for place, answer in zip(places, answers, strict=True):
         _show(place, answer, patience)
     if not places:
-        console.out.print("no serial port was found, and no emulated board runs here")
+        console.out.print("no serial port and no emulated board found")
 
 
 def _listed(boards: str | None) -> list[Place]:
@@ -81,7 +81,7 @@ def _document(place: Place, answer: Answer | None) -> dict[str, Any]:
 
 
 def _show(place: Place, answer: Answer | None, patience: float) -> None:
-    """A line for the place, and below it what answered."""
+    """Prints a line for the place, and the answer below it."""
     words = [place.name, *place.tags, "emulated board" if place.kind == "emulated" else place.description]
     if place.vid is not None and place.pid is not None:
         words.append(f"{place.vid:04x}:{place.pid:04x}")
@@ -94,7 +94,7 @@ def _show(place: Place, answer: Answer | None, patience: float) -> None:
     colour = _COLOURS.get(answer.state, "red")
     if answer.board is None:
         sentence = answer.problem.removeprefix(place.url + ": ").splitlines()[0]
-        if answer.state == "silent":  # usual where no board is: what might be wrong with one is of no use
+        if answer.state == "silent":  # mostly a port without a board, so advice about boards would mislead
             sentence = f"no answer within {patience:g} s"
         console.out.print(f"    [{colour}]{escape(sentence)}[/]")
         return

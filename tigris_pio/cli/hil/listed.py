@@ -1,4 +1,4 @@
-"""Boards by name or tag, from the list that the pytest plugin reads, too."""
+"""Chooses a board by name or tag from a list of boards (tigris-boards.toml), which the pytest plugin reads, too."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tigris_pio.hil.rig.labgrid import SCHEME
 
 
 def list_file(named: str | None) -> Path | None:
-    """The list that was named, or the one in this folder, if there is one."""
+    """Path of the list: `named`, else tigris-boards.toml in the current folder; None if there is none."""
     path = Path(named or FILE_NAME)
     return path if named is not None or path.is_file() else None
 
 
 def choose(entries: Sequence[Entry], path: Path, name: str | None, tags: Sequence[str]) -> Entry:
-    """The first board of a list that has the name and all tags, and that nobody on this machine uses.
+    """The first free board of a list that has the name and all tags.
 
-    UsageError when none fits, BusyError with who has them when all that fit are in use.
+    Raises UsageError if no board has them, and BusyError with the users' names if all such boards are in use.
     """
     fitting = [
         entry for entry in entries if (name is None or entry.name == name) and frozenset(tags) <= entry.all_tags
@@ -29,7 +29,7 @@ def choose(entries: Sequence[Entry], path: Path, name: str | None, tags: Sequenc
     if not fitting:
         wanted = " and ".join(([f"the name {name}"] if name else []) + [f"the tag {tag}" for tag in tags])
         known = "; ".join(f"{entry.name}: {', '.join(sorted(entry.all_tags))}" for entry in entries)
-        raise UsageError(f"{path}: no board has {wanted}; there are {known or 'none'}")
+        raise UsageError(f"{path}: no board has {wanted}; the list has {known or 'no boards'}")
     holders = []
     for entry in fitting:
         holder = _holder(entry)
@@ -40,7 +40,7 @@ def choose(entries: Sequence[Entry], path: Path, name: str | None, tags: Sequenc
 
 
 def _holder(entry: Entry) -> str:
-    """Who uses a board, as far as its port is known."""
+    """Sentence with the program that uses a board's port; empty if it is free or the port is unknown."""
     if entry.port is None or entry.port.startswith(SCHEME):
         return ""
     try:

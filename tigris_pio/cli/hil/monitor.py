@@ -1,4 +1,4 @@
-"""`tigris hil monitor`: a line as people read it."""
+"""`tigris hil monitor`: prints the text and the decoded frames of a board's serial line."""
 
 from __future__ import annotations
 
@@ -27,43 +27,44 @@ from tigris_pio.hil.protocol import Request
 _TURN_SECONDS = 0.1
 #: Colours of frames.
 _ARROWS = {">": "cyan", "<": "blue", "-": "bright_black"}
-#: First letter of a line of ESP-IDF's log, `E (123) tag: …`.
+#: First characters of errors and warnings in ESP-IDF's log, `E (123) tag: …`.
 _LEVELS = {"E (": "red", "W (": "yellow"}
 
 
-@click.command("monitor", short_help="What goes over the line: text, and frames in words.")
+@click.command("monitor", short_help="Print a board's text and its decoded frames.")
 @line_options
-@click.option("--raw", is_flag=True, help="The bytes as they come, nothing added.")
+@click.option("--raw", is_flag=True, help="Print the received bytes unchanged.")
 @click.option(
     "--poll",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="Say HELLO every S seconds: does the board still answer?",
+    help="Send HELLO every S seconds, to see whether the board still answers.",
 )
 @click.option(
     "--listen",
     type=click.IntRange(min=0, max=65535),
     metavar="PORT",
-    help="Let another program talk to the board through socket://127.0.0.1:PORT, and show both. 0: any free one.",
+    help="Let another program use the board through socket://127.0.0.1:PORT, and print both directions. 0: any free "
+    "port.",
 )
-@click.option("--seconds", type=click.FloatRange(min=0), metavar="S", help="End after so long. Default: at Ctrl-C.")
+@click.option("--seconds", type=click.FloatRange(min=0), metavar="S", help="End after S seconds. Default: at Ctrl-C.")
 def monitor_command(
     where: TargetOptions, raw: bool, poll: float | None, listen: int | None, seconds: float | None
 ) -> None:
-    """Show what a board says: lines of text as they are, frames of the harness in words, with the time. Nothing is
-    sent, unless --poll or --listen ask for it.
+    """Print a board's text lines and the decoded frames of the harness, each with its time. Nothing is sent without
+    --poll or --listen.
 
     \b
     Examples:
       tigris hil monitor --port /dev/ttyUSB0
       tigris hil monitor --project examples/digits --seconds 10
-      tigris hil monitor --port /dev/ttyUSB0 --listen 5555       and elsewhere:
+      tigris hil monitor --port /dev/ttyUSB0 --listen 5555       and in another terminal:
       tigris hil check kws.tgrs --port socket://127.0.0.1:5555
 
-    < comes from the board, > goes to it. Of the signs of life of one request the first is shown; its answer says how
-    many there were. The frames of a stream are one line, when it is over.
+    < marks frames from the board, > frames to it. For each request only the first BUSY is printed; the response's line
+    has their number. A stream of frames is one line when it ends.
 
-    Exit status 130 after Ctrl-C, 0 after --seconds, 3 when the line breaks or cannot be opened.
+    Exit status: 130 after Ctrl-C, 0 after --seconds, 3 if the line breaks or cannot be opened.
     """
     target = where.open(complete=True)
     show = _Screen(raw)
@@ -89,7 +90,7 @@ def _greeting(url: str, tap: Tap | None) -> str:
 
 
 class _Poller:
-    """Says HELLO at intervals. A session that is in being goes on: it ends with the first request of another."""
+    """Sends HELLO at intervals. HELLO does not end a session that another program has on the board."""
 
     def __init__(self, line: Line, interval: float, show: _Screen) -> None:
         self._line, self._interval, self._show = line, interval, show
@@ -116,7 +117,7 @@ class _Screen:
         self._teller = Teller(_status_text())
 
     def from_board(self, data: bytes) -> None:
-        """What the board sent; empty: time goes by."""
+        """Prints bytes from the board; empty `data` only lets time pass, so that unfinished lines are printed."""
         if self._raw:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
@@ -128,7 +129,7 @@ class _Screen:
                 self._say(self._teller.rest())
 
     def from_host(self, data: bytes) -> None:
-        """What was sent to the board."""
+        """Prints bytes that were sent to the board."""
         if not self._raw:
             self._show(self._host, data)
 
@@ -158,8 +159,8 @@ class _Screen:
 
 
 def _status_text() -> Callable[[int], str]:
-    """The runtime's own sentences, where it was built for this machine."""
-    from tigris_pio.host import library  # noqa: PLC0415 - another module's error is no reason not to listen
+    """The runtime's texts of status numbers, if the host library is built."""
+    from tigris_pio.host import library  # noqa: PLC0415 - monitoring must work without the host library
 
     def text(status: int) -> str:
         try:

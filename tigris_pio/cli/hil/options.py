@@ -1,4 +1,4 @@
-"""Options that the commands share: which board, and how long to wait for it."""
+"""Options that the hil commands share: they choose a board and its timeouts."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-#: An emulated chip that boots on a busy machine.
+#: Time for an emulated chip to boot on a busy machine.
 _BOOT_SECONDS = 60.0
-#: What click.option makes.
+#: A decorator that click.option returns.
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """Where the board is: its line, and the project that names it, where one does."""
+    """The board's line, and its project if there is one."""
 
     url: str
     baud: int
@@ -41,13 +41,13 @@ class Target:
     timing: Timing
 
     def board(self) -> Board:
-        """A connection; HarnessError when the board does not answer."""
+        """Opens a connection; HarnessError if the board does not answer."""
         return Board(self.url, self.baud, self.timing)
 
 
 @dataclasses.dataclass(frozen=True)
 class TargetOptions:
-    """What was asked for on the command line."""
+    """The values of the options."""
 
     port: str | None
     baud: int | None
@@ -63,8 +63,10 @@ class TargetOptions:
     qemu_arguments: str = ""
 
     def open(self, complete: bool = False) -> Target:
-        """The board meant, which --qemu starts: it runs until the command ends. `complete`: nothing else needs a
-        project, so the folder's own is not looked at where there is a port."""
+        """Finds the chosen board; --qemu starts it until the command ends.
+
+        complete: the command needs nothing from a project, so the current folder's is not read if --port is given.
+        """
         connect = _BOOT_SECONDS if self.qemu else Timing.connect
         timing = Timing(connect=connect, run=self.timeout, silence=self.silence)
         if self.board is not None or self.tags:
@@ -80,17 +82,17 @@ class TargetOptions:
                 _upload(project)
             found = self.port or (project.port() if project else None)
             if found is None:
-                raise UsageError("no port: give --port URL or --project DIR, or call it in a project's folder")
+                raise UsageError("no port: give --port URL or --project DIR, or run the command in a project's folder")
             url = _for_the_command(acquired(found))
         return Target(url, self.baud or DEFAULT_BAUD, project, timing)
 
     def _listed(self, timing: Timing) -> Target:
-        """The first free board of the list that fits; what it is flashed with is a project's, as with pytest."""
+        """The first free board of the list with the name and tags. --upload flashes its entry's project."""
         if self.port is not None or self.qemu:
-            raise UsageError("--board and --tag choose from a list of boards; --port and --qemu name one themselves")
+            raise UsageError("--board and --tag choose a board from a list; leave out --port and --qemu")
         path = list_file(self.boards)
         if path is None:
-            raise UsageError(f"--board and --tag choose from a list of boards: there is no {FILE_NAME} here")
+            raise UsageError(f"--board and --tag need a list of boards: write {FILE_NAME} or give --boards FILE.toml")
         entry = choose(read_list(path), path, self.board, self.tags)
         folder = self.project or (str(entry.project) if entry.project else None)
         environment = self.environment or entry.env
@@ -108,7 +110,7 @@ class TargetOptions:
         from tigris_pio.hil.qemu.machine import Machine  # noqa: PLC0415
 
         if project is None or self.port is not None:
-            raise UsageError("--qemu runs the firmware of a project: give --project DIR, and no --port")
+            raise UsageError("--qemu runs the firmware of a project: give --project DIR and leave out --port")
         if isinstance(project, IdfProject):
             if self.upload:
                 project.compile()
@@ -121,53 +123,53 @@ class TargetOptions:
 
 
 def _for_the_command(resource: AbstractContextManager[_T]) -> _T:
-    """What lasts until the command ends."""
+    """Keeps a resource open until the command ends."""
     return click.get_current_context().with_resource(resource)
 
 
 _PORT = click.option("--port", metavar="URL", help="/dev/ttyUSB0, COM3, socket://HOST:PORT, rfc2217://HOST:PORT, …")
-_BAUD = click.option("--baud", type=int, metavar="RATE", help="Speed of the line.  [default: 115200]")
+_BAUD = click.option("--baud", type=int, metavar="RATE", help="Baud rate of the serial line.  [default: 115200]")
 _LIST = (
-    click.option("--board", metavar="NAME", help=f"The board of this name in a list of boards, {FILE_NAME}."),
-    click.option("--tag", "tags", multiple=True, metavar="TAG", help="The first free board of the list with this tag."),
-    click.option("--boards", metavar="FILE.toml", help=f"The list. Default: {FILE_NAME} in this folder."),
+    click.option("--board", metavar="NAME", help=f"Use the board NAME of a list of boards ({FILE_NAME})."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Use the list's first free board with this tag."),
+    click.option("--boards", metavar="FILE.toml", help=f"List of boards. Default: {FILE_NAME} in the current folder."),
 )
 _PROJECT = (
     click.option(
         "--project",
         metavar="DIR",
-        help="Take plan and port from this PlatformIO project, or the plan from ESP-IDF's build in DIR/build.",
+        help="Use plan and port of this PlatformIO project, or the plan of an ESP-IDF build in DIR/build.",
     ),
     click.option(
-        "--env", "environment", metavar="ENV", help="The project's environment. Default: its only or default one."
+        "--env", "environment", metavar="ENV", help="The project's environment. Default: its only one or its default."
     ),
     click.option("--upload", is_flag=True, help="Build and flash the project first (pio run -t upload)."),
 )
 _QEMU = (
     click.option(
-        "--qemu", is_flag=True, help="Start the project's firmware for an ESP32, ESP32-S3 or -C3 in Espressif's QEMU."
+        "--qemu", is_flag=True, help="Run the project's firmware (ESP32, ESP32-S3 or ESP32-C3) in Espressif's QEMU."
     ),
-    click.option("--qemu-args", "qemu_arguments", default="", metavar="WORDS", help="More arguments for QEMU."),
+    click.option("--qemu-args", "qemu_arguments", default="", metavar="WORDS", help="Additional arguments for QEMU."),
 )
-_PATIENCE = (
-    click.option("--timeout", default=120.0, show_default=True, metavar="S", help="Seconds one inference may take."),
+_TIMEOUTS = (
+    click.option("--timeout", default=120.0, show_default=True, metavar="S", help="Longest inference, in seconds."),
     click.option(
         "--silence",
         default=5.0,
         show_default=True,
         metavar="S",
-        help="Seconds a board at work may give no sign of life.",
+        help="Longest time without a byte from a running board, in seconds.",
     ),
 )
 
 
 def target_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that name a board; the command takes them as one argument `where`."""
-    return _gathering(command, (_PORT, _BAUD, *_LIST, *_PROJECT, *_QEMU, *_PATIENCE))
+    """Adds the options that choose a board, with timeouts; the command gets them as one argument `where`."""
+    return _gathering(command, (_PORT, _BAUD, *_LIST, *_PROJECT, *_QEMU, *_TIMEOUTS))
 
 
 def line_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The same for a command that sends no requests."""
+    """Like `target_options`, but without --upload and timeouts: for a command that sends no requests."""
     return _gathering(command, (_PORT, _BAUD, *_LIST, *_PROJECT[:2], *_QEMU))
 
 
@@ -186,18 +188,18 @@ def _gathering(command: Callable[..., None], options: Sequence[Option]) -> Calla
 
 
 PLAN = click.argument("plan", required=False, type=click.Path(), metavar="PLAN.tgrs")
-MODEL = click.option("--model", metavar="NAME", help="Which of the project's models.")
+MODEL = click.option("--model", metavar="NAME", help="Name of one of the project's models.")
 
 
 def plan_path(plan: str | None, project: Project | IdfProject | None, model: str | None) -> Path:
-    """The plan's file: the one named, or the one that the project built."""
+    """The plan's file: `plan`, or the one that the project built for `model`."""
     if plan is not None:
         path = Path(plan)
         if not path.is_file():
             raise UsageError(f"{plan}: no such file; tigris compile writes plans")
         return path
     if project is None:
-        raise UsageError("no plan: name a .tgrs file, give --project DIR, or call it in a project's folder")
+        raise UsageError("no plan: give a .tgrs file or --project DIR, or run the command in a project's folder")
     return project.plan(model)
 
 
@@ -208,11 +210,14 @@ def _is_project(folder: Path, qemu: bool) -> bool:
 def _project(
     directory: str | None, environment: str | None, upload: bool, qemu: bool = False
 ) -> Project | IdfProject | None:
-    """The project in a folder. Where both may have built, it is PlatformIO's by --env, and where it has a port to give:
-    ESP-IDF's otherwise."""
+    """Opens the project in a folder.
+
+    A folder with builds of both PlatformIO and ESP-IDF is PlatformIO's with --env or --upload, or if it has .pio and
+    QEMU is not wanted; else it is ESP-IDF's.
+    """
     if directory is None:
         if environment is not None or upload:
-            raise UsageError("--env and --upload need --project DIR, or a project's folder to be called in")
+            raise UsageError("--env and --upload need a project: give --project DIR, or run in a project's folder")
         return None
     folder = Path(directory)
     is_platformio = (folder / "platformio.ini").is_file()
@@ -225,5 +230,5 @@ def _project(
 
 def _upload(project: Project | IdfProject | None, port: str | None = None) -> None:
     if not isinstance(project, Project):
-        raise UsageError("--upload flashes PlatformIO's projects; for ESP-IDF's: idf.py flash, or --qemu --upload")
+        raise UsageError("--upload flashes only PlatformIO projects; for ESP-IDF use idf.py flash, or --qemu --upload")
     project.upload(port)
