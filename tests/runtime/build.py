@@ -32,7 +32,7 @@ DSP_IN_C = f"-include{HERE / 'dsp_in_c.h'}"
 #: Rows by themselves have their way where compilers optimise.
 VARIANTS = {
     "dsp": ((DSP_IN_C, "-D__OPTIMIZE__"), "instruction_set.h"),
-    "fours": (("-DTIGRIS_MANY_REGISTERS",), "conv_2d_int8.h"),
+    "pixels4": (("-DTIGRIS_MANY_REGISTERS",), "conv_2d_int8.h"),
     "small": (("-Os",), "instruction_set.h"),
     "small-dsp": (("-Os", DSP_IN_C), "instruction_set.h"),
 }

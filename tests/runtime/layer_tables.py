@@ -5,23 +5,24 @@ from __future__ import annotations
 from tests.runtime.random_layers import CONV, DEPTHWISE, window
 
 NONE, SAME = (0, 0, 0, 0), (1, 1, 1, 1)
-#: Kernel, stride, dilation, input channels, for three pixels at a time: of shared columns, of slots of their own, of
-#: 1x1 kernels.
-THREES = (
+#: Kernel, stride, dilation, input channels, for pixel tiles of three: with shared columns, with separate im2col tiles,
+#: of 1x1 kernels.
+PIXELS3 = (
     ((3, 3), 1, 1, 16), ((3, 3), 1, 1, 48), ((2, 2), 1, 1, 32), ((4, 4), 1, 1, 16), ((1, 3), 1, 1, 16),
     ((3, 3), 2, 1, 16), ((3, 3), 1, 2, 32), ((5, 5), 1, 1, 16), ((7, 7), 2, 1, 16), ((2, 3), 3, 1, 16),
     ((1, 1), 1, 1, 80), ((1, 1), 1, 1, 128), ((1, 1), 2, 1, 16), ((1, 1), 2, 1, 48), ((3, 1), 1, 1, 16),
     ((3, 1), 2, 1, 80),
 )  # fmt: skip
-#: Rows of threes alone, of pairs alone, and of both; of a single pixel, which goes with others.
-THREES_WIDTHS = (1, 2, 3, 4, 5, 7, 9)
-#: The same for four pixels: of neighbours, of more taps than a patch has, of rows under 3x3, of few taps.
-FOURS = (
+#: Widths of rows: tiles of three alone, of two alone, of both; and one pixel, which conv_2d_int8.h computes elsewhere.
+PIXELS3_WIDTHS = (1, 2, 3, 4, 5, 7, 9)
+#: Kernel, stride, dilation, input channels, for pixel tiles of four: dense 1x1, 1x1 of more taps than a patch holds,
+#: rows under 3x3, few taps.
+PIXELS4 = (
     ((1, 1), 1, 1, 4), ((1, 1), 1, 1, 64), ((1, 1), 1, 1, 96), ((1, 1), 1, 1, 100), ((1, 1), 2, 1, 32),
     ((3, 3), 1, 1, 16), ((3, 3), 1, 1, 48), ((3, 3), 1, 2, 24), ((3, 3), 2, 1, 16), ((3, 3), 2, 1, 3),
     ((3, 3), 1, 1, 3), ((5, 4), 2, 1, 1), ((10, 4), 2, 1, 1), ((5, 4), 1, 1, 2),
 )  # fmt: skip
-FOURS_WIDTHS = (3, 4, 5, 8, 11)
+PIXELS4_WIDTHS = (3, 4, 5, 8, 11)
 WINDOWS = [
     (DEPTHWISE, window((5, 8), (3, 3), (1, 1), SAME)), (DEPTHWISE, window((9, 4), (3, 3), (1, 1), (0, 1, 1, 0))),
     (DEPTHWISE, window((3, 6), (3, 3), (1, 1), NONE)), (DEPTHWISE, window((2, 1), (3, 3), (1, 1), SAME)),

@@ -1,7 +1,7 @@
-"""Kernels of other processors on this machine, under AddressSanitizer and UndefinedBehaviorSanitizer: those with Arm's
-DSP instructions, C in the instructions' place (three pixels of a row at a time), and those for many registers (four
-pixels at a time). The bytes are the portable kernels', which other tests hold to numpy's; what the instructions
-themselves do, test_machines.py sees on an emulated Cortex-M4."""
+"""Kernels of other processors on this machine, under AddressSanitizer and UndefinedBehaviorSanitizer: the DSP kernels,
+with C in place of Arm's instructions (pixel tiles of three), and kernels for many registers (pixel tiles of four).
+Outputs must equal those of the portable kernels, which other tests compare with numpy. test_machines.py runs the
+instructions themselves on an emulated Cortex-M4."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.runtime.damage import damaged
 from tests.runtime.fuzz.keep import kept
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Way, plan_for
-from tests.runtime.layer_tables import FOURS, FOURS_WIDTHS, ROWS, THREES, THREES_WIDTHS, WINDOWS
+from tests.runtime.layer_tables import PIXELS3, PIXELS3_WIDTHS, PIXELS4, PIXELS4_WIDTHS, ROWS, WINDOWS
 from tests.runtime.random_layers import DEPTHWISE, FULL_RANGE, PART_RANGE, plans_of, random_layers, tiled_layers
 from tests.runtime.replays import assert_same, outcomes
 from tests.runtime.test_arena_sizes import NETWORKS, plan_at
@@ -47,29 +47,29 @@ def test_layers_with_dsp_instructions() -> None:
 
 
 def test_three_pixels_at_a_time() -> None:
-    widths = THREES_WIDTHS[:: examples(2, 1)]
-    assert_same(replay("dsp"), plans_of(tiled_layers(THREES, widths), windows=True))
+    widths = PIXELS3_WIDTHS[:: examples(2, 1)]
+    assert_same(replay("dsp"), plans_of(tiled_layers(PIXELS3, widths), windows=True))
 
 
 def test_four_pixels_at_a_time() -> None:
-    assert_same(replay("fours"), plans_of(tiled_layers(FOURS, FOURS_WIDTHS)))
+    assert_same(replay("pixels4"), plans_of(tiled_layers(PIXELS4, PIXELS4_WIDTHS)))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("variant", ["small", "small-dsp"])
 def test_channels_of_rare_scales_where_size_counts(variant: str) -> None:
-    """Their operators go another way then."""
+    """At -Os other functions compute these operators."""
     assert_same(replay(variant), channels_of_rare_scales())
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("variant", ["dsp", "fours"])
+@pytest.mark.parametrize("variant", ["dsp", "pixels4"])
 def test_networks(variant: str) -> None:
     assert_same(replay(variant), [plan_at(name, "64K") for name in NETWORKS])
 
 
 def test_damaged_plans_with_dsp_instructions() -> None:
-    """Of what fuzzing kept and of each kind of kernel."""
+    """Damaged plans of each kind of kernel, and the plans that fuzzing kept."""
     choose, count = random.Random(5), examples(4, 40)
     candidates = [candidate for plan in int8_seeds() for candidate in choose.sample(list(damaged(plan)), count)]
     results = outcomes(replay("dsp"), [*candidates, *kept().values()])

@@ -1,11 +1,11 @@
 /* Sums of products of two pixels with packed int8 weights, a block of four output channels at a time.
  *
- * The taps of both pixels are first copied into a patch, widened as the machine likes them; that is done once for all
- * output channels. Blocks of weights (tigris_pio/compiler/weights/packing.py) are then multiplied with the patch.
- * What depends on the machine is in dsp/block_int8.h (taps of 16 bits, two products an instruction) and
- * portable/block_int8.h (taps of both pixels in one 32-bit word, two products a multiplication).
+ * The taps of both pixels are first copied into a patch and widened, once for all output channels. Blocks of weights
+ * (tigris_pio/compiler/weights/packing.py) are then multiplied with the patch. dsp/block_int8.h holds taps of 16 bits
+ * and computes two products an instruction; portable/block_int8.h holds the taps of both pixels in one 32-bit word and
+ * computes two products a multiplication.
  *
- * Sums are unsigned, so that they wrap instead of being undefined. */
+ * Sums are unsigned: they wrap instead of being undefined. */
 #ifndef TIGRIS_BLOCK_INT8_H
 #define TIGRIS_BLOCK_INT8_H
 
@@ -16,8 +16,8 @@
 #include "instruction_set.h"
 
 #define TIGRIS_CHANNEL_BLOCK 4
-#define TIGRIS_TILE_TAPS 4
-#define TIGRIS_PATCH_TAPS 64 /* of a patch, a multiple of a tile's; a word each */
+#define TIGRIS_TILE_TAPS 4   /* taps of a weight tile: consecutive taps of one channel */
+#define TIGRIS_PATCH_TAPS 64 /* taps of a patch, a multiple of TIGRIS_TILE_TAPS; a word each */
 
 static inline uint32_t tigris_product(int8_t a, int8_t b)
 {
@@ -25,8 +25,8 @@ static inline uint32_t tigris_product(int8_t a, int8_t b)
     return (uint32_t)product;
 }
 
-/* Sums begin with the bias. Small C libraries copy byte by byte, so small machines do without. */
-TIGRIS_INLINE void tigris_begin_sums(uint32_t *sums, const int32_t *bias, int32_t count)
+/* Initialises sums with the bias. Small machines avoid memcpy: small C libraries copy byte by byte. */
+TIGRIS_INLINE void tigris_init_sums(uint32_t *sums, const int32_t *bias, int32_t count)
 {
 #if defined(TIGRIS_IN_ORDER)
     for (const int32_t *const end = bias + count; bias != end;) {

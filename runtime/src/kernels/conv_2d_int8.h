@@ -1,9 +1,8 @@
-/* Conv2D, int8, groups allowed: which of its ways a call goes. Two output pixels are computed together, whichever they are
- * (conv_pairs_int8.h), more where a processor and the kernel allow it (fours_int8.h, threes_int8.h), and a last odd one by
- * itself (conv_single_int8.h).
+/* Conv2D, int8, with groups: run() chooses the function of a call. Output pixels are computed in tiles of two; a tile's
+ * pixels need not be adjacent (conv_pixels2_int8.h). Tiles of four and three serve processors and shapes that allow
+ * them (conv_pixels4_int8.h, conv_pixels3_int8.h, conv_1x1_int8.h); conv_pixel1_int8.h computes a last odd pixel.
  *
- * With TIGRIS_WEIGHT_ZEROS weights have zero points, each of which is taken off an output's sum as often as the sum of its
- * taps says. */
+ * With TIGRIS_WEIGHT_ZEROS weights have zero points: an output's sum loses its zero point times the sum of its taps. */
 #ifndef TIGRIS_CONV_2D_INT8_H
 #define TIGRIS_CONV_2D_INT8_H
 
@@ -11,7 +10,7 @@
 #include "block_int8.h"
 #include "check.h"
 #include "instruction_set.h"
-#include "neighbours_int8.h"
+#include "conv_1x1_int8.h"
 #include "rows_int8.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
@@ -26,109 +25,105 @@
 #endif
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
-/* Where size counts, a last odd pixel is computed twice instead. */
+/* At -Os a tile of two computes a last odd pixel twice instead. */
 #if defined(__OPTIMIZE_SIZE__)
-#define TAKES_SINGLES 0
+#define HAS_PIXEL1 0
 #else
-#define TAKES_SINGLES 1
+#define HAS_PIXEL1 1
 #endif
 
-#if defined(TIGRIS_FOURS) && TAKES_SINGLES && !TIGRIS_WEIGHT_ZEROS
-#define TAKES_FOURS 1
+#if defined(TIGRIS_PIXELS4) && HAS_PIXEL1 && !TIGRIS_WEIGHT_ZEROS
+#define HAS_PIXELS4 1
 #else
-#define TAKES_FOURS 0
+#define HAS_PIXELS4 0
 #endif
 
-#if defined(TIGRIS_DSP) && TAKES_SINGLES && !TIGRIS_WEIGHT_ZEROS
-#define TAKES_THREES 1
+#if defined(TIGRIS_DSP) && HAS_PIXEL1 && !TIGRIS_WEIGHT_ZEROS
+#define HAS_PIXELS3 1
 #else
-#define TAKES_THREES 0
+#define HAS_PIXELS3 0
 #endif
 
 #include "conv_pixels_int8.h"
 
-#include "conv_pairs_int8.h"
-#include "conv_single_int8.h"
-#include "fours_int8.h"
-#include "threes_int8.h"
+#include "conv_pixels2_int8.h"
+#include "conv_pixel1_int8.h"
+#include "conv_pixels4_int8.h"
+#include "conv_pixels3_int8.h"
 
-#if TAKES_SINGLES
+#if HAS_PIXEL1
 #if !TIGRIS_WEIGHT_ZEROS
-/* Those of tigris_neighbours from `first` on, two at least. */
-static TIGRIS_NOINLINE void run_neighbours(const tigris_kernel_call *call, int32_t first)
+/* The pixels from `first` on, at least two, of a call for which tigris_dense_1x1_pixels is not 0. */
+static TIGRIS_NOINLINE void run_dense_1x1(const tigris_kernel_call *call, int32_t first)
 {
-    const int32_t pixels = pixels_of(call), paired = pixels - 3 * tigris_threes_of(pixels - first);
+    const int32_t pixels = pixels_of(call), paired = pixels - 3 * tigris_count_pixels3(pixels - first);
 #if defined(TIGRIS_DSP)
     for (; first != paired; first += 2) {
-        tigris_run_pair(call, first);
+        tigris_run_1x1_pixels2(call, first);
     }
     for (; first != pixels; first += 3) {
-        tigris_run_three(call, first);
+        tigris_run_1x1_pixels3(call, first);
     }
 #else
     if (paired != pixels) {
-        tigris_run_three(call, paired);
+        tigris_run_1x1_pixels3(call, paired);
     }
     if (paired != first) {
-        run_pairs(call, first, pixels - paired);
+        run_pixels2(call, first, pixels - paired);
     }
 #endif
 }
 #endif
 
-/* The pixels from `first` on. Calls of run_pairs come last: they need the most stack. */
-static TIGRIS_NOINLINE void run_others(const tigris_kernel_call *call, int32_t first)
+/* The pixels from `first` on. Calls of run_pixels2 come last: they need the most stack. */
+static TIGRIS_NOINLINE void run_remaining(const tigris_kernel_call *call, int32_t first)
 {
 #if !TIGRIS_WEIGHT_ZEROS
-    if (tigris_neighbours(call) != 0) {
-        run_neighbours(call, first);
+    if (tigris_dense_1x1_pixels(call) != 0) {
+        run_dense_1x1(call, first);
         return;
     }
 #endif
-#if TAKES_THREES
-    if (takes_threes(call)) {
-        run_rows(call);
+#if HAS_PIXELS3
+    if (has_pixels3(call)) {
+        run_pixels3_rows(call);
         return;
     }
 #endif
-    int32_t spared = 0;
-    if (takes_single(call)) {
-        run_last(call);
-        spared = 1;
+    int32_t skip_last = 0;
+    if (has_single_last(call)) {
+        run_last_pixel(call);
+        skip_last = 1;
     }
-    if (first + spared != pixels_of(call)) {
-        run_pairs(call, first, spared);
+    if (first + skip_last != pixels_of(call)) {
+        run_pixels2(call, first, skip_last);
     }
 }
 #endif
 
 static void run(const tigris_kernel_call *call)
 {
-#if TIGRIS_MVE
-#if !TIGRIS_WEIGHT_ZEROS
+#if TIGRIS_MVE && !TIGRIS_WEIGHT_ZEROS
     if (tigris_mve_conv_2d(call)) {
         return;
     }
 #endif
-#endif
-#if TIGRIS_RVV
-#if !TIGRIS_WEIGHT_ZEROS
+#if TIGRIS_RVV && !TIGRIS_WEIGHT_ZEROS
     if (tigris_rvv_conv_2d(call)) {
         return;
     }
 #endif
-#endif
-#if TAKES_SINGLES
-#if TAKES_FOURS
-    const int32_t first = run_first_fours(call);
+#if HAS_PIXEL1
+#if HAS_PIXELS4
+    const int32_t first = run_first_pixels4(call);
     if (first != pixels_of(call)) {
-        run_others(call, first);
+        run_remaining(call, first);
     }
 #else
-    run_others(call, 0);
+    run_remaining(call, 0);
 #endif
 #else
-    run_pairs(call, 0, 0);
+    run_pixels2(call, 0, 0);
 #endif
 }
 

@@ -1,10 +1,10 @@
-/* Where the pixels of a convolution read, and their taps in a patch: a part of conv_2d_int8.h. */
+/* Part of conv_2d_int8.h: finds the taps of output pixels in the input and gathers them into patches. */
 #ifndef TIGRIS_CONV_PIXELS_INT8_H
 #define TIGRIS_CONV_PIXELS_INT8_H
 
-#if defined(TAKES_SINGLES)
+#if defined(HAS_PIXEL1)
 
-/* One call, with what is needed often. */
+/* One call, its fields unpacked. */
 typedef struct conv {
     const tigris_kernel_call *call;
     const tigris_conv_int8_params *params;
@@ -13,11 +13,11 @@ typedef struct conv {
     int32_t kernel_size;   /* weights of one output channel */
     int32_t row_taps;      /* weights of one kernel row of one output channel */
     uint32_t block_bias;
-    int8_t padding; /* what padded taps read */
+    int8_t padding; /* value of a tap in the padding */
 } conv;
 
-/* Where an output pixel reads: the offset of its first tap in the input, modulo 2^32 as the tap may lie outside, and the
- * taps inside. */
+/* Where an output pixel reads: the offset of its first tap in the input, modulo 2^32 as the tap may lie outside, and
+ * the taps inside. */
 typedef struct conv_pixel {
     uint32_t first;
     uint16_t row_first;
@@ -31,7 +31,7 @@ typedef struct conv_part {
     int32_t at;
     int32_t taps;
     int32_t row;    /* kernel row of its first tap */
-    int32_t in_row; /* its place in the row */
+    int32_t in_row; /* index of that tap in its kernel row */
 } conv_part;
 
 static const tigris_tensor_record *input_of(const conv *c)
@@ -63,7 +63,7 @@ typedef struct conv_place {
     uint16_t row_end;
 } conv_place;
 
-static void begin_row(const conv *c, conv_place *place)
+static void start_row(const conv *c, conv_place *place)
 {
     const tigris_conv_int8_params *params = c->params;
     const tigris_taps rows =
@@ -75,17 +75,17 @@ static void begin_row(const conv *c, conv_place *place)
 }
 
 /* Output pixel `pixel` of the band. */
-static void begin_at(const conv *c, conv_place *place, int32_t pixel)
+static void seek_pixel(const conv *c, conv_place *place, int32_t pixel)
 {
     const tigris_conv_int8_params *params = c->params;
     const int32_t width = (int32_t)c->call->output->tensor->width, y = pixel / width;
     place->row = y * params->stride_height - c->call->inputs[0].pad_top;
-    begin_row(c, place);
+    start_row(c, place);
     place->x = pixel - y * width;
     place->column += place->x * params->stride_width;
 }
 
-static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
+static void next_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
 {
     const tigris_conv_int8_params *params = c->params;
     const uint32_t width = input_of(c)->width;
@@ -99,7 +99,7 @@ static void take_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
     place->column += params->stride_width;
     if (++place->x == (int32_t)c->call->output->tensor->width) {
         place->row += params->stride_height;
-        begin_row(c, place);
+        start_row(c, place);
     }
 }
 
@@ -122,7 +122,7 @@ static int is_inside(const conv *c, const conv_pixel *pixel)
     return pixel->column_end - pixel->column_first == c->params->kernel_width;
 }
 
-/* Fills the patch with the taps of `part` of two pixels and moves its row and place on. */
+/* Fills the patch with the taps of `part` of two pixels, and advances `part` behind them. */
 static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int32_t group, conv_part *part,
                                    uint32_t *patch)
 {

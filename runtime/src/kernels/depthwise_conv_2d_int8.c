@@ -173,7 +173,7 @@ static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pix
     uint32_t sums[BATCH];
     for (int32_t channel = 0, count; channel < end; channel += count) {
         count = end - channel < BATCH ? end - channel : BATCH;
-        tigris_begin_sums(sums, d->bias + channel, count);
+        tigris_init_sums(sums, d->bias + channel, count);
         const uint32_t input = pixel->input + (uint32_t)channel;
         const int8_t *weights = d->weights + channel * taps;
         if (all_inside(pixel->outer) && all_inside(pixel->inner)) {

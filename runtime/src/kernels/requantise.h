@@ -36,8 +36,8 @@ static inline int32_t tigris_clamp(int32_t value, int32_t low, int32_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* value * 2^left, bounded to +-2^30: where TensorFlow Lite's leaves 32 bits, which is undefined there. Multiplied, what is
- * bounded is 2^29 and more, beyond what any caller clamps to. `left` 1 … 31. */
+/* value * 2^left, bounded to +-2^30: where TensorFlow Lite's leaves 32 bits, which is undefined there. Multiplied,
+ * what is bounded is 2^29 and more, beyond what any caller clamps to. `left` 1 … 31. */
 static inline int32_t tigris_bounded_left(int32_t value, uint32_t left)
 {
     const int32_t most = (int32_t)((UINT32_C(1) << 30) >> left);
@@ -65,8 +65,7 @@ typedef struct tigris_output_stage {
     int32_t high;
 } tigris_output_stage;
 
-static inline int8_t tigris_to_int8(int32_t value, int32_t multiplier, int32_t shift,
-                                    const tigris_output_stage *output)
+static inline int8_t tigris_to_int8(int32_t value, int32_t multiplier, int32_t shift, const tigris_output_stage *output)
 {
     const int32_t scaled = tigris_wrapping_add(tigris_requantise(value, multiplier, shift), output->zero_point);
     return (int8_t)tigris_clamp(scaled, output->low, output->high);

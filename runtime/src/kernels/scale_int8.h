@@ -102,9 +102,8 @@ static inline int32_t tigris_requantise_slow(uint32_t sum, int32_t multiplier, i
                                              tigris_output_stage output)
 {
     return tigris_is_right_shift(shift)
-               ? tigris_requantise_right_shift(sum, tigris_scale_of(multiplier, shift, output), output)
-               : tigris_requantise_any_shift((int32_t)sum, multiplier, shift, output.zero_point, output.low,
-                                             output.high);
+        ? tigris_requantise_right_shift(sum, tigris_scale_of(multiplier, shift, output), output)
+        : tigris_requantise_any_shift((int32_t)sum, multiplier, shift, output.zero_point, output.low, output.high);
 }
 
 #else

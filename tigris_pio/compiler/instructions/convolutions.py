@@ -15,8 +15,8 @@ from tigris_pio.format.enums import OpKind
 #: TIGRIS_CHANNEL_BLOCK, TIGRIS_TILE_TAPS, TIGRIS_PATCH_TAPS, BATCH of conv_2d_int8.h, TIGRIS_ROWS, and of DSP
 #: instructions TIGRIS_VECTOR_TAPS.
 _BLOCK, _TILE, _PATCH, _BATCH, _ROWS, _VECTOR = 4, 4, 64, 24, 32, 128
-#: TIGRIS_SLOT_TAPS of dsp/slots_int8.h; OWN_SLOTS, THREES_BATCH, SHARED_COLUMNS of threes_int8.h.
-_SLOT, _OWN_SLOTS, _THREES_BATCH, _SHARED_COLUMNS = 16, 2, 32, 4
+#: TIGRIS_IM2COL_TAPS of dsp/im2col_int8.h; OWN_TILES, PIXELS3_BATCH, SHARED_COLUMNS of conv_pixels3_int8.h.
+_IM2COL_TAPS, _OWN_TILES, _PIXELS3_BATCH, _SHARED_COLUMNS = 16, 2, 32, 4
 
 #: Multipliers up to this one are not usual with DSP instructions (scale_int8.h).
 _USUAL_ABOVE = (1 << 30) - 1
@@ -51,8 +51,8 @@ def conv_int8(call: Call, dsp: bool) -> Work:
     of an odd number goes with the pair before it, or by itself, or is computed twice. With DSP instructions most layers
     go by threes."""
     params: Any = call.op.params
-    if dsp and _takes_slots(call):
-        return _in_slots(call)
+    if dsp and _has_pixels3(call):
+        return _in_im2col_tiles(call)
     groups = params.groups
     inputs, outputs = call.inputs[0].channels // groups, call.output.channels // groups
     taps = params.kernel_height * params.kernel_width * inputs
@@ -62,7 +62,7 @@ def conv_int8(call: Call, dsp: bool) -> Work:
     fills = 1 if parts == 1 else batches
     inside = _inside(call) if groups == 1 and params.dilation_width == 1 else 0.0
     runs = params.kernel_height * (inside + (1 - inside) * params.kernel_width)
-    twos, threes = _neighbours(call, dsp)
+    twos, threes = _dense_1x1(call, dsp)
     close = 2 * twos + 3 * threes
     singles = 0 if close else call.pixels % 2 * int(_is_together(call) or taps <= _PATCH)
     pairs = -(-(call.pixels - close - singles) // 2)
@@ -103,9 +103,9 @@ def _is_together(call: Call) -> bool:
     return (params.kernel_height, params.kernel_width) == (1, 1)
 
 
-def _neighbours(call: Call, dsp: bool) -> tuple[int, int]:
-    """How many pairs and threes tigris_neighbours of neighbours_int8.h brings: threes are with DSP instructions all
-    that leave no single pixel, else the last of an odd number, and only with DSP instructions are pairs made so too."""
+def _dense_1x1(call: Call, dsp: bool) -> tuple[int, int]:
+    """Tiles of two and of three pixels of a dense 1x1 convolution (conv_1x1_int8.h), else (0, 0). With DSP instructions
+    as many tiles of three as leave no single pixel; else one if the number of pixels is odd, and none of two."""
     params: Any = call.op.params
     channels, outputs, width = call.inputs[0].channels, call.output.channels, call.output.width
     plain = _is_together(call) and _strides(call) == (1, 1) and params.groups == 1 and call.inputs[0].width == width
@@ -117,28 +117,28 @@ def _neighbours(call: Call, dsp: bool) -> tuple[int, int]:
     return call.images * (pixels - 3 * threes) // 2 if dsp else 0, call.images * threes
 
 
-def _takes_slots(call: Call) -> bool:
-    """takes_threes of threes_int8.h, which is asked after tigris_neighbours."""
+def _has_pixels3(call: Call) -> bool:
+    """has_pixels3 of conv_pixels3_int8.h, for calls that are not dense 1x1."""
     params: Any = call.op.params
-    whole = call.inputs[0].channels % _SLOT == call.output.channels % _BLOCK == 0
+    whole = call.inputs[0].channels % _IM2COL_TAPS == call.output.channels % _BLOCK == 0
     plain = call.op.kind is not OpKind.ASYMMETRIC_CONV_2D and params.groups == 1
-    return plain and whole and call.output.width > 1 and _neighbours(call, True) == (0, 0)
+    return plain and whole and call.output.width > 1 and _dense_1x1(call, True) == (0, 0)
 
 
-def _in_slots(call: Call) -> Work:
-    """Three pixels of a row, or two, whose taps go into slots of 16, for a batch of channels."""
+def _in_im2col_tiles(call: Call) -> Work:
+    """Tiles of three pixels of a row, or two, whose taps are copied into im2col tiles, for a batch of channels."""
     params: Any = call.op.params
-    width, outputs, depth = call.output.width, call.output.channels, call.inputs[0].channels // _SLOT
+    width, outputs, depth = call.output.width, call.output.channels, call.inputs[0].channels // _IM2COL_TAPS
     threes = (width - 4 * (width % 3 == 1)) // 3
     pairs = (width - 3 * threes) // 2
     rows, columns = call.images * call.rows, params.kernel_width
     strided = params.stride_width != 1 or params.dilation_width != 1
     shared = not strided and 1 < columns <= _SHARED_COLUMNS
-    at_once = columns if shared else _OWN_SLOTS
+    at_once = columns if shared else _OWN_TILES
     filled = math.ceil(depth / at_once) if columns == 1 else depth * math.ceil(columns / at_once)
     slots = [depth * (pixels + columns - 1 if shared else pixels * columns) for pixels in (3, 2)]
     fills = rows * params.kernel_height * filled * (threes + pairs)
-    batches, taps = math.ceil(outputs / _THREES_BATCH), params.kernel_height * columns * depth * _SLOT * outputs
+    batches, taps = math.ceil(outputs / _PIXELS3_BATCH), params.kernel_height * columns * depth * _IM2COL_TAPS * outputs
     return {
         "call": 1,
         "row": rows,

@@ -9,7 +9,7 @@
 
 #include "arm_dsp.h"
 
-/* Two tiles between the branches of a loop, where size does not count. */
+/* Loops are unrolled by two tiles, except at -Os. */
 #if defined(__OPTIMIZE_SIZE__)
 #define TIGRIS_TILES_BY_TWO 0
 #else
@@ -65,14 +65,14 @@ static inline uint32_t tigris_block_bias(int32_t taps)
     return 0;
 }
 
-/* Sums of a channel: the first and the second pixel's. */
-TIGRIS_INLINE void tigris_begin(uint32_t *a, uint32_t *b, int32_t bias, uint32_t block_bias)
+/* Initialises the sums of a channel for both pixels with its bias. */
+TIGRIS_INLINE void tigris_init_pair(uint32_t *a, uint32_t *b, int32_t bias, uint32_t block_bias)
 {
     (void)block_bias;
     *a = *b = (uint32_t)bias;
 }
 
-TIGRIS_INLINE void tigris_end(const uint32_t sum[2], uint32_t *a, uint32_t *b)
+TIGRIS_INLINE void tigris_unpack_pair(const uint32_t sum[2], uint32_t *a, uint32_t *b)
 {
     *a = sum[0];
     *b = sum[1];
@@ -83,7 +83,7 @@ TIGRIS_INLINE uint32_t tigris_add_4(uint32_t sum, tigris_taps_4 a, tigris_taps_4
     return tigris_add_both(a.odd, b.odd, tigris_add_both(a.even, b.even, sum));
 }
 
-/* The first pixel's taps; on to the second's. */
+/* Loads taps of the first pixel and advances `from` to the second pixel's. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_first(const uint32_t **from)
 {
     tigris_taps_4 taps;
@@ -91,7 +91,7 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_first(const uint32_t **from)
     return taps;
 }
 
-/* The second pixel's; on to the first's next tile. */
+/* Loads taps of the second pixel and advances `from` to the first pixel's next tile. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_second(const uint32_t **from)
 {
     tigris_taps_4 taps;
@@ -113,7 +113,7 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_weights(const int8_t **w)
     return tigris_widen_word(word);
 }
 
-/* The same for the second of two channels of a block: on to their next tile. */
+/* Loads weights of the second of two channels and advances `w` to the next tile of both. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_second_weights(const int8_t **w)
 {
     uint32_t word;
@@ -121,8 +121,8 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_second_weights(const int8_t **w)
     return tigris_widen_word(word);
 }
 
-/* A tile of two channels of a block and two pixels: of each channel, `sum` holds two. */
-TIGRIS_INLINE void tigris_add_tile_of_two(const uint32_t **patch, const int8_t **w, uint32_t sum[4])
+/* Adds a tile of two channels of a block for two pixels; `sum` holds two sums of each channel. */
+TIGRIS_INLINE void tigris_add_tile_2x2(const uint32_t **patch, const int8_t **w, uint32_t sum[4])
 {
     const tigris_taps_4 w0 = tigris_load_weights(w);
     const tigris_taps_4 w1 = tigris_load_second_weights(w);
@@ -134,17 +134,17 @@ TIGRIS_INLINE void tigris_add_tile_of_two(const uint32_t **patch, const int8_t *
     sum[3] = tigris_add_4(sum[3], b, w1);
 }
 
-/* Adds the whole tiles of two channels of a block, whose weights begin at w. */
-TIGRIS_INLINE void tigris_add_two_channels(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[4])
+/* Adds the whole tiles of two channels of a block, whose weights start at w. */
+TIGRIS_INLINE void tigris_add_2x2(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[4])
 {
     uint32_t sums[4] = {sum[0], sum[1], sum[2], sum[3]};
     if (TIGRIS_TILES_BY_TWO && ((end - patch) & 2) != 0) {
-        tigris_add_tile_of_two(&patch, &w, sums);
+        tigris_add_tile_2x2(&patch, &w, sums);
     }
     while (patch != end) {
-        tigris_add_tile_of_two(&patch, &w, sums);
+        tigris_add_tile_2x2(&patch, &w, sums);
         if (TIGRIS_TILES_BY_TWO) {
-            tigris_add_tile_of_two(&patch, &w, sums);
+            tigris_add_tile_2x2(&patch, &w, sums);
         }
     }
     sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3];
@@ -156,8 +156,8 @@ TIGRIS_INLINE void tigris_add_block(const uint32_t *patch, const int8_t *w, int3
 {
     const int32_t tiled = taps & ~(TIGRIS_TILE_TAPS - 1);
     const uint32_t *const end = patch + tiled / 2;
-    tigris_add_two_channels(patch, end, w, sum);
-    tigris_add_two_channels(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 4);
+    tigris_add_2x2(patch, end, w, sum);
+    tigris_add_2x2(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 4);
     const int16_t *from = (const int16_t *)(const void *)end;
     w += tiled * TIGRIS_CHANNEL_BLOCK;
     for (int32_t left = taps - tiled; left > 0; left--) {
@@ -172,7 +172,7 @@ TIGRIS_INLINE void tigris_add_block(const uint32_t *patch, const int8_t *w, int3
     }
 }
 
-/* The same for one channel, whose weights are tiles too. */
+/* Adds the products of a patch's `taps` taps and the weights of one channel, which are in tiles too. */
 static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, int32_t taps, uint32_t sum[2])
 {
     uint32_t a = sum[0], b = sum[1];
@@ -192,16 +192,16 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
 
 /* ---- three pixels ---- */
 
-/* Their taps, 16 bits each. */
-#define TIGRIS_THREE_WORDS (3 * TIGRIS_PATCH_TAPS / 2)
+/* Words of a patch for three pixels: 16 bits a tap. */
+#define TIGRIS_PIXELS3_WORDS (3 * TIGRIS_PATCH_TAPS / 2)
 
-/* How many threes the last of `pixels` pixels, two at least, are: all that leave no single one. */
-static inline int32_t tigris_threes_of(int32_t pixels)
+/* Tiles of three among `pixels` pixels, at least two: as many as leave no single pixel. */
+static inline int32_t tigris_count_pixels3(int32_t pixels)
 {
     return (pixels % 3 == 1 ? pixels - 4 : pixels) / 3; /* of two none */
 }
 
-static inline void tigris_fill_three(uint32_t *patch, const int8_t *from, int32_t count)
+static inline void tigris_fill_pixels3(uint32_t *patch, const int8_t *from, int32_t count)
 {
     int16_t *to = (int16_t *)(void *)patch;
     tigris_fill_taps(to, from, 1, count);
@@ -209,7 +209,7 @@ static inline void tigris_fill_three(uint32_t *patch, const int8_t *from, int32_
     tigris_fill_taps(to + 2 * TIGRIS_PATCH_TAPS, from + 2 * count, 1, count);
 }
 
-/* The third pixel's taps; on to the first's next tile. */
+/* Loads taps of the third pixel and advances `from` to the first pixel's next tile. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_third(const uint32_t **from)
 {
     tigris_taps_4 taps;
@@ -217,8 +217,8 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_third(const uint32_t **from)
     return taps;
 }
 
-/* A tile of two channels of a block: of each, `sum` holds three. */
-TIGRIS_INLINE void tigris_add_tile_of_three(const uint32_t **patch, const int8_t **w, uint32_t sum[6])
+/* Adds a tile of two channels of a block for three pixels; `sum` holds three sums of each channel. */
+TIGRIS_INLINE void tigris_add_tile_2x3(const uint32_t **patch, const int8_t **w, uint32_t sum[6])
 {
     const tigris_taps_4 w0 = tigris_load_weights(w);
     const tigris_taps_4 w1 = tigris_load_second_weights(w);
@@ -233,30 +233,30 @@ TIGRIS_INLINE void tigris_add_tile_of_three(const uint32_t **patch, const int8_t
     sum[5] = tigris_add_4(sum[5], c, w1);
 }
 
-/* Adds the tiles of two channels of a block, whose weights begin at w. */
-TIGRIS_INLINE void tigris_add_two_of_three(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[6])
+/* Adds the tiles of two channels of a block, whose weights start at w. */
+TIGRIS_INLINE void tigris_add_2x3(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[6])
 {
     uint32_t sums[6] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
     if (TIGRIS_TILES_BY_TWO && ((end - patch) & 2) != 0) {
-        tigris_add_tile_of_three(&patch, &w, sums);
+        tigris_add_tile_2x3(&patch, &w, sums);
     }
     while (patch != end) {
-        tigris_add_tile_of_three(&patch, &w, sums);
+        tigris_add_tile_2x3(&patch, &w, sums);
         if (TIGRIS_TILES_BY_TWO) {
-            tigris_add_tile_of_three(&patch, &w, sums);
+            tigris_add_tile_2x3(&patch, &w, sums);
         }
     }
     sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3], sum[4] = sums[4], sum[5] = sums[5];
 }
 
 /* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds three. */
-static TIGRIS_NOINLINE void tigris_add_three(const uint32_t *patch, const int8_t *third, const int8_t *w, int32_t taps,
-                                             uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
+static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *third, const int8_t *w,
+                                               int32_t taps, uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
 {
     const uint32_t *const end = patch + taps / 2;
     (void)third;
-    tigris_add_two_of_three(patch, end, w, sum);
-    tigris_add_two_of_three(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 6);
+    tigris_add_2x3(patch, end, w, sum);
+    tigris_add_2x3(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 6);
 }
 
 /* ---- one vector ---- */
@@ -278,7 +278,7 @@ TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, 
     return sum + (uint32_t)(taps[tap] * *w);
 }
 
-/* A tile of a block of four channels. */
+/* Adds a tile of a block of four channels. */
 TIGRIS_INLINE void tigris_add_vector_tile(const uint32_t **from, const int8_t **w, uint32_t sum[TIGRIS_CHANNEL_BLOCK])
 {
     const tigris_taps_4 a = tigris_load_taps(from);
@@ -288,12 +288,12 @@ TIGRIS_INLINE void tigris_add_vector_tile(const uint32_t **from, const int8_t **
     sum[3] = tigris_add_4(sum[3], a, tigris_load_weights(w));
 }
 
-/* Sums of a block of four channels: what they begin with, and the whole tiles. */
-static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled, const uint32_t *begin,
-                                       uint32_t sum[TIGRIS_CHANNEL_BLOCK])
+/* Sums of a block of four channels: `initial` and the products of the whole tiles. */
+static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled,
+                                       const uint32_t *initial, uint32_t sum[TIGRIS_CHANNEL_BLOCK])
 {
     const uint32_t *from = vector->taps;
-    uint32_t sums[TIGRIS_CHANNEL_BLOCK] = {begin[0], begin[1], begin[2], begin[3]};
+    uint32_t sums[TIGRIS_CHANNEL_BLOCK] = {initial[0], initial[1], initial[2], initial[3]};
     const uint32_t *const end = from + tiled / 2;
     if (TIGRIS_TILES_BY_TWO && (tiled & TIGRIS_TILE_TAPS) != 0) {
         tigris_add_vector_tile(&from, &w, sums);
@@ -307,15 +307,15 @@ static inline void tigris_vector_block(const tigris_vector *vector, const int8_t
     sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3];
 }
 
-/* The same for two blocks, at w and v. */
+/* tigris_vector_block for two blocks, at w and v. */
 static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
-                                        const uint32_t *begin, uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+                                        const uint32_t *initial, uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
-    tigris_vector_block(vector, w, tiled, begin, sum);
-    tigris_vector_block(vector, v, tiled, begin + TIGRIS_CHANNEL_BLOCK, sum + TIGRIS_CHANNEL_BLOCK);
+    tigris_vector_block(vector, w, tiled, initial, sum);
+    tigris_vector_block(vector, v, tiled, initial + TIGRIS_CHANNEL_BLOCK, sum + TIGRIS_CHANNEL_BLOCK);
 }
 
-/* The same for two channels, at x and y, whose tiles lie `step` apart. */
+/* Sums of two channels, at x and y; `step`: bytes from a channel's tile to its next. */
 static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t step,
                                      int32_t tiled, uint32_t *sum_x, uint32_t *sum_y)
 {

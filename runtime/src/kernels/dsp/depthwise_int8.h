@@ -14,8 +14,7 @@ static inline int tigris_walks_usually(const tigris_line_walk *walk, int32_t cha
 }
 
 /* `sum` and the column at `from` as column 0 of an output. */
-TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int8_t *from,
-                                         uint32_t sum)
+TIGRIS_INLINE uint32_t tigris_walk_first(const tigris_line_walk *walk, const int8_t *from, uint32_t sum)
 {
     for (int32_t i = 0; i < 3; i++) {
         sum = tigris_add_first_first(from[walk->lane[i]], walk->channel.begin[i], sum);

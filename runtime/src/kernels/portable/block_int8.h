@@ -1,9 +1,9 @@
 /* The part of block_int8.h for 32-bit machines without vector instructions.
  *
- * A patch's word holds the tap of both pixels, a + b * 2^16, so one multiplication by a weight gives the products of
- * both. The sum of two such products, lane by lane, fits 16 bits once TIGRIS_LANE_BIAS is added: products of int8 lie in
- * -16256 … 16384. From the biased sums t of pairs of taps two totals are kept, those of t and of t >> 16, from which the
- * lanes' own totals follow: with n sums added,
+ * A patch's word holds the tap of both pixels, a + b * 2^16, so one multiplication by a weight gives both products. The
+ * sum of two such products, lane by lane, fits 16 bits once TIGRIS_LANE_BIAS is added: products of int8 lie in
+ * -16256 … 16384. Of the biased sums t of two taps each, two totals are kept: of t and of t >> 16. The lanes' own
+ * totals A and B follow from them. With n sums added,
  *
  *   total of b's lane:  high = B + n * bias
  *   total of t:         both = A + n * bias + 2^16 * high
@@ -43,24 +43,24 @@ static TIGRIS_NOINLINE void tigris_fill_patch(uint32_t *patch, int32_t at, const
     }
 }
 
-/* What tigris_begin wants to know of a kernel with `taps` taps. */
+/* The lane biases that the sums of a kernel with `taps` taps collect; tigris_init_pair subtracts them. */
 static inline uint32_t tigris_block_bias(int32_t taps)
 {
-    const int32_t rest = taps % TIGRIS_TILE_TAPS;
-    return (uint32_t)((taps - rest) / 2 + rest) * TIGRIS_LANE_BIAS;
+    const int32_t tail = taps % TIGRIS_TILE_TAPS;
+    return (uint32_t)((taps - tail) / 2 + tail) * TIGRIS_LANE_BIAS;
 }
 
-/* Sums of a channel: both[0], high[0]. */
-TIGRIS_INLINE void tigris_begin(uint32_t *both, uint32_t *high, int32_t bias, uint32_t block_bias)
+/* Initialises the two totals of a channel, `both` and `high`, with its bias. */
+TIGRIS_INLINE void tigris_init_pair(uint32_t *both, uint32_t *high, int32_t bias, uint32_t block_bias)
 {
     *high = (uint32_t)bias - block_bias;
     *both = *high + (*high << 16);
 }
 
-/* The sums of the first and the second pixel. */
-TIGRIS_INLINE void tigris_end(const uint32_t sum[2], uint32_t *a, uint32_t *b)
+/* Unpacks the totals of a channel into the sums of the first and the second pixel. */
+TIGRIS_INLINE void tigris_unpack_pair(const uint32_t sum[2], uint32_t *a, uint32_t *b)
 {
-    *b = sum[1]; /* NOLINT(clang-analyzer-core.uninitialized.Assign): begun, since every kernel has a tap */
+    *b = sum[1]; /* NOLINT(clang-analyzer-core.uninitialized.Assign): initialised, since every kernel has a tap */
     *a = sum[0] - (sum[1] << 16);
 }
 
@@ -128,12 +128,12 @@ TIGRIS_INLINE void tigris_add_block(const uint32_t *patch, const int8_t *w, int3
     sum[4] = s2.both, sum[5] = s2.high, sum[6] = s3.both, sum[7] = s3.high;
 }
 
-/* The same for one channel, whose weights are tiles too. */
+/* Adds the products of a patch's `taps` taps and the weights of one channel, which are in tiles too. */
 static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, int32_t taps, uint32_t sum[2])
 {
     tigris_totals s = {sum[0], sum[1]};
     for (; taps >= TIGRIS_TILE_TAPS; taps -= TIGRIS_TILE_TAPS) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the same */
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): patches are filled as far as there are taps */
         tigris_add_two(&s, patch[0], w[0], patch[1], w[2]);
         tigris_add_two(&s, patch[2], w[1], patch[3], w[3]);
         patch += TIGRIS_TILE_TAPS;
@@ -148,11 +148,11 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
 #if (defined(__riscv) && !defined(__riscv_32e)) || defined(TIGRIS_MANY_REGISTERS)
 /* ---- four pixels: where there are registers for the totals of a block ---- */
 
-#define TIGRIS_FOURS
+#define TIGRIS_PIXELS4
 
 /* Adds the products of taps p and q of two pixels and those of r and v of two others. */
-TIGRIS_INLINE void tigris_add_two_four(tigris_totals s[2], uint32_t p, uint32_t r, int8_t first, uint32_t q, uint32_t v,
-                                       int8_t second)
+TIGRIS_INLINE void tigris_add_two_pixels4(tigris_totals s[2], uint32_t p, uint32_t r, int8_t first, uint32_t q,
+                                          uint32_t v, int8_t second)
 {
     tigris_add_two(&s[0], p, first, q, second);
     TIGRIS_HOLD(s[0].both);
@@ -162,25 +162,26 @@ TIGRIS_INLINE void tigris_add_two_four(tigris_totals s[2], uint32_t p, uint32_t 
     TIGRIS_HOLD(s[1].high);
 }
 
-/* Adds the products of a tile in two patches, `apart` words from each other, and a block's weights. Of each channel, s holds
- * the totals of two pixels and those of the others. `apart` is a constant, so that both patches take one register. */
-TIGRIS_INLINE void tigris_add_four(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK], const uint32_t *patch, int32_t apart,
-                                   const int8_t *w)
+/* Adds the products of a tile in two patches, `stride` words from each other, and a block's weights. Of each
+ * channel, s holds the totals of two pixels and those of the others. `stride` is a constant, so that both patches
+ * take one register. */
+TIGRIS_INLINE void tigris_add_tile_4x4(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK], const uint32_t *patch,
+                                       int32_t stride, const int8_t *w)
 {
-    uint32_t p = patch[0], q = patch[1], r = patch[apart], v = patch[apart + 1];
-    tigris_add_two_four(s, p, r, w[0], q, v, w[2]);
-    tigris_add_two_four(s + 2, p, r, w[4], q, v, w[6]);
-    tigris_add_two_four(s + 4, p, r, w[8], q, v, w[10]);
-    tigris_add_two_four(s + 6, p, r, w[12], q, v, w[14]);
-    p = patch[2], q = patch[3], r = patch[apart + 2], v = patch[apart + 3];
-    tigris_add_two_four(s, p, r, w[1], q, v, w[3]);
-    tigris_add_two_four(s + 2, p, r, w[5], q, v, w[7]);
-    tigris_add_two_four(s + 4, p, r, w[9], q, v, w[11]);
-    tigris_add_two_four(s + 6, p, r, w[13], q, v, w[15]);
+    uint32_t p = patch[0], q = patch[1], r = patch[stride], v = patch[stride + 1];
+    tigris_add_two_pixels4(s, p, r, w[0], q, v, w[2]);
+    tigris_add_two_pixels4(s + 2, p, r, w[4], q, v, w[6]);
+    tigris_add_two_pixels4(s + 4, p, r, w[8], q, v, w[10]);
+    tigris_add_two_pixels4(s + 6, p, r, w[12], q, v, w[14]);
+    p = patch[2], q = patch[3], r = patch[stride + 2], v = patch[stride + 3];
+    tigris_add_two_pixels4(s, p, r, w[1], q, v, w[3]);
+    tigris_add_two_pixels4(s + 2, p, r, w[5], q, v, w[7]);
+    tigris_add_two_pixels4(s + 4, p, r, w[9], q, v, w[11]);
+    tigris_add_two_pixels4(s + 6, p, r, w[13], q, v, w[15]);
 }
 
-TIGRIS_INLINE void tigris_load_four(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK],
-                                    const uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
+TIGRIS_INLINE void tigris_load_pixels4(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK],
+                                       const uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
 {
     s[0].both = sum[0], s[0].high = sum[1], s[1].both = sum[2], s[1].high = sum[3];
     s[2].both = sum[4], s[2].high = sum[5], s[3].both = sum[6], s[3].high = sum[7];
@@ -188,8 +189,8 @@ TIGRIS_INLINE void tigris_load_four(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK],
     s[6].both = sum[12], s[6].high = sum[13], s[7].both = sum[14], s[7].high = sum[15];
 }
 
-TIGRIS_INLINE void tigris_store_four(const tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK],
-                                     uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
+TIGRIS_INLINE void tigris_store_pixels4(const tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK],
+                                        uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
 {
     sum[0] = s[0].both, sum[1] = s[0].high, sum[2] = s[1].both, sum[3] = s[1].high;
     sum[4] = s[2].both, sum[5] = s[2].high, sum[6] = s[3].both, sum[7] = s[3].high;
@@ -197,54 +198,54 @@ TIGRIS_INLINE void tigris_store_four(const tigris_totals s[2 * TIGRIS_CHANNEL_BL
     sum[12] = s[6].both, sum[13] = s[6].high, sum[14] = s[7].both, sum[15] = s[7].high;
 }
 
-TIGRIS_INLINE void tigris_add_one_four(tigris_totals s[2], uint32_t p, uint32_t r, int8_t weight)
+TIGRIS_INLINE void tigris_add_one_pixels4(tigris_totals s[2], uint32_t p, uint32_t r, int8_t weight)
 {
     tigris_add_one(&s[0], p, weight);
     tigris_add_one(&s[1], r, weight);
     TIGRIS_STEP();
 }
 
-/* The first taps of patches: so many of whole tiles, and the rest. */
-TIGRIS_INLINE void tigris_add_fours(const uint32_t *patch, int32_t apart, const int8_t *w, int32_t taps, int32_t rest,
-                                    uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
+/* Adds the products of the first `taps` taps of two patches, in whole tiles, and of `tail` taps behind them. */
+TIGRIS_INLINE void tigris_add_4x4(const uint32_t *patch, int32_t stride, const int8_t *w, int32_t taps,
+                                  int32_t tail, uint32_t sum[4 * TIGRIS_CHANNEL_BLOCK])
 {
     tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK];
-    tigris_load_four(s, sum);
+    tigris_load_pixels4(s, sum);
     for (const uint32_t *const end = patch + taps; patch != end; patch += TIGRIS_TILE_TAPS) {
-        tigris_add_four(s, patch, apart, w);
+        tigris_add_tile_4x4(s, patch, stride, w);
         w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
     }
-    for (; rest > 0; rest--, patch++) {
-        tigris_add_one_four(s, patch[0], patch[apart], w[0]);
-        tigris_add_one_four(s + 2, patch[0], patch[apart], w[1]);
-        tigris_add_one_four(s + 4, patch[0], patch[apart], w[2]);
-        tigris_add_one_four(s + 6, patch[0], patch[apart], w[3]);
+    for (; tail > 0; tail--, patch++) {
+        tigris_add_one_pixels4(s, patch[0], patch[stride], w[0]);
+        tigris_add_one_pixels4(s + 2, patch[0], patch[stride], w[1]);
+        tigris_add_one_pixels4(s + 4, patch[0], patch[stride], w[2]);
+        tigris_add_one_pixels4(s + 6, patch[0], patch[stride], w[3]);
         w += TIGRIS_CHANNEL_BLOCK;
     }
-    tigris_store_four(s, sum);
+    tigris_store_pixels4(s, sum);
 }
 
-#define TIGRIS_SLOT_TAPS 16
+#define TIGRIS_IM2COL_TAPS 16
 
-/* Adds the products of a slot's taps in three columns to the sums of blocks up to `end`; two pixels have a column's slot
- * and the others the next one's. `depth`: taps of a column. */
-static TIGRIS_NOINLINE void tigris_add_slots(const uint32_t *patch, const int8_t *weights, int32_t depth, uint32_t *sums,
-                                             const uint32_t *end)
+/* Adds the products of 16 taps in each of three columns to the sums of blocks up to `end`. Two pixels read the
+ * im2col tile of a column, the other two that of the next column. `depth`: taps of a column. */
+static TIGRIS_NOINLINE void tigris_add_im2col_pixels4(const uint32_t *patch, const int8_t *weights, int32_t depth,
+                                                      uint32_t *sums, const uint32_t *end)
 {
-    const int32_t across = (depth - TIGRIS_SLOT_TAPS) * TIGRIS_CHANNEL_BLOCK;
-    const int32_t run = across == 0 ? 3 * TIGRIS_SLOT_TAPS : TIGRIS_SLOT_TAPS;
+    const int32_t across = (depth - TIGRIS_IM2COL_TAPS) * TIGRIS_CHANNEL_BLOCK;
+    const int32_t run = across == 0 ? 3 * TIGRIS_IM2COL_TAPS : TIGRIS_IM2COL_TAPS;
     for (; sums != end; sums += 4 * TIGRIS_CHANNEL_BLOCK) {
         tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK];
         const int8_t *w = weights;
-        tigris_load_four(s, sums);
-        for (const uint32_t *from = patch; from != patch + 3 * TIGRIS_SLOT_TAPS;) {
+        tigris_load_pixels4(s, sums);
+        for (const uint32_t *from = patch; from != patch + 3 * TIGRIS_IM2COL_TAPS;) {
             for (const uint32_t *const run_end = from + run; from != run_end; from += TIGRIS_TILE_TAPS) {
-                tigris_add_four(s, from, TIGRIS_SLOT_TAPS, w);
+                tigris_add_tile_4x4(s, from, TIGRIS_IM2COL_TAPS, w);
                 w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
             }
             w += across;
         }
-        tigris_store_four(s, sums);
+        tigris_store_pixels4(s, sums);
         weights += 9 * depth * TIGRIS_CHANNEL_BLOCK;
     }
 }
@@ -252,23 +253,23 @@ static TIGRIS_NOINLINE void tigris_add_slots(const uint32_t *patch, const int8_t
 
 /* ---- three pixels ---- */
 
-/* The first two lie in a patch, the third is read where it is. */
-#define TIGRIS_THREE_WORDS TIGRIS_PATCH_TAPS
+/* The patch holds the first two; the third is read in place. */
+#define TIGRIS_PIXELS3_WORDS TIGRIS_PATCH_TAPS
 
-/* How many threes the last of `pixels` pixels, two at least, are: pairs take as little, but for an odd one. */
-static inline int32_t tigris_threes_of(int32_t pixels)
+/* Tiles of three among `pixels` pixels, at least two: one if the number is odd, since tiles of two are as fast. */
+static inline int32_t tigris_count_pixels3(int32_t pixels)
 {
     return pixels & 1;
 }
 
-static inline void tigris_fill_three(uint32_t *patch, const int8_t *from, int32_t count)
+static inline void tigris_fill_pixels3(uint32_t *patch, const int8_t *from, int32_t count)
 {
     tigris_fill_patch(patch, 0, from, 1, from + count, 1, count);
 }
 
 /* Adds the products of taps p and q of two pixels, and x and y of the third. */
-TIGRIS_INLINE void tigris_add_two_three(tigris_totals *s, uint32_t *sum, uint32_t p, int32_t x, int8_t first, uint32_t q,
-                                        int32_t y, int8_t second)
+TIGRIS_INLINE void tigris_add_two_pixels3(tigris_totals *s, uint32_t *sum, uint32_t p, int32_t x, int8_t first,
+                                          uint32_t q, int32_t y, int8_t second)
 {
     tigris_add_two(s, p, first, q, second);
     TIGRIS_KEEP(s->both, s->high, *sum);
@@ -278,26 +279,26 @@ TIGRIS_INLINE void tigris_add_two_three(tigris_totals *s, uint32_t *sum, uint32_
     TIGRIS_HOLD(*sum);
 }
 
-/* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds the totals of two
- * pixels and the sum of the third. */
-static TIGRIS_NOINLINE void tigris_add_three(const uint32_t *patch, const int8_t *third, const int8_t *w, int32_t taps,
-                                             uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
+/* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds the totals
+ * of two pixels and the sum of the third. */
+static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *third, const int8_t *w,
+                                               int32_t taps, uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
 {
     tigris_totals s0 = {sum[0], sum[1]}, s1 = {sum[3], sum[4]}, s2 = {sum[6], sum[7]}, s3 = {sum[9], sum[10]};
     uint32_t c0 = sum[2], c1 = sum[5], c2 = sum[8], c3 = sum[11];
     for (const uint32_t *const end = patch + taps; patch != end; patch += TIGRIS_TILE_TAPS) {
         uint32_t p = patch[0], q = patch[1];
         int32_t x = third[0], y = third[1];
-        tigris_add_two_three(&s0, &c0, p, x, w[0], q, y, w[2]);
-        tigris_add_two_three(&s1, &c1, p, x, w[4], q, y, w[6]);
-        tigris_add_two_three(&s2, &c2, p, x, w[8], q, y, w[10]);
-        tigris_add_two_three(&s3, &c3, p, x, w[12], q, y, w[14]);
+        tigris_add_two_pixels3(&s0, &c0, p, x, w[0], q, y, w[2]);
+        tigris_add_two_pixels3(&s1, &c1, p, x, w[4], q, y, w[6]);
+        tigris_add_two_pixels3(&s2, &c2, p, x, w[8], q, y, w[10]);
+        tigris_add_two_pixels3(&s3, &c3, p, x, w[12], q, y, w[14]);
         p = patch[2], q = patch[3];
         x = third[2], y = third[3];
-        tigris_add_two_three(&s0, &c0, p, x, w[1], q, y, w[3]);
-        tigris_add_two_three(&s1, &c1, p, x, w[5], q, y, w[7]);
-        tigris_add_two_three(&s2, &c2, p, x, w[9], q, y, w[11]);
-        tigris_add_two_three(&s3, &c3, p, x, w[13], q, y, w[15]);
+        tigris_add_two_pixels3(&s0, &c0, p, x, w[1], q, y, w[3]);
+        tigris_add_two_pixels3(&s1, &c1, p, x, w[5], q, y, w[7]);
+        tigris_add_two_pixels3(&s2, &c2, p, x, w[9], q, y, w[11]);
+        tigris_add_two_pixels3(&s3, &c3, p, x, w[13], q, y, w[15]);
         third += TIGRIS_TILE_TAPS;
         w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
     }
@@ -309,7 +310,7 @@ static TIGRIS_NOINLINE void tigris_add_three(const uint32_t *patch, const int8_t
 
 #define TIGRIS_VECTOR_TAPS INT32_MAX
 
-/* Lanes have nothing to share: the vector is read where it is. */
+/* With one vector no lanes are packed: taps are read in place. */
 typedef struct tigris_vector {
     const int8_t *taps;
 } tigris_vector;
@@ -340,7 +341,7 @@ TIGRIS_INLINE void tigris_add_column(int8_t value, const int8_t *w, int32_t k, u
     tigris_add_product(value, w[k + 12], &sum[3]);
 }
 
-/* The same of two blocks, at w and v. */
+/* Adds column `k` of the tiles of two blocks, at w and v. */
 TIGRIS_INLINE void tigris_add_columns(int8_t value, const int8_t *w, const int8_t *v, int32_t k,
                                       uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
@@ -349,7 +350,7 @@ TIGRIS_INLINE void tigris_add_columns(int8_t value, const int8_t *w, const int8_
     TIGRIS_STEP();
 }
 
-/* The same of two channels, at x and y. */
+/* Adds tap `k` of the tiles of two channels, at x and y. */
 TIGRIS_INLINE void tigris_add_pair(int8_t value, const int8_t *x, const int8_t *y, int32_t k, uint32_t sum[2])
 {
     tigris_add_product(value, x[k], &sum[0]);
@@ -357,13 +358,13 @@ TIGRIS_INLINE void tigris_add_pair(int8_t value, const int8_t *x, const int8_t *
     TIGRIS_STEP();
 }
 
-/* Sums of two blocks of four channels, at w and v: what they begin with, and the whole tiles. */
+/* Sums of two blocks of four channels, at w and v: `initial` and the products of the whole tiles. */
 static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
-                                        const uint32_t *begin, uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
+                                        const uint32_t *initial, uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
 {
     const int8_t *a = vector->taps;
-    uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK] = {begin[0], begin[1], begin[2], begin[3],
-                                               begin[4], begin[5], begin[6], begin[7]};
+    uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK] = {initial[0], initial[1], initial[2], initial[3],
+                                               initial[4], initial[5], initial[6], initial[7]};
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
         tigris_add_columns(a[0], w, v, 0, sums);
         tigris_add_columns(a[1], w, v, 2, sums);
@@ -376,7 +377,7 @@ static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_
     sum[4] = sums[4], sum[5] = sums[5], sum[6] = sums[6], sum[7] = sums[7];
 }
 
-/* The same for two channels, at x and y, whose tiles lie `step` apart. */
+/* Sums of two channels, at x and y; `step`: bytes from a channel's tile to its next. */
 static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t step,
                                      int32_t tiled, uint32_t *sum_x, uint32_t *sum_y)
 {

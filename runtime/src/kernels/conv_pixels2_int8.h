@@ -1,11 +1,10 @@
-/* Two pixels of a convolution at a time, a part of conv_2d_int8.h: their taps are copied into a patch, with the
- * padding filled in, and the output channels of a group are computed from it, a block of four at a time
- * (block_int8.h). Kernels with more taps take several patches: the sums of a batch of channels are kept in between,
- * and the taps are copied anew for the next batch. */
-#ifndef TIGRIS_CONV_PAIRS_INT8_H
-#define TIGRIS_CONV_PAIRS_INT8_H
+/* Part of conv_2d_int8.h: pixel tiles of two. The taps of both pixels are copied into a patch, padding included. The
+ * output channels of a group are computed from it in blocks of four (block_int8.h). A kernel with more taps takes
+ * several patches: the sums of a batch of channels stay in between, and each batch copies the taps again. */
+#ifndef TIGRIS_CONV_PIXELS2_INT8_H
+#define TIGRIS_CONV_PIXELS2_INT8_H
 
-#if defined(TAKES_SINGLES)
+#if defined(HAS_PIXEL1)
 
 #define BATCH 24 /* channels, a multiple of BLOCK; with 32 an inference takes more than 1 KB of stack */
 
@@ -13,8 +12,8 @@
 typedef struct conv_work {
     conv_pixel pixels[2];
     int32_t group;
-    int8_t *output; /* the first pixel's; the second's lies `apart` further on */
-    int32_t apart;
+    int8_t *output; /* of the first pixel */
+    int32_t output_stride; /* bytes to the output of the second pixel */
 #if TIGRIS_WEIGHT_ZEROS
     uint32_t tap_sums[2]; /* of the two pixels */
 #endif
@@ -37,10 +36,10 @@ static TIGRIS_NOINLINE void add_blocks(const conv *c, const conv_part *part, con
     for (; channel < end; channel += BLOCK) {
         uint32_t sum[2 * BLOCK];
         if (part->at == 0) {
-            tigris_begin(&sum[0], &sum[1], bias[0], c->block_bias);
-            tigris_begin(&sum[2], &sum[3], bias[1], c->block_bias);
-            tigris_begin(&sum[4], &sum[5], bias[2], c->block_bias);
-            tigris_begin(&sum[6], &sum[7], bias[3], c->block_bias);
+            tigris_init_pair(&sum[0], &sum[1], bias[0], c->block_bias);
+            tigris_init_pair(&sum[2], &sum[3], bias[1], c->block_bias);
+            tigris_init_pair(&sum[4], &sum[5], bias[2], c->block_bias);
+            tigris_init_pair(&sum[6], &sum[7], bias[3], c->block_bias);
             bias += BLOCK;
         } else {
             memcpy(sum, sums, sizeof sum);
@@ -53,12 +52,12 @@ static TIGRIS_NOINLINE void add_blocks(const conv *c, const conv_part *part, con
 }
 
 /* The same for channels behind the last whole block. */
-static TIGRIS_NOINLINE void add_rest(const conv *c, const conv_part *part, const uint32_t *patch, int32_t channel,
+static TIGRIS_NOINLINE void add_tail(const conv *c, const conv_part *part, const uint32_t *patch, int32_t channel,
                                      int32_t end, uint32_t *sums)
 {
     for (; channel < end; channel++) {
         if (part->at == 0) {
-            tigris_begin(&sums[0], &sums[1], tigris_int32_data(c->call, c->params->bias)[channel], c->block_bias);
+            tigris_init_pair(&sums[0], &sums[1], tigris_int32_data(c->call, c->params->bias)[channel], c->block_bias);
         }
         tigris_add_channel(patch, part_weights(c, part, channel, 1), part->taps, sums);
         sums += 2;
@@ -75,7 +74,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
     const int32_t *multipliers = tigris_int32_data(c->call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(c->call, params->shift) + channel;
     int8_t *first = work->output + channel;
-    int8_t *second = first + work->apart;
+    int8_t *second = first + work->output_stride;
 #if TIGRIS_WEIGHT_ZEROS
     const tigris_asymmetric_conv_int8_params *own = c->call->params;
     const int8_t *zeros = tigris_int8_data(c->call, own->weight_zero_points) + channel;
@@ -85,7 +84,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
         const int32_t shift = *shifts++;
         uint32_t a;
         uint32_t b;
-        tigris_end(sums, &a, &b);
+        tigris_unpack_pair(sums, &a, &b);
 #if TIGRIS_WEIGHT_ZEROS
         const uint32_t zero = (uint32_t)(int32_t)*zeros++;
         a -= zero * work->tap_sums[0];
@@ -121,7 +120,7 @@ TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
 #if TIGRIS_WEIGHT_ZEROS
     const int32_t first = channel;
     uint32_t taps[2];
-    tigris_begin(&taps[0], &taps[1], 0, c->block_bias);
+    tigris_init_pair(&taps[0], &taps[1], 0, c->block_bias);
 #endif
     conv_part part = {0, 0, 0, 0};
     while (channel < last) {
@@ -140,12 +139,12 @@ TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
 #endif
             add_blocks(c, &part, patch, channel, blocked, sums);
             if (blocked != end) {
-                add_rest(c, &part, patch, blocked, end, sums + 2 * (blocked - channel));
+                add_tail(c, &part, patch, blocked, end, sums + 2 * (blocked - channel));
             }
         }
 #if TIGRIS_WEIGHT_ZEROS
         if (channel == first) {
-            tigris_end(taps, &work->tap_sums[0], &work->tap_sums[1]);
+            tigris_unpack_pair(taps, &work->tap_sums[0], &work->tap_sums[1]);
         }
 #endif
         finish(c, work, channel, sums, sums + 2 * (end - channel));
@@ -154,23 +153,23 @@ TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
     }
 }
 
-/* All pixels from `first` on but the last `spared`, two at a time; a last odd one is computed twice. */
-static TIGRIS_NOINLINE void run_pairs(const tigris_kernel_call *call, int32_t first, int32_t spared)
+/* All pixels from `first` on except the last `skip_last`, in tiles of two; a last odd pixel is computed twice. */
+static TIGRIS_NOINLINE void run_pixels2(const tigris_kernel_call *call, int32_t first, int32_t skip_last)
 {
     const int32_t channels = (int32_t)call->output->tensor->channels;
     conv c;
     conv_place place;
     conv_work work;
     unpack(&c, call);
-    begin_at(&c, &place, first);
+    seek_pixel(&c, &place, first);
     work.output = tigris_int8_output(call) + first * channels;
-    for (int32_t left = pixels_of(call) - first - spared; left > 0; left -= 2) {
-        take_pixel(&c, &place, &work.pixels[0]);
+    for (int32_t left = pixels_of(call) - first - skip_last; left > 0; left -= 2) {
+        next_pixel(&c, &place, &work.pixels[0]);
         work.pixels[1] = work.pixels[0];
-        work.apart = 0;
+        work.output_stride = 0;
         if (left > 1) {
-            take_pixel(&c, &place, &work.pixels[1]);
-            work.apart = channels;
+            next_pixel(&c, &place, &work.pixels[1]);
+            work.output_stride = channels;
         }
         for (work.group = 0; work.group < c.params->groups; work.group++) {
             run_group(&c, &work);

@@ -1,17 +1,18 @@
-/* Pixels of a 1x1 convolution that lie behind each other, two or three at a time: with DSP instructions threes,
- * which share the loads of weights, and pairs for the two or four that are left, elsewhere, where pairs are as fast,
- * a three for the last of an odd number, so that none is computed by itself. block_int8.h says how sums are made. */
-#ifndef TIGRIS_NEIGHBOURS_INT8_H
-#define TIGRIS_NEIGHBOURS_INT8_H
+/* Dense 1x1 convolutions: stride 1, no padding, so pixels are contiguous in input and output. With DSP instructions
+ * tiles of three pixels share the loads of weights, and tiles of two take the two or four that are left. Elsewhere
+ * tiles of two are as fast; one tile of three takes the last pixels of an odd number. block_int8.h has the
+ * arithmetic. */
+#ifndef TIGRIS_CONV_1X1_INT8_H
+#define TIGRIS_CONV_1X1_INT8_H
 
 #include "access.h"
 #include "block_int8.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
-/* How many pixels lie so, two at least: in the input as in the output, with taps that are whole tiles and fit a
- * patch, and output channels that are whole blocks. Else 0. */
-static TIGRIS_NOINLINE int32_t tigris_neighbours(const tigris_kernel_call *call)
+/* The number of pixels if the call is dense 1x1, has at least two pixels, taps that are whole weight tiles and fit a
+ * patch, and output channels in whole blocks; else 0. */
+static TIGRIS_NOINLINE int32_t tigris_dense_1x1_pixels(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     const uint32_t width = call->output->tensor->width, depth = call->inputs[0].tensor->channels;
@@ -27,9 +28,9 @@ static TIGRIS_NOINLINE int32_t tigris_neighbours(const tigris_kernel_call *call)
     return pixels;
 }
 
-/* The pixels from `first` on: three, or two. Each has its own text, since compilers keep fewer of their pointers in
- * registers in a function for both. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_call *call, int32_t first)
+/* Three pixels from `first` on. tigris_run_1x1_pixels2 repeats the text: in one function for both compilers keep fewer
+ * pointers in registers. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_1x1_pixels3(const tigris_kernel_call *call, int32_t first)
 {
     const tigris_conv_int8_params *params = call->params;
     const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
@@ -43,22 +44,22 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     const int32_t fast_above = tigris_fast_above(stage);
     const uint32_t block_bias = tigris_block_bias(depth);
-    uint32_t patch[TIGRIS_THREE_WORDS];
-    tigris_fill_three(patch, input, depth);
+    uint32_t patch[TIGRIS_PIXELS3_WORDS];
+    tigris_fill_pixels3(patch, input, depth);
     for (const int8_t *const end = output + channels; output != end;) {
         uint32_t sums[3 * TIGRIS_CHANNEL_BLOCK];
         for (int32_t i = 0; i < 3 * TIGRIS_CHANNEL_BLOCK; i += 3) {
-            tigris_begin(&sums[i], &sums[i + 1], *bias, block_bias);
+            tigris_init_pair(&sums[i], &sums[i + 1], *bias, block_bias);
             sums[i + 2] = (uint32_t)*bias++;
         }
-        tigris_add_three(patch, input + 2 * depth, weights, depth, sums);
+        tigris_add_pixels3(patch, input + 2 * depth, weights, depth, sums);
         weights += depth * TIGRIS_CHANNEL_BLOCK;
         for (const uint32_t *sum = sums; sum != sums + 3 * TIGRIS_CHANNEL_BLOCK; sum += 3) {
             const int32_t multiplier = *multipliers++, shift = *shifts++;
             uint32_t a;
             uint32_t b;
             uint32_t c = sum[2];
-            tigris_end(sum, &a, &b);
+            tigris_unpack_pair(sum, &a, &b);
             if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
                 const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
                 c = (uint32_t)tigris_requantise_fast(c, scale, stage);
@@ -76,9 +77,9 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_three(const tigris_kernel_
     }
 }
 
-/* Without DSP instructions the sums of a block take all registers, and pairs are made like those of any layer. */
+/* Two pixels from `first` on. Without DSP instructions run_pixels2 does it: the sums of a block take all registers. */
 #if defined(TIGRIS_DSP)
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_pair(const tigris_kernel_call *call, int32_t first)
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_1x1_pixels2(const tigris_kernel_call *call, int32_t first)
 {
     const tigris_conv_int8_params *params = call->params;
     const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
@@ -97,7 +98,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_pair(const tigris_kernel_c
     for (const int8_t *const end = output + channels; output != end;) {
         uint32_t sums[2 * TIGRIS_CHANNEL_BLOCK];
         for (int32_t i = 0; i < 2 * TIGRIS_CHANNEL_BLOCK; i += 2) {
-            tigris_begin(&sums[i], &sums[i + 1], *bias++, block_bias);
+            tigris_init_pair(&sums[i], &sums[i + 1], *bias++, block_bias);
         }
         tigris_add_block(patch, weights, depth & ~(TIGRIS_TILE_TAPS - 1), sums);
         weights += depth * TIGRIS_CHANNEL_BLOCK;
@@ -105,7 +106,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_pair(const tigris_kernel_c
             const int32_t multiplier = *multipliers++, shift = *shifts++;
             uint32_t a;
             uint32_t b;
-            tigris_end(sum, &a, &b);
+            tigris_unpack_pair(sum, &a, &b);
             if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
                 const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
                 b = (uint32_t)tigris_requantise_fast(b, scale, stage);

@@ -1,16 +1,16 @@
-/* The last pixel of a convolution with an odd number of them, a part of conv_2d_int8.h: a product of a matrix and a vector. */
-#ifndef TIGRIS_CONV_SINGLE_INT8_H
-#define TIGRIS_CONV_SINGLE_INT8_H
+/* Part of conv_2d_int8.h: the last pixel of an odd number of them, as a product of a matrix and a vector. */
+#ifndef TIGRIS_CONV_PIXEL1_INT8_H
+#define TIGRIS_CONV_PIXEL1_INT8_H
 
-#if defined(TAKES_SINGLES) && TAKES_SINGLES
-/* Whether the taps of a pixel's group are neighbours. */
-static int lies_together(const conv *c, const conv_pixel *pixel)
+#if defined(HAS_PIXEL1) && HAS_PIXEL1
+/* Whether the taps of a pixel's group lie side by side in the input. */
+static int is_contiguous(const conv *c, const conv_pixel *pixel)
 {
     return c->kernel_size == c->group_inputs && is_valid(pixel, 0, 0);
 }
 
-/* `count` bytes, `step` apart: 1, or 0 for padding. */
-TIGRIS_INLINE int8_t *fill_single(int8_t *to, const int8_t *from, int32_t step, int32_t count)
+/* Copies `count` bytes with a stride of `step`: 1, or 0 for padding. Returns the end of the copy. */
+TIGRIS_INLINE int8_t *fill_pixel_taps(int8_t *to, const int8_t *from, int32_t step, int32_t count)
 {
     for (; count > 0; count--) {
         *to++ = *from;
@@ -20,8 +20,8 @@ TIGRIS_INLINE int8_t *fill_single(int8_t *to, const int8_t *from, int32_t step, 
     return to;
 }
 
-/* Its taps, as bytes; a row's lie side by side in the input, but for groups and dilation. */
-static TIGRIS_NOINLINE void gather_single(const conv *c, const conv_work *work, int8_t *to)
+/* Copies the taps of a pixel as bytes. A row's taps lie side by side in the input, except with groups or dilation. */
+static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, int8_t *to)
 {
     const tigris_conv_int8_params *params = c->params;
     const conv_pixel *pixel = &work->pixels[0];
@@ -34,9 +34,9 @@ static TIGRIS_NOINLINE void gather_single(const conv *c, const conv_work *work, 
     for (int32_t row = 0; row < params->kernel_height; row++) {
         uint32_t from = pixel->first + (uint32_t)row * row_step + (uint32_t)(work->group * c->group_inputs);
         if (together && is_valid(pixel, row, pixel->column_first)) {
-            to = fill_single(to, &c->padding, 0, before);
-            to = fill_single(to, input + (from + (uint32_t)before), 1, end_inside - before);
-            to = fill_single(to, &c->padding, 0, c->row_taps - end_inside);
+            to = fill_pixel_taps(to, &c->padding, 0, before);
+            to = fill_pixel_taps(to, input + (from + (uint32_t)before), 1, end_inside - before);
+            to = fill_pixel_taps(to, &c->padding, 0, c->row_taps - end_inside);
             continue;
         }
         for (int32_t column = 0; column < params->kernel_width; column++) {
@@ -51,8 +51,8 @@ static TIGRIS_NOINLINE void gather_single(const conv *c, const conv_work *work, 
     }
 }
 
-/* All channels of a group for one pixel, whose taps lie together or fit a patch: a product of a matrix and a vector. */
-static TIGRIS_NOINLINE void run_single(const conv *c, const conv_work *work)
+/* All channels of a group for one pixel whose taps are contiguous or fit a patch. */
+static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_work *work)
 {
     const tigris_conv_int8_params *params = c->params;
     const int32_t first = work->group * c->group_outputs;
@@ -69,17 +69,17 @@ static TIGRIS_NOINLINE void run_single(const conv *c, const conv_work *work)
     const tigris_asymmetric_conv_int8_params *own = c->call->params;
     zeros = tigris_int8_data(c->call, own->weight_zero_points) + first;
 #endif
-    if (lies_together(c, &work->pixels[0])) {
+    if (is_contiguous(c, &work->pixels[0])) {
         taps = (const int8_t *)(const void *)c->call->inputs[0].data + work->pixels[0].first +
                work->group * c->group_inputs;
     } else {
-        gather_single(c, work, (int8_t *)(void *)patch);
+        gather_pixel(c, work, (int8_t *)(void *)patch);
     }
     tigris_run_layer(&layer, zeros, taps, work->output + first);
 }
 
-/* Whether a last odd pixel is computed by itself: its taps fit a patch, or lie together. */
-static TIGRIS_NOINLINE int takes_single(const tigris_kernel_call *call)
+/* Whether there is a last odd pixel that run_last_pixel can compute: its taps fit a patch or are contiguous. */
+static TIGRIS_NOINLINE int has_single_last(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     const int32_t rows = call->output->rows, width = (int32_t)call->output->tensor->width;
@@ -96,15 +96,15 @@ static TIGRIS_NOINLINE int takes_single(const tigris_kernel_call *call)
            column < (int32_t)call->inputs[0].tensor->width;
 }
 
-/* Where output pixel `pixel` reads. By itself, so that its place is off the stack when the pixel is computed. */
+/* The taps of output pixel `pixel`. Its own function: `place` is off the stack when the pixel is computed. */
 static TIGRIS_NOINLINE void find_pixel(const conv *c, int32_t pixel, conv_pixel *found)
 {
     conv_place place;
-    begin_at(c, &place, pixel);
-    take_pixel(c, &place, found);
+    seek_pixel(c, &place, pixel);
+    next_pixel(c, &place, found);
 }
 
-static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
+static TIGRIS_NOINLINE void run_last_pixel(const tigris_kernel_call *call)
 {
     const int32_t last = pixels_of(call) - 1;
     conv c;
@@ -113,7 +113,7 @@ static TIGRIS_NOINLINE void run_last(const tigris_kernel_call *call)
     find_pixel(&c, last, &work.pixels[0]);
     work.output = tigris_int8_output(call) + last * (int32_t)call->output->tensor->channels;
     for (work.group = 0; work.group < c.params->groups; work.group++) {
-        run_single(&c, &work);
+        run_pixel(&c, &work);
     }
 }
 #endif

@@ -1,0 +1,318 @@
+/* Part of conv_2d_int8.h: pixel tiles of four, whose weights are loaded once for two tiles of two. That needs the
+ * registers of RISC-V. An inference takes at most 1 KB of stack, so patches and sums hold fewer taps and channels.
+ * There are two forms:
+ *
+ *   patches that hold all taps, and sums that become outputs at once: dense 1x1 (tigris_dense_1x1_pixels), and any kernel
+ *   of at most PIXELS4_TAPS taps;
+ *   im2col tiles of 16 taps, for a batch of channels: 1x1 with more taps, and pixels of a row under 3x3 of stride 1.
+ *
+ * A word holds a tap of the first and the third pixel, or of the second and the fourth: under 3x3 the words of a
+ * column then serve both. */
+#ifndef TIGRIS_CONV_PIXELS4_INT8_H
+#define TIGRIS_CONV_PIXELS4_INT8_H
+
+#if defined(HAS_PIXELS4) && HAS_PIXELS4
+#define PIXELS4_TAPS 40  /* of patches that are gathered, a multiple of a tile's */
+#define PIXELS4_BATCH 16 /* channels, a multiple of BLOCK */
+#define TAPS TIGRIS_IM2COL_TAPS
+#define IM2COL_TILES 4
+
+/* Initialises the sums up to `end` with biases. */
+TIGRIS_INLINE void init_sums4(uint32_t *sums, const int32_t *bias, const uint32_t *end, uint32_t block_bias)
+{
+    for (; sums != end; sums += 4) {
+        tigris_init_pair(&sums[0], &sums[1], *bias++, block_bias);
+        sums[2] = sums[0];
+        sums[3] = sums[1];
+    }
+}
+
+/* requantise_pixels4 for any shift. Overwrites the sums and builds the output stage itself: neither takes stack. */
+static TIGRIS_NOINLINE void requantise_pixels4_slow(uint32_t sum[4], int32_t multiplier, int32_t shift,
+                                                    const tigris_conv_int8_params *params, int8_t *to, int32_t stride)
+{
+    uint32_t second;
+    tigris_unpack_pair(sum, &sum[0], &second);
+    tigris_unpack_pair(sum + 2, &sum[1], &sum[3]);
+    sum[2] = second;
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    for (const uint32_t *const end = sum + 4; sum != end; sum++, to += stride) {
+        *to = (int8_t)tigris_requantise_slow(*sum, multiplier, shift, stage);
+    }
+}
+
+/* Requantises the sums of one channel; `stride`: bytes from a pixel's output to the next. */
+TIGRIS_INLINE void requantise_pixels4(uint32_t sum[4], int32_t multiplier, int32_t shift,
+                                      const tigris_conv_int8_params *params, int8_t *to, int32_t stride)
+{
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    if (tigris_is_fast_scale(multiplier, shift, tigris_fast_above(stage))) {
+        const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+        uint32_t a;
+        uint32_t b;
+        uint32_t c;
+        uint32_t d;
+        tigris_unpack_pair(sum, &a, &c);
+        *to = (int8_t)tigris_requantise_fast(a, scale, stage);
+        to += stride;
+        tigris_unpack_pair(sum + 2, &b, &d);
+        *to = (int8_t)tigris_requantise_fast(b, scale, stage);
+        to += stride;
+        *to = (int8_t)tigris_requantise_fast(c, scale, stage);
+        to += stride;
+        *to = (int8_t)tigris_requantise_fast(d, scale, stage);
+    } else {
+        requantise_pixels4_slow(sum, multiplier, shift, params, to, stride);
+    }
+}
+
+/* ---- from patches of all taps ---- */
+
+/* Outputs of a block of channels. `first`: byte offset of the first pixel's output; `stride`: words between the two
+ * patches. Fields of the call are loaded again rather than kept: they take no stack. */
+TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *patch, int32_t stride, int32_t taps,
+                             int32_t tail, int32_t channels, int32_t first, int32_t channel)
+{
+    const tigris_conv_int8_params *params = call->params;
+    uint32_t sums[4 * BLOCK];
+    init_sums4(sums, tigris_int32_data(call, params->bias) + channel, sums + 4 * BLOCK, tigris_block_bias(taps + tail));
+    tigris_add_4x4(patch, stride, tigris_int8_data(call, params->weights) + channel * (taps + tail), taps, tail, sums);
+    TIGRIS_STEP();
+    const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
+    const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
+    int8_t *output = tigris_int8_output(call) + first + channel;
+    for (uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
+        requantise_pixels4(sum, *multipliers++, *shifts++, params, output++, channels);
+    }
+}
+
+/* `count` pixels of a dense 1x1, a multiple of four. Returns `count`. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_dense_1x1_pixels4(const tigris_kernel_call *call, int32_t count)
+{
+    uint32_t patch[2 * TIGRIS_PATCH_TAPS];
+    for (int32_t first = 0; first != count; first += 4) {
+        const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
+        const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
+        tigris_fill_patch(patch, 0, input, 1, input + 2 * depth, 1, depth);
+        tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, input + depth, 1, input + 3 * depth, 1, depth);
+        const int32_t channels = (int32_t)call->output->tensor->channels;
+        for (int32_t channel = 0; channel < channels; channel += BLOCK) {
+            run_block(call, patch, TIGRIS_PATCH_TAPS, depth, 0, channels, first * channels, channel);
+        }
+    }
+    return count;
+}
+
+/* All channels of the pixels from `first` on. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_blocks(const tigris_kernel_call *call, const uint32_t *patch,
+                                                      int32_t taps, int32_t first)
+{
+    const int32_t channels = (int32_t)call->output->tensor->channels, tail = taps & (TIGRIS_TILE_TAPS - 1);
+    for (int32_t channel = 0; channel < channels; channel += BLOCK) {
+        run_block(call, patch, PIXELS4_TAPS, taps - tail, tail, channels, first * channels, channel);
+    }
+}
+
+/* `count` taps of one pixel: sets the low half of each word for the first pixel, or adds the second pixel's in the
+ * high half. `step`: 1, or 0 for padding. */
+TIGRIS_INLINE uint32_t *fill_lane(uint32_t *to, const int8_t *from, int32_t step, int32_t count, int second)
+{
+    for (; count > 0; count--) {
+        *to = second ? *to + ((uint32_t)(int32_t)*from << 16) : (uint32_t)(int32_t)*from;
+        to++;
+        from += step;
+        TIGRIS_STEP();
+    }
+    return to;
+}
+
+/* All taps of one pixel in an undilated kernel, some in the padding. */
+TIGRIS_INLINE void gather_lane(const conv *c, const conv_pixel *pixel, uint32_t *to, int second)
+{
+    const int32_t channels = c->group_inputs;
+    const int32_t before = pixel->column_first * channels, inside = pixel->column_end * channels - before;
+    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    uint32_t at = pixel->first + (uint32_t)before; /* modulo 2^32, as the row may lie outside */
+    for (int32_t row = 0; row < c->params->kernel_height; row++) {
+        if (row >= pixel->row_first && row < pixel->row_end) {
+            to = fill_lane(to, &c->padding, 0, before, second);
+            to = fill_lane(to, input + at, 1, inside, second);
+            to = fill_lane(to, &c->padding, 0, c->row_taps - before - inside, second);
+        } else {
+            to = fill_lane(to, &c->padding, 0, c->row_taps, second);
+        }
+        at += c->params->dilation_height * input_of(c)->width * (uint32_t)channels;
+    }
+}
+
+/* Gathers the taps of two pixels. */
+static TIGRIS_NOINLINE void gather_lanes(const conv *c, const conv_pixel *pixels, uint32_t *patch)
+{
+    gather_lane(c, &pixels[0], patch, 0);
+    gather_lane(c, &pixels[1], patch, 1);
+}
+
+/* `count` pixels under a kernel of at most PIXELS4_TAPS taps. Returns `count`. */
+static TIGRIS_NOINLINE int32_t run_gathered_pixels4(const tigris_kernel_call *call, int32_t count)
+{
+    uint32_t patch[2 * PIXELS4_TAPS];
+    conv_pixel pixels[4];
+    conv_place place;
+    conv c;
+    unpack(&c, call);
+    seek_pixel(&c, &place, 0);
+    for (int32_t first = 0; first != count; first += 4) {
+        next_pixel(&c, &place, &pixels[0]);
+        next_pixel(&c, &place, &pixels[2]);
+        next_pixel(&c, &place, &pixels[1]);
+        next_pixel(&c, &place, &pixels[3]);
+        for (int32_t i = 0; i < 2; i++) {
+            conv_part all = {0, c.kernel_size, 0, 0};
+            const conv_pixel *pair = pixels + 2 * i;
+            if (c.params->dilation_width != 1 || (is_inside(&c, &pair[0]) && is_inside(&c, &pair[1]))) {
+                gather(&c, pair, 0, &all, patch + i * PIXELS4_TAPS);
+            } else {
+                gather_lanes(&c, pair, patch + i * PIXELS4_TAPS);
+            }
+        }
+        run_blocks(call, patch, c.kernel_size, first);
+    }
+    return count;
+}
+
+/* ---- from im2col tiles ---- */
+
+/* Where a call reads its im2col tiles. */
+typedef struct im2col_source {
+    const tigris_kernel_call *call;
+    const int8_t *input; /* first tap of the first pixel; meaningless if that tap is padding */
+    int32_t depth;
+    int32_t row;         /* of its first tap in the band, and its column */
+    int32_t column;
+    int8_t padding;
+} im2col_source;
+
+/* Fills the im2col tiles of kernel row `row`: in each column the 16 input channels from `at` on. */
+static TIGRIS_NOINLINE void fill_columns(const im2col_source *f, int32_t row, int32_t at, uint32_t *patch)
+{
+    const int32_t width = (int32_t)f->call->inputs[0].tensor->width, y = f->row + row;
+    const int inside = y >= 0 && y < f->call->inputs[0].rows;
+    const int8_t *from = f->input + row * width * f->depth + at;
+    for (int32_t x = f->column; x != f->column + IM2COL_TILES; x++) {
+        const int a = inside && x >= 0 && x < width, b = inside && x + 2 >= 0 && x + 2 < width;
+        tigris_fill_patch(patch, 0, a ? from : &f->padding, a, b ? from + 2 * f->depth : &f->padding, b, TAPS);
+        from += f->depth;
+        patch += TAPS;
+    }
+}
+
+/* Fills the im2col tiles of a 1x1 kernel: 32 taps of each pixel from `at` on. */
+static TIGRIS_NOINLINE void fill_pixels(const im2col_source *f, int32_t at, uint32_t *patch)
+{
+    const int32_t depth = f->depth;
+    const int8_t *from = f->input + at;
+    tigris_fill_patch(patch, 0, from, 1, from + 2 * depth, 1, 2 * TAPS);
+    tigris_fill_patch(patch, 2 * TAPS, from + depth, 1, from + 3 * depth, 1, 2 * TAPS);
+}
+
+/* Adds the products of the tiles that fill_pixels has filled to the sums of blocks up to `end`. */
+static TIGRIS_NOINLINE void add_pixels(const uint32_t *patch, const int8_t *weights, int32_t step, uint32_t *sums,
+                                       const uint32_t *end)
+{
+    for (; sums != end; sums += 4 * BLOCK) {
+        tigris_add_4x4(patch, 2 * TAPS, weights, 2 * TAPS, 0, sums);
+        weights += step;
+    }
+}
+
+/* Requantises the sums of the channels from `channel` on into outputs of the pixels from `first` on. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_pixels4(const tigris_kernel_call *call, int32_t first,
+                                                          int32_t channel, uint32_t *sums, const uint32_t *end)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
+    const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
+    const int32_t stride = (int32_t)call->output->tensor->channels;
+    int8_t *output = tigris_int8_output(call) + first * stride + channel;
+    for (; sums != end; sums += 4) {
+        requantise_pixels4(sums, *multipliers++, *shifts++, params, output++, stride);
+    }
+}
+
+/* `count` pixels, a multiple of four. Returns `count`. */
+static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const tigris_kernel_call *call, int32_t count)
+{
+    const tigris_conv_int8_params *params = call->params;
+    im2col_source f = {call, NULL, (int32_t)call->inputs[0].tensor->channels, -call->inputs[0].pad_top,
+                       -params->pad_left, (int8_t)params->input_zero_point};
+    uint32_t patch[IM2COL_TILES * TAPS];
+    uint32_t sums[4 * PIXELS4_BATCH];
+    f.input = (const int8_t *)(const void *)call->inputs[0].data +
+              (f.row * (int32_t)call->output->tensor->width + f.column) * f.depth;
+    for (int32_t first = 0; first != count; first += 4) {
+        for (int32_t channel = 0, left; (left = (int32_t)call->output->tensor->channels - channel) > 0;
+             channel += PIXELS4_BATCH) {
+            uint32_t *const end = sums + 4 * (left < PIXELS4_BATCH ? left : PIXELS4_BATCH);
+            init_sums4(sums, tigris_int32_data(call, params->bias) + channel, end,
+                       tigris_block_bias(params->kernel_height * params->kernel_width * f.depth));
+            if (params->kernel_height == 1) {
+                for (int32_t at = 0; at < f.depth; at += 2 * TAPS) {
+                    fill_pixels(&f, at, patch);
+                    add_pixels(patch, tigris_int8_data(call, params->weights) + channel * f.depth + at * BLOCK,
+                               f.depth * BLOCK, sums, end);
+                }
+            } else {
+                for (int32_t row = 0; row < 3; row++) {
+                    for (int32_t at = 0; at < f.depth; at += TAPS) {
+                        fill_columns(&f, row, at, patch);
+                        const int32_t before = (9 * channel + 3 * row * BLOCK) * f.depth + at * BLOCK;
+                        tigris_add_im2col_pixels4(patch, tigris_int8_data(call, params->weights) + before, f.depth,
+                                                  sums, end);
+                    }
+                }
+            }
+            finish_pixels4(call, first, channel, sums, end);
+        }
+        f.input += 4 * f.depth;
+        f.column += 4;
+        if (f.column + params->pad_left == (int32_t)call->output->tensor->width) {
+            f.column = -params->pad_left;
+            f.row++;
+        }
+    }
+    return count;
+}
+
+/* Computes as many leading pixels of a call as tiles of four can. Returns how many. */
+static TIGRIS_NOINLINE int32_t run_first_pixels4(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = call->params;
+    const tigris_band *in = &call->inputs[0];
+    const int32_t pixels = pixels_of(call), width = (int32_t)call->output->tensor->width;
+    const int32_t size = params->kernel_height, depth = (int32_t)in->tensor->channels;
+    if (tigris_dense_1x1_pixels(call) != 0) { /* a remainder of five is cheaper than one of one */
+        const int32_t count = (pixels & 3) == 1 ? pixels - 5 : pixels & ~3;
+        return count > 0 ? run_dense_1x1_pixels4(call, count) : 0;
+    }
+    if (pixels < 4 || params->groups != 1 || (call->output->tensor->channels & (BLOCK - 1)) != 0U) {
+        return 0;
+    }
+    if (size * params->kernel_width * depth <= PIXELS4_TAPS) {
+        return run_gathered_pixels4(call, pixels & ~3);
+    }
+    if (params->kernel_width != size || params->stride_height * params->stride_width != 1 ||
+        (int32_t)in->tensor->width != width) {
+        return 0;
+    }
+    if (size == 1) {
+        return params->pad_left == 0 && in->pad_top == 0 && in->rows == call->output->rows && depth % (2 * TAPS) == 0
+                   ? run_im2col_pixels4(call, pixels & ~3)
+                   : 0;
+    }
+    return size == 3 && params->dilation_height * params->dilation_width == 1 && depth % TAPS == 0 && width % 4 == 0
+               ? run_im2col_pixels4(call, pixels)
+               : 0;
+}
+
+#endif
+#endif
