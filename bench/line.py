@@ -58,7 +58,7 @@ def measure(baudrate: int, latency: float, size: int, frame: int = FRAMES[0], sl
     """Writes an input of `size` bytes, runs, reads as large an output. `sleep`: of the firmware, between polls. `told`:
     the rate that the harness is told, 0: the line's."""
     with SimulatedLine(baudrate, latency, sleep=sleep, input_bytes=size,
-                       options=(f"-DTIGRIS_SERVE_STREAM={frame}",)) as line:  # fmt: skip
+                       options=(f"-DTIGRIS_SERVE_TRANSFER={frame}",)) as line:  # fmt: skip
         board = Board("line", told or baudrate, line=line)
         data = random.Random(size).randbytes(size)
         times = [line.now()]

@@ -21,7 +21,7 @@ _SECOND = 1_000_000_000
 
 @functools.cache
 def library(*options: str) -> ctypes.CDLL:
-    """The simulation, built once; `-DTIGRIS_SERVE_STREAM=1024` among its options, say."""
+    """The simulation, built once; `-DTIGRIS_SERVE_TRANSFER=1024` among its options, say."""
     folder = Path(tempfile.mkdtemp(prefix="tigris-line-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     out = folder / "simulated_line.so"

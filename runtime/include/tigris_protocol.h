@@ -10,18 +10,18 @@
 #define TIGRIS_SERVE_CHECKSUM_BYTES 4U
 #define TIGRIS_SERVE_RESPONSE_BIT 0x80U
 #define TIGRIS_SERVE_SEQUENCES 0x1000000U
-#define TIGRIS_SERVE_WINDOW 32U
-#define TIGRIS_SERVE_MOST_STREAM_FRAMES 65535U
+#define TIGRIS_SERVE_IN_FLIGHT 32U
+#define TIGRIS_SERVE_MOST_TRANSFER_FRAMES 65535U
 
 /* Types of the frames that the host sends. */
 typedef enum tigris_serve_request {
-    /* asks for a session; tigris_serve_hello_request, answered by tigris_serve_hello */
+    /* asks for a connection; tigris_serve_hello_request, answered by tigris_serve_hello */
     TIGRIS_SERVE_REQUEST_HELLO = 1,
-    /* what a model is; tigris_serve_select, answered by tigris_serve_info */
+    /* describes a model; tigris_serve_select, answered by tigris_serve_info */
     TIGRIS_SERVE_REQUEST_INFO = 2,
-    /* an input or output; tigris_serve_select, answered by tigris_serve_tensor */
+    /* describes an input or output; tigris_serve_select, answered by tigris_serve_tensor */
     TIGRIS_SERVE_REQUEST_TENSOR = 3,
-    /* tigris_serve_range and as many bytes for an input; answered by nothing */
+    /* tigris_serve_range and that many bytes for an input; the response is empty */
     TIGRIS_SERVE_REQUEST_WRITE = 4,
     /* one inference; tigris_serve_select, answered by tigris_serve_result */
     TIGRIS_SERVE_REQUEST_RUN = 5,
@@ -35,62 +35,64 @@ typedef enum tigris_serve_request {
     TIGRIS_SERVE_REQUEST_PLAN_CHECK = 9,
     /* tigris_serve_status; answered by a sentence, UTF-8 without a final zero */
     TIGRIS_SERVE_REQUEST_STATUS_TEXT = 10,
-    /* stops a run, which then ends with TIGRIS_ERR_CANCELLED; answered by nothing when none is on */
+    /* stops a run, which then ends with TIGRIS_ERR_CANCELLED; without a run the response is empty */
     TIGRIS_SERVE_REQUEST_CANCEL = 11,
-    /* where a model was refused; tigris_serve_select, answered by tigris_serve_fault */
+    /* where a model was refused or a run failed; tigris_serve_select, answered by
+     * tigris_serve_fault */
     TIGRIS_SERVE_REQUEST_FAULT = 12,
-    /* what lives from run to run begins anew; tigris_serve_select, answered by tigris_serve_status */
+    /* gives all states their first values; tigris_serve_select, answered by tigris_serve_status */
     TIGRIS_SERVE_REQUEST_RESET = 13,
-    /* opens a stream of an input or output; tigris_serve_stream, answered by tigris_serve_checksum */
-    TIGRIS_SERVE_REQUEST_STREAM = 14,
-    /* a run that stops behind a kernel call; tigris_serve_range, answered by tigris_serve_trace */
+    /* opens a transfer of an input or output; tigris_serve_transfer, answered by
+     * tigris_serve_checksum */
+    TIGRIS_SERVE_REQUEST_TRANSFER = 14,
+    /* a run that stops after a kernel call; tigris_serve_range, answered by tigris_serve_trace */
     TIGRIS_SERVE_REQUEST_TRACE = 15,
     /* tigris_serve_range; answered by that many bytes of rows that the last call of TRACE made or
      * read */
     TIGRIS_SERVE_REQUEST_ROWS = 16
 } tigris_serve_request;
 
-/* Types of the frames of a stream. They carry session and number of the STREAM request that opened
- * it. */
-typedef enum tigris_serve_stream_frame {
+/* Types of a transfer's frames. They carry the connection and sequence number of the TRANSFER that
+ * opened it. */
+typedef enum tigris_serve_transfer_frame {
     /* u16 number of the frame and its bytes: to the board for an input, to the host for an output */
-    TIGRIS_SERVE_STREAM_FRAME_DATA = 241,
-    /* to the host, of an input: tigris_serve_window, whose bits are the frames that have come */
-    TIGRIS_SERVE_STREAM_FRAME_ACK = 242,
-    /* to the board, of an output: tigris_serve_window, whose bits are the frames to be sent again */
-    TIGRIS_SERVE_STREAM_FRAME_CREDIT = 243
-} tigris_serve_stream_frame;
+    TIGRIS_SERVE_TRANSFER_FRAME_DATA = 241,
+    /* to the host, of an input: tigris_serve_progress, whose bits are the frames that have arrived */
+    TIGRIS_SERVE_TRANSFER_FRAME_ACK = 242,
+    /* to the board, of an output: tigris_serve_progress, whose bits are the frames to send again */
+    TIGRIS_SERVE_TRANSFER_FRAME_CREDIT = 243
+} tigris_serve_transfer_frame;
 
-/* Types of the frames that move rows of streamed inputs and outputs during a run, in pairs of which
- * the board sends the first, until the second comes. They carry session and number of the RUN or
- * TRACE, and tigris_serve_moved. */
+/* Types of the frames that move rows of streamed inputs and outputs during a run. They come in
+ * pairs. The board repeats the first until the second arrives. They carry the connection and
+ * sequence number of the RUN or TRACE, and begin with tigris_serve_moved. */
 typedef enum tigris_serve_rows_frame {
     /* to the host: the run waits for these bytes of an input */
     TIGRIS_SERVE_ROWS_FRAME_WANT = 244,
-    /* to the board: the same, and the bytes */
+    /* to the board: the same record, then the bytes */
     TIGRIS_SERVE_ROWS_FRAME_GIVE = 245,
-    /* to the host: these bytes of an output, and they themselves */
+    /* to the host: the run has made these bytes of an output, which follow */
     TIGRIS_SERVE_ROWS_FRAME_MADE = 246,
-    /* to the board: the same, without them */
+    /* to the board: the same record, without the bytes */
     TIGRIS_SERVE_ROWS_FRAME_TOOK = 247
 } tigris_serve_rows_frame;
 
 /* Types of the frames that the board sends besides responses. */
 typedef enum tigris_serve_answer {
-    /* tigris_serve_busy: the request is being worked on */
+    /* tigris_serve_busy: the board still works on the request */
     TIGRIS_SERVE_ANSWER_BUSY = 240,
     /* tigris_serve_error: the request was refused */
     TIGRIS_SERVE_ANSWER_ERROR = 255
 } tigris_serve_answer;
 
-/* Why a request was refused. */
+/* Why the board refused a request. */
 typedef enum tigris_serve_refusal {
     /* unknown type */
     TIGRIS_SERVE_REFUSAL_REQUEST = 1,
     /* the payload is shorter or longer than the request's */
     TIGRIS_SERVE_REFUSAL_LENGTH = 2,
-    /* not the session that the last HELLO began: the board restarted, or serves another host */
-    TIGRIS_SERVE_REFUSAL_SESSION = 3,
+    /* not the connection that the last HELLO opened: the board restarted, or serves another host */
+    TIGRIS_SERVE_REFUSAL_CONNECTION = 3,
     /* no model of this index */
     TIGRIS_SERVE_REFUSAL_MODEL = 4,
     /* no input or output of this index */
@@ -99,21 +101,21 @@ typedef enum tigris_serve_refusal {
     TIGRIS_SERVE_REFUSAL_RANGE = 6,
     /* the model cannot run; its INFO has the status */
     TIGRIS_SERVE_REFUSAL_NOT_READY = 7,
-    /* no run has succeeded since inputs were written, or the firmware ran the model since */
+    /* no run has succeeded since inputs were written, or the firmware has run the model since */
     TIGRIS_SERVE_REFUSAL_NO_OUTPUT = 8,
-    /* neither the sequence number after the last request's nor that request again: a late duplicate */
+    /* a late duplicate: neither the last request again nor the next sequence number */
     TIGRIS_SERVE_REFUSAL_SEQUENCE = 9,
-    /* a HELLO that came while the board runs a model for another host */
+    /* a HELLO while the board runs a model for another host */
     TIGRIS_SERVE_REFUSAL_BUSY = 10,
-    /* nothing was traced since something was last written or run */
+    /* no TRACE since the last write or run */
     TIGRIS_SERVE_REFUSAL_NO_CALL = 11
 } tigris_serve_refusal;
 
-/* Which of a model's tensors a request is about. */
+/* Which of a model's tensors a request concerns. */
 typedef enum tigris_serve_direction {
     TIGRIS_SERVE_DIRECTION_INPUT = 0,
     TIGRIS_SERVE_DIRECTION_OUTPUT = 1,
-    /* STREAM: what ROWS gives */
+    /* TRANSFER only: the rows that request ROWS reads */
     TIGRIS_SERVE_DIRECTION_ROWS = 2
 } tigris_serve_direction;
 
@@ -130,11 +132,11 @@ typedef struct tigris_serve_header {
     /* the host counts its requests; an answer repeats its request's */
     uint8_t sequence;
     /* HELLO: any number; else that number xor the nonce of HELLO's response. An answer repeats it */
-    uint16_t session;
+    uint16_t connection;
     /* bytes of payload */
     uint16_t length;
-    /* how often the sequence number has passed 255; an answer repeats it */
-    uint16_t rounds;
+    /* upper 16 bits of the sequence number; an answer repeats them */
+    uint16_t sequence_high;
 } tigris_serve_header;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_header) == 8U, tigris_serve_header_size);
 
@@ -147,11 +149,11 @@ typedef struct tigris_serve_hello_request {
 } tigris_serve_hello_request;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_hello_request) == 4U, tigris_serve_hello_request_size);
 
-/* Response to HELLO. Its first two fields stay where they are in every protocol version. */
+/* Response to HELLO. Its first two fields have the same place in every protocol version. */
 typedef struct tigris_serve_hello {
     /* protocol version of the board */
     uint16_t protocol;
-    /* largest payload the board takes and sends */
+    /* largest payload the board receives and sends */
     uint16_t payload_bytes;
     /* version of the plans it reads */
     uint16_t format_version;
@@ -159,15 +161,15 @@ typedef struct tigris_serve_hello {
     uint16_t model_count;
     /* counts per second; 0: unknown, or no measure of time */
     uint32_t counter_hz;
-    /* what is counted: cycles, instructions, ns; empty: nothing */
+    /* unit of the counter: cycles, instructions, ns; empty: no counter */
     char counter_unit[16];
     /* name of the board */
     char board[32];
-    /* xor the number in HELLO's header: the session that this HELLO begins with its next request */
+    /* xor the number in HELLO's header: the connection, which the next request in it opens */
     uint16_t nonce;
-    /* most data of a stream's frame */
-    uint16_t stream_bytes;
-    /* BUSY comes at the first yield after so many milliseconds; 0: at every one, or not known */
+    /* most data bytes of a transfer's frame */
+    uint16_t transfer_bytes;
+    /* BUSY comes at the first yield after this time; 0: at every yield, or not known */
     uint32_t busy_ms;
 } tigris_serve_hello;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_hello) == 68U, tigris_serve_hello_size);
@@ -184,10 +186,9 @@ typedef struct tigris_serve_select {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_select) == 4U, tigris_serve_select_size);
 
 /* Request about a part of a tensor, of the profile or of a run's kernel calls. ROWS: index 0 is the
- * output of the last call of TRACE, i + 1 its operand i, of which first and count are bytes. TRACE:
- * a checksum is taken when first kernel calls have been made, and after each count more, at most
- * 11; when index are taken the run stops, behind the operator of that call; 0: it goes on to its
- * end. */
+ * output of the last call of TRACE, i + 1 its operand i; first and count are bytes. TRACE: the
+ * board takes a checksum after first kernel calls and after each count more, at most 11. After
+ * index checksums the run stops, after the operator of that call; 0: it runs to its end. */
 typedef struct tigris_serve_range {
     /* index of the model */
     uint8_t model;
@@ -202,35 +203,35 @@ typedef struct tigris_serve_range {
 } tigris_serve_range;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_range) == 12U, tigris_serve_range_size);
 
-/* Request STREAM. It begins as tigris_serve_range does. */
-typedef struct tigris_serve_stream {
+/* Request TRANSFER. It begins like tigris_serve_range. */
+typedef struct tigris_serve_transfer {
     /* index of the model */
     uint8_t model;
     /* tigris_serve_direction */
     uint8_t direction;
-    /* index of the input or output, or as ROWS has it */
+    /* index of the input or output; for direction ROWS as in request ROWS */
     uint16_t index;
     /* first byte */
     uint32_t first;
     /* bytes */
     uint32_t count;
-    /* bytes of a frame, but for the last: 1 to what HELLO's stream_bytes says */
+    /* data bytes of each frame but the last: 1 to HELLO's transfer_bytes */
     uint16_t frame_bytes;
     /* 0 */
     uint16_t reserved;
-} tigris_serve_stream;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_stream) == 16U, tigris_serve_stream_size);
+} tigris_serve_transfer;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_transfer) == 16U, tigris_serve_transfer_size);
 
 /* Payload of ACK and CREDIT. */
-typedef struct tigris_serve_window {
-    /* all frames before this number have come; as many as there are: the stream is done */
+typedef struct tigris_serve_progress {
+    /* all frames before this number have arrived; the number of frames: the transfer is done */
     uint16_t next;
     /* 0 */
     uint16_t reserved;
-    /* bit i is frame next + i: it has come (ACK), or shall be sent again (CREDIT) */
+    /* bit i is frame next + i: it has arrived (ACK), or must be sent again (CREDIT) */
     uint32_t bits;
-} tigris_serve_window;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_window) == 8U, tigris_serve_window_size);
+} tigris_serve_progress;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_progress) == 8U, tigris_serve_progress_size);
 
 /* Response to INFO. */
 typedef struct tigris_serve_info {
@@ -240,19 +241,19 @@ typedef struct tigris_serve_info {
     uint32_t plan_bytes;
     /* checksum in its header */
     uint32_t plan_crc32;
-    /* fast arena the plan asks for, with the scratch that a kernel library lacks now */
+    /* bytes of fast arena that the plan needs, with scratch that the kernel library lacks now */
     uint32_t fast_needed;
-    /* fast arena the firmware has for it */
+    /* bytes of fast arena that the firmware provides */
     uint32_t fast_given;
-    /* slow arena the plan asks for */
+    /* bytes of slow arena that the plan needs */
     uint32_t slow_needed;
-    /* slow arena the firmware has for it */
+    /* bytes of slow arena that the firmware provides */
     uint32_t slow_given;
     /* model inputs */
     uint16_t input_count;
     /* model outputs */
     uint16_t output_count;
-    /* SHA-256 of the model the plan was made from, with its data files */
+    /* SHA-256 of the plan's source model, with its data files */
     uint8_t source_sha256[32];
     /* model name */
     char name[48];
@@ -267,7 +268,7 @@ typedef struct tigris_serve_tensor {
     uint8_t dtype;
     /* 0 */
     uint8_t reserved[3];
-    /* its name, cut to what fits */
+    /* its name, truncated to this field */
     char name[48];
 } tigris_serve_tensor;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_tensor) == 56U, tigris_serve_tensor_size);
@@ -291,16 +292,15 @@ typedef struct tigris_serve_result {
 } tigris_serve_result;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_result) == 32U, tigris_serve_result_size);
 
-/* Response to TRACE. A kernel call makes some rows of one image of an operator's output. The calls'
- * checksum is the CRC-32 of, for each of them: op, image, first, rows, the CRC-32 of each operand's
- * rows before the call, 32 bits each, and the rows that it made. */
+/* Response to TRACE. A kernel call makes some rows of one image of an operator's output. The
+ * checksum of several calls is one CRC-32. Each call adds op, image, first, rows and the CRC-32 of
+ * each operand's rows before the call, 32 bits each, then the rows that it made. */
 typedef struct tigris_serve_trace {
-    /* tigris_status of tigris_run: TIGRIS_ERR_CANCELLED when it was stopped; states are as before */
+    /* tigris_status of tigris_run; TIGRIS_ERR_CANCELLED: it was stopped, and states are as before */
     int32_t status;
     /* of the inputs as the run found them, one after another */
     uint32_t inputs_crc32;
-    /* kernel calls looked at: up to the one that the run was stopped behind. The rest is of the
-     * last */
+    /* kernel calls observed, up to the one after which the run stopped; the rest describes the last */
     uint32_t calls;
     /* operator */
     uint32_t op;
@@ -308,29 +308,29 @@ typedef struct tigris_serve_trace {
     uint32_t image;
     /* first row of that image that it made */
     uint32_t first;
-    /* how many; of all images when it took the batch whole */
+    /* rows that it made; of all images if one call takes the whole batch */
     uint32_t rows;
-    /* checksum of all calls looked at */
+    /* checksum of all calls observed */
     uint32_t crc32;
     /* CRC-32 of each operand's rows before the call; unused entries 0 */
     uint32_t operands[8];
-    /* checksums of the calls when they were asked for; unused entries 0 */
+    /* checksums of the calls at the requested places; unused entries 0 */
     uint32_t checksums[11];
 } tigris_serve_trace;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_trace) == 108U, tigris_serve_trace_size);
 
-/* Response to CHECKSUM, PLAN_CHECK and STREAM. */
+/* Response to CHECKSUM, PLAN_CHECK and TRANSFER. */
 typedef struct tigris_serve_checksum {
-    /* tigris_status of tigris_plan_check_crc; 0 for an output or a stream */
+    /* tigris_status of tigris_plan_check_crc; 0 for an output or a transfer */
     int32_t status;
-    /* of the output; the one in the plan's header; of the stream's bytes, 0 for an input */
+    /* of the output; of the plan's header; of the transferred bytes, 0 for an input */
     uint32_t crc32;
 } tigris_serve_checksum;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_checksum) == 8U, tigris_serve_checksum_size);
 
-/* One operator's part in the runs since the profile was cleared. */
+/* One operator's share of the runs since the profile was cleared. */
 typedef struct tigris_serve_profile {
-    /* kernel calls: once a band and image */
+    /* kernel calls: one for each band and image */
     uint32_t calls;
     /* counts spent in them, low word first */
     uint32_t elapsed[2];
@@ -351,18 +351,18 @@ typedef struct tigris_serve_busy {
 } tigris_serve_busy;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_busy) == 4U, tigris_serve_busy_size);
 
-/* Payload of the frames that move rows, or its beginning. */
+/* Beginning of the payload of the frames that move rows. */
 typedef struct tigris_serve_moved {
     /* index of the input, or of the output */
-    uint32_t port;
-    /* first byte of it */
+    uint32_t index;
+    /* first byte in it */
     uint32_t first;
-    /* how many */
+    /* number of bytes */
     uint32_t bytes;
 } tigris_serve_moved;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_moved) == 12U, tigris_serve_moved_size);
 
-/* Response to FAULT. Indices of the plan, 0xFFFFFFFF where there is none. */
+/* Response to FAULT: indices in the plan, 0xFFFFFFFF for none. */
 typedef struct tigris_serve_fault {
     /* tigris_status of the refusal; 0: nothing was refused */
     int32_t status;
@@ -372,7 +372,7 @@ typedef struct tigris_serve_fault {
     uint32_t op;
     /* tensor */
     uint32_t tensor;
-    /* name of the operator, else of the tensor, cut to what fits; empty: not known */
+    /* name of the operator, else of the tensor, truncated; empty: not known */
     char name[96];
 } tigris_serve_fault;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_serve_fault) == 112U, tigris_serve_fault_size);

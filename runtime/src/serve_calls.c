@@ -1,7 +1,7 @@
-/* Watches kernel calls through the hooks that every session has.
+/* Observes kernel calls through the hooks of a session.
  *
- * The executor reads the counter before it calls an operator's kernel and after, and then reports to the profile: at the
- * first look the bands are filled in and the inputs are still what the kernel will find. */
+ * The executor reads the counter before and after an operator's kernel, then calls the profile hook. At the first
+ * reading the bands are filled in, and the inputs are as the kernel will find them. */
 #include "serve_calls.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ uint32_t tigris_call_bytes(const tigris_call *call, const tigris_band *bands, ui
     return tigris_rows_bytes(bands[index].tensor, tigris_call_rows(call, bands, index));
 }
 
-/* Bands are cleared after each operator, so those of the next one end at the first without a tensor; the last is the
+/* Bands are cleared after each operator. So an operator's bands end at the first without a tensor, and the last is its
  * output's. */
 static uint32_t count_operands(const tigris_band *bands)
 {
@@ -37,8 +37,8 @@ static uint32_t count_operands(const tigris_band *bands)
     return count;
 }
 
-/* What the next kernel call reads. */
-static void look_at_operands(tigris_call_trace *calls)
+/* Takes the checksums of the rows that the next kernel call reads. */
+static void checksum_operands(tigris_call_trace *calls)
 {
     const tigris_band *bands = calls->session->bands;
 
@@ -53,7 +53,7 @@ static uint32_t counter_hook(void *context)
     tigris_call_trace *calls = (tigris_call_trace *)context;
 
     if (!calls->is_inside && !calls->is_done) {
-        look_at_operands(calls);
+        checksum_operands(calls);
     }
     calls->is_inside = 1;
     return 0U;

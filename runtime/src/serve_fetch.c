@@ -1,22 +1,21 @@
-/* Streamed inputs and outputs of a run for the host: their rows travel during the run, a frame at a time, each sent again
- * until the other side has answered it. */
+/* Rows of streamed inputs and outputs: they travel during the run, one frame at a time. The board repeats each frame
+ * until the host has answered it. */
 #include <string.h>
 
 #include "serve_frame.h"
 #include "serve_requests.h"
 
-/* A frame that nothing answers is sent again after a quarter of a second, or so many empty reads where no counter tells
- * time; so often, and then the host is gone. */
+/* Without an answer the board repeats a frame after 0.25 s, or after QUIET_READS empty reads if no counter measures
+ * time. After MOST_TRIES the host counts as gone. */
 #define QUIET_READS 65536U
 #define MOST_TRIES 40U
 
-/* Bytes of rows in a frame to the host, whatever frames the board takes. */
+/* Bytes of rows in a frame to the host: the same for every TIGRIS_SERVE_PAYLOAD. */
 #define MOVED_BYTES (TIGRIS_SERVE_LEAST_PAYLOAD - (uint32_t)sizeof(tigris_serve_moved))
 
-/* Whether the frame that was received answers the one about `place`; its rows are copied to `destination`, if that is
- * not NULL. */
-static int answers(const tigris_serve *server, const tigris_serve_header *header, uint32_t type,
-                   const tigris_serve_moved *place, void *destination)
+/* True if the received frame answers the one about `place`. Copies its rows to `destination` unless that is NULL. */
+static int is_answer(const tigris_serve *server, const tigris_serve_header *header, uint32_t type,
+                     const tigris_serve_moved *place, void *destination)
 {
     const uint8_t *payload = server->frame + sizeof *header;
     const uint32_t bytes = (uint32_t)sizeof *place + (destination != NULL ? place->bytes : 0U);
@@ -30,19 +29,19 @@ static int answers(const tigris_serve *server, const tigris_serve_header *header
     return 1;
 }
 
-/* Waits for that answer; 1: it came. 0: nothing did for a while. -1: the run is to stop. */
-static int await(tigris_serve *server, uint32_t type, const tigris_serve_moved *place, void *destination)
+/* Waits for the answer. Returns 1 if it arrived, 0 if the line was quiet, -1 if the run must stop. */
+static int await_answer(tigris_serve *server, uint32_t type, const tigris_serve_moved *place, void *destination)
 {
     const uint32_t hz = server->board->counter != NULL ? server->board->counter_hz : 0U;
     const uint32_t since = tigris_serve_count(server);
 
     for (uint32_t reads = 0U; reads < 64U * QUIET_READS; reads++) {
         tigris_serve_header header;
-        const tigris_serve_heard heard = tigris_serve_hear(server, &header);
-        if (heard == TIGRIS_SERVE_HEARD_STOP) {
+        const tigris_serve_event event = tigris_serve_receive_while_busy(server, &header);
+        if (event == TIGRIS_SERVE_EVENT_STOP) {
             return -1;
         }
-        if (heard == TIGRIS_SERVE_HEARD_ROWS && answers(server, &header, type, place, destination)) {
+        if (event == TIGRIS_SERVE_EVENT_ROWS && is_answer(server, &header, type, place, destination)) {
             return 1;
         }
         if (hz != 0U ? tigris_serve_count(server) - since >= hz / 4U : reads >= QUIET_READS) {
@@ -52,13 +51,13 @@ static int await(tigris_serve *server, uint32_t type, const tigris_serve_moved *
     return 0;
 }
 
-/* `bytes` of a frame go to the host until it answers by `type`. Returns what a hook does. */
+/* Sends a frame with `bytes` of payload until the host answers by `type`. Returns 0, or 1 if the run must stop. */
 static int exchange(tigris_serve *server, uint32_t sent, const uint8_t *frame, uint32_t bytes, uint32_t type,
                     const tigris_serve_moved *place, void *destination)
 {
     for (uint32_t tries = 0U; tries < MOST_TRIES; tries++) {
         tigris_serve_send(server, sent, frame, bytes);
-        const int came = await(server, type, place, destination);
+        const int came = await_answer(server, type, place, destination);
         if (came != 0) {
             return came < 0;
         }
@@ -69,7 +68,8 @@ static int exchange(tigris_serve *server, uint32_t sent, const uint8_t *frame, u
     return 1;
 }
 
-/* As tigris_row_bytes, without the runtime that is served: one hexadecimal digit a type, type 0 the lowest. */
+/* The same as tigris_row_bytes, but independent of the served runtime. The constant holds one hexadecimal digit, the
+ * bytes of an element, for each type; type 0 is the lowest. */
 static uint32_t row_bytes(const tigris_serve *server, uint32_t io)
 {
     const tigris_plan *plan = server->rows_session->plan;

@@ -16,8 +16,8 @@ static void keep(tigris_serve *server, uint8_t byte)
     }
 }
 
-/* Undoes COBS for one byte other than the delimiter. A block of code n is n - 1 bytes and then a zero,
- * which the frame's last block and blocks of code 255 lack. */
+/* Decodes one byte of COBS other than the delimiter. A block of code n is n - 1 bytes, then a zero; the frame's last
+ * block and blocks of code 255 have no zero. */
 static void decode(tigris_serve *server, uint8_t byte)
 {
     if (server->block_left > 0U) {
@@ -32,8 +32,8 @@ static void decode(tigris_serve *server, uint8_t byte)
     server->block_left = (uint32_t)byte - 1U;
 }
 
-/* At a delimiter: is what came since the last one a frame? */
-static int accept(tigris_serve *server, tigris_serve_header *header)
+/* At a delimiter: true if the bytes since the last delimiter are an undamaged frame. */
+static int check_frame(tigris_serve *server, tigris_serve_header *header)
 {
     uint32_t expected;
     const uint32_t body = server->frame_bytes - TIGRIS_SERVE_CHECKSUM_BYTES;
@@ -48,7 +48,7 @@ static int accept(tigris_serve *server, tigris_serve_header *header)
     }
     memcpy(header, server->frame, sizeof *header);
     return header->length == body - HEADER_BYTES &&
-           (header->length <= TIGRIS_SERVE_PAYLOAD || header->type == (uint8_t)TIGRIS_SERVE_STREAM_FRAME_DATA);
+           (header->length <= TIGRIS_SERVE_PAYLOAD || header->type == (uint8_t)TIGRIS_SERVE_TRANSFER_FRAME_DATA);
 }
 
 int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
@@ -67,7 +67,7 @@ int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
             decode(server, byte);
             continue;
         }
-        const int whole = accept(server, header);
+        const int whole = check_frame(server, header);
         server->frame_bytes = 0U;
         server->block_left = 0U;
         server->block_code = 0U;
@@ -78,7 +78,7 @@ int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header)
     }
 }
 
-/* Sending. A frame is coded from where its bytes lie, in few pieces, so that the transport is not called for each byte. */
+/* Sending. Frames are encoded in place, in pieces of PIECE_BYTES, so that the transport is not called for each byte. */
 
 #define PIECE_BYTES 128U
 
@@ -107,7 +107,7 @@ typedef struct part {
     uint32_t bytes;
 } part;
 
-/* The byte at `at` of the parts, one after another, whose bytes are more than that. */
+/* Byte `at` of the concatenated parts, which must be longer. */
 static uint8_t byte_at(const part *parts, uint32_t at)
 {
     while (at >= parts->bytes) {
@@ -124,7 +124,7 @@ static void send_parts(const tigris_serve *server, const part *parts, uint32_t b
 
     out.transport = server->transport;
     out.bytes = 0U;
-    put(&out, 0U); /* ends whatever text came before */
+    put(&out, 0U); /* ends the firmware's text before it */
     while (at <= bytes) { /* a block of up to 254 bytes that are not zero, and the zero that follows it */
         uint32_t block = 0U;
         while (block < 254U && at + block < bytes && byte_at(parts, at + block) != 0U) {
@@ -147,7 +147,7 @@ static void send_plain(const tigris_serve *server, const uint8_t *plain, uint32_
     send_parts(server, &whole, bytes);
 }
 
-/* A frame that answers `to`, before it is coded; returns its bytes. */
+/* Writes the uncoded frame that answers `to`; returns its bytes. */
 static uint32_t compose(uint8_t *plain, const tigris_serve_header *to, uint32_t type, const void *payload,
                         uint32_t bytes)
 {
@@ -167,16 +167,16 @@ static uint32_t compose(uint8_t *plain, const tigris_serve_header *to, uint32_t 
 void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload, uint32_t bytes)
 {
     server->reply_bytes = compose(server->reply, &server->request, type, payload, bytes);
-    tigris_serve_send_again(server);
+    tigris_serve_resend(server);
 }
 
-void tigris_serve_send_again(const tigris_serve *server)
+void tigris_serve_resend(const tigris_serve *server)
 {
     send_plain(server, server->reply, server->reply_bytes);
 }
 
-void tigris_serve_send_aside(const tigris_serve *server, const tigris_serve_header *to, uint32_t type,
-                             const void *payload, uint32_t bytes)
+void tigris_serve_send_unstored(const tigris_serve *server, const tigris_serve_header *to, uint32_t type,
+                                const void *payload, uint32_t bytes)
 {
     uint8_t plain[sizeof(tigris_serve_header) + sizeof(tigris_serve_hello) + TIGRIS_SERVE_CHECKSUM_BYTES];
 
@@ -191,7 +191,7 @@ void tigris_serve_send_data(const tigris_serve *server, uint32_t number, const u
     uint8_t tail[TIGRIS_SERVE_CHECKSUM_BYTES];
     const part parts[3] = {{head, sizeof head}, {data, bytes}, {tail, sizeof tail}};
 
-    header.type = (uint8_t)TIGRIS_SERVE_STREAM_FRAME_DATA;
+    header.type = (uint8_t)TIGRIS_SERVE_TRANSFER_FRAME_DATA;
     header.length = (uint16_t)(sizeof stored + bytes);
     memcpy(head, &header, sizeof header);
     memcpy(head + sizeof header, &stored, sizeof stored);

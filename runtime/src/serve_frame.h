@@ -7,22 +7,22 @@
 
 #include "tigris_serve.h"
 
-/* Reads what has arrived until a whole undamaged frame lies in server->frame; returns 1 and its header,
- * whose length is that of the payload at server->frame + 8. Returns 0 when nothing more has arrived. */
+/* Reads received bytes until a whole undamaged frame lies in server->frame. Returns 1 and its header, whose length
+ * is that of the payload at server->frame + 8. Returns 0 if no more bytes have arrived. */
 int tigris_serve_receive(tigris_serve *server, tigris_serve_header *header);
 
-/* Sends a frame that answers server->request; at most TIGRIS_SERVE_PAYLOAD bytes of payload. */
+/* Sends a frame that answers server->request, and stores it; at most TIGRIS_SERVE_PAYLOAD bytes of payload. */
 void tigris_serve_send(tigris_serve *server, uint32_t type, const void *payload, uint32_t bytes);
 
-/* Sends a frame of the stream that server->request opened: its number and `bytes` bytes, where they lie. */
+/* Sends a frame of the transfer that server->request opened: its number and the `bytes` bytes at `data`. */
 void tigris_serve_send_data(const tigris_serve *server, uint32_t number, const uint8_t *data, uint32_t bytes);
 
-/* Sends the last frame that tigris_serve_send sent again. */
-void tigris_serve_send_again(const tigris_serve *server);
+/* Sends the stored frame again. */
+void tigris_serve_resend(const tigris_serve *server);
 
-/* Answers a frame that is no request of the session, and leaves the last frame as it is; at most the bytes of a
- * tigris_serve_hello. */
-void tigris_serve_send_aside(const tigris_serve *server, const tigris_serve_header *to, uint32_t type,
-                             const void *payload, uint32_t bytes);
+/* Answers the frame with header `to`, which is no request of the connection; the stored frame stays. At most
+ * sizeof(tigris_serve_hello) bytes of payload. */
+void tigris_serve_send_unstored(const tigris_serve *server, const tigris_serve_header *to, uint32_t type,
+                                const void *payload, uint32_t bytes);
 
 #endif

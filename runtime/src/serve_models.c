@@ -1,11 +1,11 @@
-/* Requests about models, but for running them. */
+/* Handlers of requests about models, except RUN, RESET, TRANSFER, TRACE and ROWS. */
 #include <string.h>
 
 #include "band.h"
 #include "crc32.h"
 #include "serve_requests.h"
 
-/* Bytes whose checksum is computed between two signs of life. */
+/* Bytes of the plan's checksum between two yields. */
 #define PIECE_BYTES 4096U
 
 const tigris_plan *tigris_serve_plan(const tigris_serve_model *model)
@@ -20,12 +20,12 @@ tigris_session *tigris_serve_session(const tigris_serve_model *model)
     return is_ready ? model->session : NULL;
 }
 
-void tigris_serve_info_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_info_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
     const tigris_plan *plan = tigris_serve_plan(model);
     tigris_serve_info answer;
 
-    (void)asked;
+    (void)query;
     memset(&answer, 0, sizeof answer);
     answer.status = (int32_t)model->status;
     if (answer.status == 0 && tigris_serve_session(model) == NULL) {
@@ -37,7 +37,7 @@ void tigris_serve_info_request(tigris_serve *server, const tigris_serve_model *m
         answer.plan_bytes = plan->header->total_bytes;
         answer.plan_crc32 = plan->header->crc32;
         answer.fast_needed = plan->header->fast_bytes;
-        if (answer.status == 0 && model->session->bytes_short != 0U) { /* scratch that its kernels do without */
+        if (answer.status == 0 && model->session->bytes_short != 0U) { /* scratch that its kernels lack */
             answer.fast_needed = model->fast_bytes + model->session->bytes_short;
         }
         answer.slow_needed = plan->header->slow_bytes;
@@ -49,11 +49,11 @@ void tigris_serve_info_request(tigris_serve *server, const tigris_serve_model *m
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }
 
-void tigris_serve_tensor_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_tensor_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
     const tigris_plan *plan = model->session->plan;
-    const uint32_t index = asked->range.index;
-    const int output = TIGRIS_SERVE_ASKED_DIRECTION(asked) == (uint8_t)TIGRIS_SERVE_DIRECTION_OUTPUT;
+    const uint32_t index = query->range.index;
+    const int output = TIGRIS_SERVE_QUERY_DIRECTION(query) == (uint8_t)TIGRIS_SERVE_DIRECTION_OUTPUT;
     const uint32_t count = output ? plan->header->output_count : plan->header->input_count;
     tigris_serve_tensor answer;
 
@@ -83,20 +83,20 @@ int tigris_serve_inside(tigris_serve *server, const void *memory, uint32_t bytes
     return 1;
 }
 
-void tigris_serve_write_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_write_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
-    const tigris_serve_range *range = &asked->range;
+    const tigris_serve_range *range = &query->range;
     uint8_t *input = (uint8_t *)tigris_input(model->session, range->index);
 
     if (!tigris_serve_inside(server, input, tigris_input_bytes(model->session, range->index), range)) {
         return;
     }
-    if (range->count != asked->data_bytes) {
+    if (range->count != query->data_bytes) {
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_LENGTH);
         return;
     }
-    tigris_serve_forget(server);
-    memcpy(input + range->first, asked->data, asked->data_bytes);
+    tigris_serve_invalidate_outputs(server);
+    memcpy(input + range->first, query->data, query->data_bytes);
     tigris_serve_respond(server, NULL, 0U);
 }
 
@@ -110,9 +110,9 @@ int tigris_serve_has_output(tigris_serve *server, const tigris_serve_model *mode
     return 0;
 }
 
-void tigris_serve_read_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_read_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
-    const tigris_serve_range *range = &asked->range;
+    const tigris_serve_range *range = &query->range;
     const uint8_t *output = (const uint8_t *)tigris_output(model->session, range->index);
 
     if (!tigris_serve_has_output(server, model)) {
@@ -126,30 +126,30 @@ void tigris_serve_read_request(tigris_serve *server, const tigris_serve_model *m
 }
 
 void tigris_serve_checksum_request(tigris_serve *server, const tigris_serve_model *model,
-                                   const tigris_serve_asked *asked)
+                                   const tigris_serve_query *query)
 {
-    const uint8_t *output = (const uint8_t *)tigris_output(model->session, asked->range.index);
+    const uint8_t *output = (const uint8_t *)tigris_output(model->session, query->range.index);
     tigris_serve_checksum answer;
 
     if (output == NULL) {
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_TENSOR);
     } else if (tigris_serve_has_output(server, model)) {
         answer.status = 0;
-        answer.crc32 = tigris_crc32(output, tigris_output_bytes(model->session, asked->range.index));
+        answer.crc32 = tigris_crc32(output, tigris_output_bytes(model->session, query->range.index));
         tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
     }
 }
 
-/* tigris_plan_check_crc, with signs of life. */
+/* tigris_plan_check_crc with BUSY frames. */
 void tigris_serve_plan_check_request(tigris_serve *server, const tigris_serve_model *model,
-                                     const tigris_serve_asked *asked)
+                                     const tigris_serve_query *query)
 {
     const tigris_plan *plan = tigris_serve_plan(model);
     tigris_serve_checksum answer;
     uint32_t crc = 0U;
     int stop = 0;
 
-    (void)asked;
+    (void)query;
     if (plan == NULL) {
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_NOT_READY);
         return;
@@ -160,7 +160,7 @@ void tigris_serve_plan_check_request(tigris_serve *server, const tigris_serve_mo
         const uint32_t bytes = end - at < PIECE_BYTES ? end - at : PIECE_BYTES;
         crc = tigris_crc32_of_more(crc, plan->base + at, bytes);
         at += bytes;
-        stop = at < end && tigris_serve_go_on(server);
+        stop = at < end && tigris_serve_yield(server);
     }
     answer.crc32 = plan->header->crc32;
     answer.status = (int32_t)(stop ? TIGRIS_ERR_CANCELLED : crc == answer.crc32 ? TIGRIS_OK : TIGRIS_ERR_CRC);
@@ -168,9 +168,9 @@ void tigris_serve_plan_check_request(tigris_serve *server, const tigris_serve_mo
 }
 
 void tigris_serve_profile_request(tigris_serve *server, const tigris_serve_model *model,
-                                  const tigris_serve_asked *asked)
+                                  const tigris_serve_query *query)
 {
-    const tigris_serve_range *range = &asked->range;
+    const tigris_serve_range *range = &query->range;
     tigris_serve_profile answer[TIGRIS_SERVE_LEAST_PAYLOAD / sizeof(tigris_serve_profile)];
     const uint32_t most = (uint32_t)(sizeof answer / sizeof answer[0]);
     const uint32_t known = model->profile != NULL ? model->profile_count : 0U;
@@ -187,15 +187,15 @@ void tigris_serve_profile_request(tigris_serve *server, const tigris_serve_model
     tigris_serve_respond(server, answer, count * (uint32_t)sizeof answer[0]);
 }
 
-/* Where the model was refused, or its last run failed: a plan that could be opened has it in its session. */
-void tigris_serve_fault_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+/* The place where the model was refused or its last run failed. It is in the session if the plan could be opened. */
+void tigris_serve_fault_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
     const tigris_plan *plan = tigris_serve_plan(model);
     const tigris_fault *fault = plan == NULL ? (model->plan != NULL ? &model->plan->fault : NULL)
                                              : (model->session != NULL ? &model->session->fault : NULL);
     tigris_serve_fault answer;
 
-    (void)asked;
+    (void)query;
     memset(&answer, 0, sizeof answer);
     answer.stage = answer.op = answer.tensor = TIGRIS_NOWHERE;
     if (fault != NULL && fault->status != TIGRIS_OK) {

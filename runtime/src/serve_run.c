@@ -1,4 +1,4 @@
-/* A run that the host asked for, the server's hooks in place of the session's; and states that begin anew. */
+/* Requests RUN and RESET. */
 #include <string.h>
 
 #include "crc32.h"
@@ -8,8 +8,8 @@ static int yield_hook(void *context)
 {
     tigris_serve *server = (tigris_serve *)context;
 
-    tigris_serve_stop_clock(server); /* time in the hook, which sends and lets other tasks run, is not the network's */
-    const int stop = tigris_serve_go_on(server);
+    tigris_serve_stop_clock(server); /* time in the hook, which sends and lets other tasks run, does not count */
+    const int stop = tigris_serve_yield(server);
     server->resumed = tigris_serve_count(server);
     return stop;
 }
@@ -29,7 +29,7 @@ static void profile_hook(void *context, uint32_t op, uint32_t elapsed)
     }
 }
 
-/* Runs with the server's hooks in place of the session's, which come back afterwards. */
+/* Runs with the server's hooks, then restores the session's. */
 static tigris_status run_session(tigris_serve *server, tigris_session *session)
 {
     const tigris_session before = *session;
@@ -62,20 +62,20 @@ uint32_t tigris_serve_inputs_crc32(const tigris_session *session)
     return crc;
 }
 
-void tigris_serve_run_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_run_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
     tigris_serve_result answer;
 
-    if ((asked->range.index & TIGRIS_SERVE_RUN_FLAG_CLEAR_PROFILE) != 0U && model->profile != NULL) {
+    if ((query->range.index & TIGRIS_SERVE_RUN_FLAG_CLEAR_PROFILE) != 0U && model->profile != NULL) {
         memset(model->profile, 0, model->profile_count * sizeof model->profile[0]);
     }
     server->running = model;
-    tigris_serve_forget(server);
+    tigris_serve_invalidate_outputs(server);
     tigris_serve_start_work(server, model->session);
     answer.inputs_crc32 = tigris_serve_inputs_crc32(model->session);
     answer.status = (int32_t)run_session(server, model->session);
     if (answer.status == 0) {
-        server->output_model = asked->range.model;
+        server->output_model = query->range.model;
         server->output_run = model->session->runs;
     }
     answer.elapsed[0] = (uint32_t)server->elapsed;
@@ -87,12 +87,12 @@ void tigris_serve_run_request(tigris_serve *server, const tigris_serve_model *mo
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }
 
-void tigris_serve_reset_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_reset_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
     tigris_serve_status answer;
 
-    (void)asked;
-    server->rows_model = server->model_count; /* a state may be among them */
+    (void)query;
+    server->rows_model = server->model_count; /* a traced operand may be a state */
     answer.status = (int32_t)tigris_session_reset(model->session);
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }

@@ -1,4 +1,4 @@
-/* A run that stops behind a kernel call, and the rows that this call left and read. */
+/* Requests TRACE and ROWS: a run that stops after a kernel call, and the rows that this call made and read. */
 #include <string.h>
 
 #include "crc32.h"
@@ -12,14 +12,14 @@ TIGRIS_STATIC_ASSERT(sizeof((tigris_serve_trace *)0)->operands / sizeof(uint32_t
 typedef struct traced_run {
     tigris_serve *server;
     tigris_serve_trace answer;
-    uint32_t due;     /* calls at which the next checksum is taken */
-    uint32_t between; /* calls from there to the one behind it */
+    uint32_t due;     /* number of calls at the next checksum */
+    uint32_t between; /* calls between two checksums */
     uint32_t taken;
-    uint32_t wanted; /* the run stops when so many are taken; 0: it does not */
+    uint32_t stop_after; /* checksums after which the run stops; 0: it does not stop */
     int stop;
 } traced_run;
 
-/* Takes the checksum of all calls so far when it is due. */
+/* Stores the checksum of all calls so far if it is due. */
 static void take_checksum(traced_run *run)
 {
     tigris_serve_trace *answer = &run->answer;
@@ -29,11 +29,11 @@ static void take_checksum(traced_run *run)
     }
     answer->checksums[run->taken++] = answer->crc32;
     run->due = run->between != 0U && run->between <= UINT32_MAX - run->due ? run->due + run->between : UINT32_MAX;
-    run->stop = run->taken == run->wanted;
+    run->stop = run->taken == run->stop_after;
 }
 
-/* Where the last call's rows lie: they stay until something is written or run. */
-static void keep_rows(tigris_serve *server, const tigris_call *call, const tigris_band *bands)
+/* Remembers where the last call's rows lie; they stay until the next write or run. */
+static void remember_rows(tigris_serve *server, const tigris_call *call, const tigris_band *bands)
 {
     memset(server->rows, 0, sizeof server->rows);
     for (uint32_t i = 0; i <= call->operand_count; i++) {
@@ -56,7 +56,7 @@ static int call_hook(void *context, const tigris_call *call, const tigris_band *
     answer->crc32 = call->crc32;
     memset(answer->operands, 0, sizeof answer->operands);
     memcpy(answer->operands, call->operands, call->operand_count * sizeof call->operands[0]);
-    keep_rows(run->server, call, bands);
+    remember_rows(run->server, call, bands);
     take_checksum(run);
     return run->stop;
 }
@@ -64,12 +64,12 @@ static int call_hook(void *context, const tigris_call *call, const tigris_band *
 static int yield_hook(void *context)
 {
     const traced_run *run = (const traced_run *)context;
-    const int cancelled = tigris_serve_go_on(run->server);
+    const int cancelled = tigris_serve_yield(run->server);
 
     return cancelled || run->stop;
 }
 
-void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
     tigris_session *session = model->session;
     const tigris_yield_hook yield = session->yield;
@@ -77,16 +77,16 @@ void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *
     tigris_call_trace calls;
     traced_run run;
 
-    if (asked->range.index > MOST_CHECKSUMS) {
+    if (query->range.index > MOST_CHECKSUMS) {
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_RANGE);
         return;
     }
     memset(&run, 0, sizeof run);
     run.server = server;
-    run.due = asked->range.first;
-    run.between = asked->range.count;
-    run.wanted = asked->range.index;
-    tigris_serve_forget(server);
+    run.due = query->range.first;
+    run.between = query->range.count;
+    run.stop_after = query->range.index;
+    tigris_serve_invalidate_outputs(server);
     tigris_serve_start_work(server, session);
     run.answer.inputs_crc32 = tigris_serve_inputs_crc32(session);
     take_checksum(&run);
@@ -98,11 +98,11 @@ void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *
     session->yield_context = yield_context;
     tigris_end_calls(&calls);
     if (run.answer.status == 0) {
-        server->output_model = asked->range.model;
+        server->output_model = query->range.model;
         server->output_run = session->runs;
     }
     if (run.answer.calls != 0U) {
-        server->rows_model = asked->range.model;
+        server->rows_model = query->range.model;
     }
     tigris_serve_respond(server, &run.answer, (uint32_t)sizeof run.answer);
 }
@@ -120,9 +120,9 @@ const tigris_serve_rows *tigris_serve_find_rows(tigris_serve *server, const tigr
     return &server->rows[index];
 }
 
-void tigris_serve_rows_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_asked *asked)
+void tigris_serve_rows_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
-    const tigris_serve_range *range = &asked->range;
+    const tigris_serve_range *range = &query->range;
     const tigris_serve_rows *rows = tigris_serve_find_rows(server, model, range->index);
 
     if (rows == NULL) {

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from bench.simulated_line import SimulatedLine
 
 KINDS = ("flip", "lose bytes", "cut", "insert", "drop", "again", "again later", "later", "join")
-#: By how many frames those that come later do: within a stream, over several, into other runs and sessions.
+#: By how many frames those that come later do: within a transfer, over several, into other runs and connections.
 LATENESS = (4, 40, 400, 4000)
 
 

@@ -25,7 +25,7 @@ from tigris_pio.hil.errors import HarnessError
 SHARES = (0.001, 0.01, 0.05)
 #: A run on the board takes 10 ms; the line is fast.
 TIMING = Timing(connect=10.0, answer=0.25, longest_answer=2.0, tries=8, run=60.0, silence=5.0)
-#: An inference has a dozen requests and streams, each of which is given up after 12 s without an answer.
+#: An inference has a dozen requests and transfers, each of which is given up after 12 s without an answer.
 HANG_SECONDS = 150.0
 #: Of real time, for 10,000 frames.
 STUCK_SECONDS = 300

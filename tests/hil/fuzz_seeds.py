@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tigris_pio.hil.protocol import Direction, Range, Request, Select, Status, Stream, StreamFrame, Window
+from tigris_pio.hil.protocol import Direction, Progress, Range, Request, Select, Status, Transfer, TransferFrame
 
 FRAME, GREET, NEXT, SAME = 1, 2, 8, 16
 PATIENT = b"\1"  #: nothing arrives during a run
@@ -16,24 +16,24 @@ SESSION = b"\x34\x12"
 
 
 def piece(flags: int, kind: int, payload: bytes) -> bytes:
-    """One frame of the session: a request, or a frame of the stream that the last one opened."""
+    """One frame of the connection: a request, or a frame of the transfer that the last one opened."""
     body = bytes([kind, 0]) + SESSION + payload
     assert len(body) < 256
     return bytes([FRAME | flags, len(body)]) + body
 
 
 def data(number: int, count: int) -> bytes:
-    return piece(SAME, StreamFrame.DATA, number.to_bytes(2, "little") + bytes([number + 1]) * count)
+    return piece(SAME, TransferFrame.DATA, number.to_bytes(2, "little") + bytes([number + 1]) * count)
 
 
 def credit(following: int, bits: int) -> bytes:
-    return piece(SAME, StreamFrame.CREDIT, Window(following, 0, bits).pack())
+    return piece(SAME, TransferFrame.CREDIT, Progress(following, 0, bits).pack())
 
 
 def seeds() -> dict[str, bytes]:
     """By name."""
-    into = Stream(0, Direction.INPUT, 0, 0, 1000, 100).pack()
-    whole = Stream(0, Direction.OUTPUT, 0, 0, 1000, 10).pack()
+    into = Transfer(0, Direction.INPUT, 0, 0, 1000, 100).pack()
+    whole = Transfer(0, Direction.OUTPUT, 0, 0, 1000, 10).pack()
     run = piece(NEXT, Request.RUN, Select(0).pack())
     requests = piece(GREET, Request.WRITE, Range(0, 0, 1, 0, 7).pack() + bytes(7))
     for request, payload in (
@@ -45,10 +45,10 @@ def seeds() -> dict[str, bytes]:
         requests += piece(NEXT, request, payload)
     return {
         "requests": requests,
-        "input": piece(GREET, Request.STREAM, into) + b"".join(data(at, 100) for at in (0, 2, 1, 9, 3, 3)) + run,
-        "output": piece(GREET, Request.RUN, Select(0).pack()) + piece(NEXT, Request.STREAM, whole) + credit(8, 0b101)
+        "input": piece(GREET, Request.TRANSFER, into) + b"".join(data(at, 100) for at in (0, 2, 1, 9, 3, 3)) + run,
+        "output": piece(GREET, Request.RUN, Select(0).pack()) + piece(NEXT, Request.TRANSFER, whole) + credit(8, 0b101)
         + credit(32, 0) + credit(100, 0),
-        "both": piece(GREET, Request.STREAM, into) + data(0, 100) + run + piece(NEXT, Request.STREAM, whole)
+        "both": piece(GREET, Request.TRANSFER, into) + data(0, 100) + run + piece(NEXT, Request.TRANSFER, whole)
         + data(1, 100) + credit(1, 1),
     }  # fmt: skip
 

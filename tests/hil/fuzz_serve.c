@@ -3,8 +3,8 @@
  * The input is a byte, odd for a host that sends nothing during a run, and a sequence of pieces: a byte of flags, a byte
  * of length, so many bytes. With FRAME a piece is what a frame holds before its checksum: its length is set right, and it
  * is sent with a checksum and coded, so that requests are reached; without, it is sent as it is. With GREET a HELLO comes
- * first, and the frame is the first of the session that it begins. With NEXT it is the next request of that session, with
- * SAME it has the number of the last one: a frame of a stream, perhaps. Models and their buffers are the stand-in's. */
+ * first, and the frame is the first of the connection that it opens. With NEXT it is the next request of that connection, with
+ * SAME it has the number of the last one: a frame of a transfer, perhaps. Models and their buffers are the stand-in's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +24,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 extern int standin_is_running;
 static unsigned long all_served;
 
-/* What is on its way to the server, and how much of it has arrived; the sessions that were asked for. */
+/* What is on its way to the server, and how much of it has arrived; the connections that were requested. */
 typedef struct feed {
     uint8_t *data;
     size_t bytes;
     size_t at;
     uint16_t nonce;
     uint8_t greetings;
-    uint16_t session; /* and the number of its last request */
+    uint16_t connection; /* and the number of its last request */
     uint32_t sequence;
     int is_patient; /* nothing is sent during a run, when requests would be dropped */
     uint32_t reads;
@@ -57,7 +57,7 @@ static size_t feed_read(void *context, uint8_t *data, size_t bytes)
     return piece;
 }
 
-/* Time passes with the reads; 64 of them are a tenth of a second, after which a stream is quiet. The low bits, which go
+/* Time passes with the reads; 64 of them are a tenth of a second, after which a transfer is quiet. The low bits, which go
  * into what HELLO offers, stay zero. */
 #define COUNTS_PER_SECOND (640U * 1024U)
 
@@ -110,11 +110,11 @@ static void append_coded(feed *f, const uint8_t *frame, uint32_t bytes)
 }
 
 /* A frame of `type` with `bytes` bytes of payload. */
-static void append_frame(feed *f, uint8_t type, uint32_t sequence, uint16_t session, const uint8_t *payload,
+static void append_frame(feed *f, uint8_t type, uint32_t sequence, uint16_t connection, const uint8_t *payload,
                          uint32_t bytes)
 {
     uint8_t frame[MOST_FRAME] = {0};
-    const tigris_serve_header header = {type, (uint8_t)sequence, session, (uint16_t)bytes, (uint16_t)(sequence >> 8)};
+    const tigris_serve_header header = {type, (uint8_t)sequence, connection, (uint16_t)bytes, (uint16_t)(sequence >> 8)};
     memcpy(frame, &header, sizeof header);
     memcpy(frame + HEADER_BYTES, payload, bytes);
     const uint32_t crc = tigris_crc32(frame, HEADER_BYTES + bytes);
@@ -128,21 +128,21 @@ static void append_piece(feed *f, uint32_t flags, const uint8_t *data, uint32_t 
         append(f, data, bytes);
         return;
     }
-    const uint16_t session = (uint16_t)(data[2] | data[3] << 8);
+    const uint16_t connection = (uint16_t)(data[2] | data[3] << 8);
     if ((flags & GREET) != 0U) {
         /* What a board offers next whose counter has low bits of zero. */
         f->nonce = (uint16_t)(f->nonce * 25173U + 13849U);
         f->greetings = (uint8_t)(f->greetings + 2U);
-        f->session = (uint16_t)(session ^ f->nonce);
+        f->connection = (uint16_t)(connection ^ f->nonce);
         f->sequence = f->greetings;
-        append_frame(f, TIGRIS_SERVE_REQUEST_HELLO, f->sequence, session, data, 4U);
+        append_frame(f, TIGRIS_SERVE_REQUEST_HELLO, f->sequence, connection, data, 4U);
     }
     if ((flags & (GREET | NEXT)) != 0U)
         f->sequence++;
     if ((flags & (GREET | NEXT | SAME)) != 0U) {
-        append_frame(f, data[0], f->sequence, f->session, data + 4, bytes - 4U);
+        append_frame(f, data[0], f->sequence, f->connection, data + 4, bytes - 4U);
     } else {
-        append_frame(f, data[0], data[1], session, data + 4, bytes - 4U);
+        append_frame(f, data[0], data[1], connection, data + 4, bytes - 4U);
     }
 }
 

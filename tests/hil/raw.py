@@ -13,13 +13,13 @@ REFUSED = {refusal: refusal.to_bytes(4, "little") for refusal in Refusal}
 
 
 class Raw:
-    """One host on a socket. `greet` begins a session; `ask` sends its next request and awaits the answer."""
+    """One host on a socket. `greet` opens a connection; `ask` sends its next request and awaits the answer."""
 
     def __init__(self, url: str) -> None:
         host, port = url.removeprefix("socket://").split(":")
         self._wire = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
         self._reader = FrameReader()
-        self.session, self.sequence = 0, 0
+        self.connection, self.sequence = 0, 0
         self.answers: list[Frame] = []  #: all that came, BUSY included
 
     def __enter__(self) -> Raw:
@@ -43,20 +43,20 @@ class Raw:
             self.answers += self._reader.feed(data)
 
     def greet(self, number: int = 77, sequence: int = 1) -> Hello:
-        """HELLO; the session it offers is taken up with the next request."""
+        """HELLO; the next request opens the connection that it offers."""
         self.send(Frame(Request.HELLO, sequence, number, HelloRequest(VERSION).pack()))
         answer = self.receive()
-        assert (answer.type, answer.sequence, answer.session) == (Request.HELLO | 0x80, sequence, number)
+        assert (answer.type, answer.sequence, answer.connection) == (Request.HELLO | 0x80, sequence, number)
         hello = Hello.unpack(answer.payload)
-        self.session, self.sequence = number ^ hello.nonce, sequence
+        self.connection, self.sequence = number ^ hello.nonce, sequence
         return hello
 
     def next(self, request: int, payload: bytes = b"") -> Frame:
-        """The frame of the session's next request."""
+        """The frame of the connection's next request."""
         self.sequence = (self.sequence + 1) % SEQUENCES
-        return Frame(request, self.sequence, self.session, payload)
+        return Frame(request, self.sequence, self.connection, payload)
 
     def ask(self, request: int, payload: bytes = b"") -> Frame:
-        """The answer to the session's next request."""
+        """The answer to the connection's next request."""
         self.send(self.next(request, payload))
         return self.receive()

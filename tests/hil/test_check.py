@@ -20,7 +20,7 @@ from tigris_pio.hil.check import CheckReport, check, compare, find_model, open_p
 from tigris_pio.hil.client import Board, FaultInfo, ModelInfo
 from tigris_pio.hil.errors import RunError, WrongModelError
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import Request, StreamFrame
+from tigris_pio.hil.protocol import Request, TransferFrame
 from tigris_pio.hil.report import print_report, verdict
 from tigris_pio.hil.samples import random_samples
 
@@ -33,22 +33,22 @@ def run_check(url: str, plan_path: Path, count: int = 3, **options: float) -> Ch
 
 def corrupting(index: int, at: int, flip: int, size: int = 0) -> Fault:
     """A board that computes one byte of the `index`th output that is read wrongly. `size`: its bytes, if it comes as a
-    stream, which begins with their checksum."""
+    transfer, which begins with their checksum."""
     seen, change = [0], bytearray(size)
     if size:
         change[at] = flip
 
     def pass_on(frame: Frame) -> Frame:
         payload = bytearray(frame.payload)
-        is_stream = frame.type == Request.STREAM | 0x80 and any(payload[4:])
-        if is_stream or frame.type == Request.READ | 0x80:
+        is_transfer = frame.type == Request.TRANSFER | 0x80 and any(payload[4:])
+        if is_transfer or frame.type == Request.READ | 0x80:
             seen[0] += 1
         if seen[0] != index + 1:
             return frame
-        if is_stream:
+        if is_transfer:
             checksum = int.from_bytes(payload[4:], "little") ^ zlib.crc32(change) ^ zlib.crc32(bytes(size))
             payload[4:] = checksum.to_bytes(4, "little")
-        elif frame.type == StreamFrame.DATA and payload[:2] == b"\0\0":
+        elif frame.type == TransferFrame.DATA and payload[:2] == b"\0\0":
             payload[2 + at] ^= flip
         elif frame.type == Request.READ | 0x80:
             payload[at] ^= flip

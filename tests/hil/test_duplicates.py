@@ -16,7 +16,7 @@ from tigris_pio.hil import protocol
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import InputsError, RefusedError
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import Answer, Direction, Range, Refusal, Request, Result, Select, Stream
+from tigris_pio.hil.protocol import Answer, Direction, Range, Refusal, Request, Result, Select, Transfer
 
 Host = Callable[..., Raw]
 CANCELLED = -5
@@ -54,7 +54,7 @@ def test_every_older_frame_is_refused_after_every_request(raw: Raw) -> None:
         for old in sent:
             raw.send(old)
         for old in sent:
-            assert raw.receive() == Frame(Answer.ERROR, old.sequence, old.session, REFUSED[Refusal.SEQUENCE])
+            assert raw.receive() == Frame(Answer.ERROR, old.sequence, old.connection, REFUSED[Refusal.SEQUENCE])
         raw.send(frame)
         assert raw.receive() == answer
         sent.append(frame)
@@ -82,9 +82,9 @@ def test_the_number_before_the_last_256_is_an_older_one(host: Host) -> None:
 def test_a_session_begins_with_the_request_after_its_hello_only(host: Host) -> None:
     raw = host()
     hello = raw.greet(7, sequence=10)
-    for session, sequence in ((7, 11), (raw.session, 10), (raw.session, 12), (raw.session ^ 1, 11)):
+    for session, sequence in ((7, 11), (raw.connection, 10), (raw.connection, 12), (raw.connection ^ 1, 11)):
         raw.send(Frame(Request.INFO, sequence, session, Select(0).pack()))
-        assert raw.receive().payload == REFUSED[Refusal.SESSION]
+        assert raw.receive().payload == REFUSED[Refusal.CONNECTION]
     assert raw.greet(7, sequence=10) == hello, "the same HELLO again has the same answer"
     assert raw.ask(*INFO).type == Request.INFO | 0x80
     assert raw.greet(7, sequence=10).nonce != hello.nonce
@@ -112,8 +112,8 @@ def test_an_old_cancel_stops_nothing_and_the_next_one_stops_the_run(host: Host) 
     raw = host("--sleep", "20000")
     raw.greet()
     raw.ask(Request.CANCEL)
-    old = Frame(Request.CANCEL, raw.sequence, raw.session)
-    other = Frame(Request.CANCEL, raw.sequence + 2, raw.session ^ 1)
+    old = Frame(Request.CANCEL, raw.sequence, raw.connection)
+    other = Frame(Request.CANCEL, raw.sequence + 2, raw.connection ^ 1)
     for frame in (raw.next(*RUN), old, other):
         raw.send(frame)
     assert Result.unpack(raw.receive().payload).status == 0
@@ -144,7 +144,7 @@ def test_another_host_hears_that_the_board_is_busy(host: Host) -> None:
 
 def forged(frame: Frame) -> Iterator[Frame]:
     """The right answer after others: of other sessions and other numbers."""
-    right = (frame.sequence, frame.session)
+    right = (frame.sequence, frame.connection)
     kind = frame.type | 0x80
     if frame.type == Request.HELLO:
         wrong = protocol.Hello(1, 9, 9, 9, 9, b"", b"").pack()
@@ -193,7 +193,7 @@ def test_whatever_may_change_the_outputs_ends_them(host: Host, model: int) -> No
     raw.greet()
     raw.ask(*write(0, 0, bytes(range(100))))
     inputs = bytes(range(100)) + bytes(907)
-    for end in ("write", "cancel", "stream", "session"):
+    for end in ("write", "cancel", "transfer", "connection"):
         result = Result.unpack(raw.ask(*RUN).payload)
         assert result.status == 0
         assert end != "write" or result.inputs_crc32 == zlib.crc32(inputs)
@@ -204,8 +204,8 @@ def test_whatever_may_change_the_outputs_ends_them(host: Host, model: int) -> No
             raw.send(raw.next(Request.RUN, Select(model).pack()))
             raw.send(raw.next(Request.CANCEL))
             assert Result.unpack(raw.receive().payload).status == CANCELLED
-        elif end == "stream":
-            raw.ask(Request.STREAM, Stream(model, Direction.INPUT, 0, 0, 1, 1).pack())
+        elif end == "transfer":
+            raw.ask(Request.TRANSFER, Transfer(model, Direction.INPUT, 0, 0, 1, 1).pack())
         else:
             raw.greet(78)
         assert raw.ask(*read(0, 0, 4)).payload == REFUSED[Refusal.NO_OUTPUT]

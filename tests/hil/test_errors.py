@@ -94,12 +94,12 @@ HELLO = Request.HELLO | 0x80
         (Hello(VERSION, 112, 9, 1, 0, b"", b"future").pack(), HELLO, errors.VersionError,
          r"reads plans of format 9, this program writes format 1"),
         (REFUSED[Refusal.BUSY], Answer.ERROR, errors.BusyError,
-         r"busy: the board runs a model for another program, and did so for 0.4 s"),
+         r"busy: the board has been running a model for another program for 0.4 s"),
     ],
 )  # fmt: skip
 def test_boards_that_cannot_be_talked_to(payload: bytes, kind: int, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        Board(answering(lambda frame: [Frame(kind, frame.sequence, frame.session, payload)]), timing=SHORT)
+        Board(answering(lambda frame: [Frame(kind, frame.sequence, frame.connection, payload)]), timing=SHORT)
 
 
 def test_line_that_ends(standin: Path, line: Connect) -> None:
@@ -116,7 +116,7 @@ def test_a_board_that_hangs_at_work_is_noticed(standin: Path, line: Connect) -> 
     timing = Timing(connect=5.0, answer=0.1, longest_answer=0.2, tries=3, run=60.0, silence=0.5)
     with Board(line(command(standin, "--hang", "3")).url, timing=timing) as board:
         started = time.monotonic()
-        with pytest.raises(errors.HungBoardError, match=r"began RUN and then gave no sign of life for 0.5 s.*--sil"):
+        with pytest.raises(errors.HungBoardError, match=r"began RUN, then sent no sign of life for 0.5 s.*--sil"):
             board.run(0)
         assert time.monotonic() - started < 5
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
-from tigris_pio.hil.frames import LOG_KEPT, NOISE_KEPT, Frame, FrameReader, encode
+from tigris_pio.hil.frames import LOG_BYTES, NOISE_BYTES, Frame, FrameReader, encode
 from tigris_pio.hil.protocol import PAYLOAD_BYTES, FrameHeader
 
 frames = st.builds(
@@ -63,7 +63,7 @@ def test_endless_noise_takes_no_endless_memory() -> None:
     reader = FrameReader()
     for _ in range(200):
         reader.feed(b"x" * 10_000)
-    assert len(reader.unread()) <= NOISE_KEPT
+    assert len(reader.unread()) <= NOISE_BYTES
     assert reader.feed(encode(Frame(1, 2, 3))) == [Frame(1, 2, 3)]
     assert reader.noise_bytes == 2_000_000
 
@@ -73,6 +73,6 @@ def test_the_log_has_what_was_printed_last() -> None:
     for line in range(20_000):
         reader.feed(f"line {line}\r\n".encode() + encode(Frame(1, 2, 3)))
     assert "".join(f"line {line}\n" for line in range(20_000)).endswith(reader.log())
-    assert 0.9 * LOG_KEPT < len(reader.log()) <= LOG_KEPT
+    assert 0.9 * LOG_BYTES < len(reader.log()) <= LOG_BYTES
     reader.feed(b"and no end")
     assert reader.log().endswith("line 19999\nand no end")

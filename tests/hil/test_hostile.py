@@ -11,9 +11,9 @@ import pytest
 from tests.harness.tiers import examples
 from tests.hil.conftest import HERE, SANITISERS, SERVER, compile_c
 from tests.hil.fuzz_seeds import GREET, NEXT, SAME, piece, seeds
-from tigris_pio.hil.protocol import Request, StreamFrame
+from tigris_pio.hil.protocol import Request, TransferFrame
 
-KINDS = [*Request, *StreamFrame] * 5 + list(range(256))
+KINDS = [*Request, *TransferFrame] * 5 + list(range(256))
 SIZES = (0, 1, 7, 8, 299, 300, 301, 999, 1000, 1001, 2**31, 2**32 - 1)
 
 
@@ -31,15 +31,14 @@ def payload_of(generator: random.Random) -> bytes:
 
 @pytest.mark.parametrize("payload", [112, 1024])
 def test_whatever_arrives(tmp_path: Path, payload: int) -> None:
-    """Sessions with valid checksums and numbers, so that the requests themselves are attacked, streams among them, and
-    raw noise between; every greeting is served at least."""
+    """Requests with valid checksums and numbers, transfers among them, and raw noise between; greetings are served."""
     generator, greetings = random.Random(payload), 0
     flags = (GREET, NEXT, NEXT, NEXT, SAME, SAME, 0)
     inputs = list(seeds().values())
     for _ in range(examples(400, 4_000)):
         pieces = b""
         for flag in (GREET, *generator.choices(flags, k=30)):
-            kind = Request.STREAM if generator.random() < 0.2 else generator.choice(KINDS)
+            kind = Request.TRANSFER if generator.random() < 0.2 else generator.choice(KINDS)
             pieces += piece(flag, kind, payload_of(generator)[:250])
             greetings += flag == GREET
             if generator.random() < 0.1:

@@ -79,7 +79,7 @@ def test_a_case_each_run(digits: Serve, digits_plan: Path, report: Path) -> None
 
 @pytest.mark.parametrize(("options", "status", "letters", "message"), [
     ({"to_host": corrupting(2, 0, 0x10)}, 1, "..F..", "output probability: 1 of 10 elements differ, first at index 0"),
-    ({"to_host": falls_silent(2)}, 3, "..Ess", "gave no sign of life for 1 s"),
+    ({"to_host": falls_silent(2)}, 3, "..Ess", "sent no sign of life for 1 s"),
     ({"fast": "64"}, 1, "F", "has 64 bytes, the plan needs"),
     (None, 3, "E", "/dev/ttyNONE: cannot be opened"),
 ])  # fmt: skip

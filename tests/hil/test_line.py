@@ -200,7 +200,7 @@ BAD_REQUESTS = [
 def test_bad_requests_are_refused(raw: Raw) -> None:
     for request, payload, refusal in BAD_REQUESTS:
         answer = raw.ask(request, payload)
-        assert answer == Frame(255, raw.sequence, raw.session, REFUSED[refusal]), (request, payload)
+        assert answer == Frame(255, raw.sequence, raw.connection, REFUSED[refusal]), (request, payload)
 
 
 @pytest.mark.parametrize("payload", sampled([1000, 113, 255], fast=1))

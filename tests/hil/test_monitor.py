@@ -23,8 +23,8 @@ from tigris_pio.hil.errors import PortError
 from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.monitor.decoder import NOISE_SECONDS, TEXT_SECONDS, Decoder, Event
 from tigris_pio.hil.monitor.tap import Tap
-from tigris_pio.hil.monitor.wording import Teller, describe, is_failure, is_from_host, name_of
-from tigris_pio.hil.protocol import Answer, Busy, Error, Refusal, Request, Result, Select, Stream
+from tigris_pio.hil.monitor.wording import FrameLog, describe, is_failure, is_from_host, name_of
+from tigris_pio.hil.protocol import Answer, Busy, Error, Refusal, Request, Result, Select
 
 frames = st.builds(Frame, st.integers(0, 255), st.integers(0, 0xFFFFFF), st.integers(0, 65535), st.binary(max_size=200))
 words = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30)
@@ -92,28 +92,28 @@ def test_every_frame_has_words_whatever_its_bytes() -> None:
             assert name_of(frame) and isinstance(describe(frame, text), str)
 
 
-def test_a_streams_frames_are_told_together() -> None:
-    teller = Teller(text)
-    request = Frame(Request.STREAM, 5, 2, Stream(0, protocol.Direction.INPUT, 0, 0, 500, 240).pack())
+def test_frames_of_a_transfer_are_one_line() -> None:
+    frames = FrameLog(text)
+    request = Frame(Request.TRANSFER, 5, 2, Transfer(0, protocol.Direction.INPUT, 0, 0, 500, 240).pack())
     passed = [request, Frame(request.type | 0x80, 5, 2, protocol.Checksum(0, 0).pack())]
-    passed += [Frame(protocol.StreamFrame.DATA, 5, 2, bytes(2 + size)) for size in (240, 240, 20)]
-    passed += [Frame(protocol.StreamFrame.ACK, 5, 2, bytes(8)), Frame(Request.RUN, 6, 2, Select(0).pack())]
-    said = [f"{saying.arrow} {saying.words}" for frame in passed for saying in teller.tell(frame)]
+    passed += [Frame(protocol.TransferFrame.DATA, 5, 2, bytes(2 + size)) for size in (240, 240, 20)]
+    passed += [Frame(protocol.TransferFrame.ACK, 5, 2, bytes(8)), Frame(Request.RUN, 6, 2, Select(0).pack())]
+    said = [f"{message.arrow} {message.words}" for frame in passed for message in frames.add(frame)]
     assert said == [
         "> STREAM model 0, count 500, frame bytes 240",
         "< STREAM status 0",
-        "- stream of 500 bytes: 3 DATA, 1 ACK",
+        "- transfer of 500 bytes: 3 DATA, 1 ACK",
         "> RUN model 0",
     ]
-    assert teller.tell(Frame(protocol.StreamFrame.DATA, 7, 2, bytes(12))) == []
-    assert [saying.words for saying in teller.rest()] == ["stream of 10 bytes: 1 DATA"]
-    assert teller.rest() == []
+    assert frames.add(Frame(protocol.TransferFrame.DATA, 7, 2, bytes(12))) == []
+    assert [message.words for message in frames.flush()] == ["transfer of 10 bytes: 1 DATA"]
+    assert frames.flush() == []
 
 
 def test_signs_of_life_are_counted() -> None:
-    teller, sign = Teller(text), Frame(Answer.BUSY, 1, 2, Busy(7).pack())
-    assert [len(teller.tell(sign)) for _ in range(4)] == [1, 0, 0, 0]
-    (answer,) = teller.tell(Frame(Request.RUN | 0x80, 1, 2, Result(0, (5, 0), 0, 0, 0, 0, 7).pack()))
+    frames, sign = FrameLog(text), Frame(Answer.BUSY, 1, 2, Busy(7).pack())
+    assert [len(frames.add(sign)) for _ in range(4)] == [1, 0, 0, 0]
+    (answer,) = frames.add(Frame(Request.RUN | 0x80, 1, 2, Result(0, (5, 0), 0, 0, 0, 0, 7).pack()))
     assert answer.words == "RUN status 0, elapsed 5 (signs of life: 4)"
 
 

@@ -53,7 +53,7 @@ def test_every_request_is_answered(
                 answer = raw.ask(request, payload)
                 if answer.type == Answer.ERROR or request in {Request.CANCEL, Request.STATUS_TEXT, Request.FAULT}:
                     continue
-                # What needs a session is refused; a plan that was opened can be told of.
+                # Requests that need a session are refused; an opened plan can be described.
                 assert request == Request.INFO or (request == Request.PLAN_CHECK and file == "whole")
         info = protocol.Info.unpack(raw.ask(Request.INFO, Select(0).pack()).payload)
         assert info.status == status

@@ -31,7 +31,7 @@ def test_nine_tenths_of_the_rate_through_a_fifo_of_128_bytes(
     assert 0.9 * (1 - sleep) <= measured.write <= 1 and 0.9 * (1 - sleep) <= measured.read <= 1
 
 
-def test_a_board_too_slow_for_streams_gets_its_input_by_requests() -> None:
+def test_a_board_too_slow_for_transfers_gets_its_input_by_requests() -> None:
     """It looks at its line every 5 ms, in which 460 bytes come and 128 stay."""
     data = random.Random(1).randbytes(3000)
     with SimulatedLine(921600, fifo=128, read_time=0.005, input_bytes=3000) as line:

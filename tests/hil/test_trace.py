@@ -88,7 +88,7 @@ def test_checksums_are_taken_where_they_are_asked_for(serve: Serve, plans: Plans
             assert set(traced.checksums) == {calls for calls in wanted if calls <= last} | {last}
             assert all(crc == both.host_checksum(0, calls) for calls, crc in traced.checksums.items())
             assert traced.complete == (asked.count == 0)
-        with pytest.raises(RefusedError, match="refused TRACE: the bytes asked for lie outside"):
+        with pytest.raises(RefusedError, match="refused TRACE: the requested bytes lie outside"):
             both.board(0, Asked(1, 1, CHECKSUMS + 1))
 
 
@@ -156,7 +156,7 @@ def test_a_stopped_run_leaves_states_and_profile(serve: Serve, plans: Plans) -> 
         assert both.outputs_equal(2)
 
 
-def test_rows_too_large_for_a_frame_come_as_a_stream(serve: Serve, plans: Plans) -> None:
+def test_rows_too_large_for_a_frame_come_as_a_transfer(serve: Serve, plans: Plans) -> None:
     path = plans(mixed, "64K")
     plan = open_plan(path)
     with Board(serve(path), timing=QUICK) as board:

@@ -12,7 +12,7 @@ HEADER_PATH = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tig
 
 _ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
     (protocol.Request, "serve_request"),
-    (protocol.StreamFrame, "serve_stream_frame"),
+    (protocol.TransferFrame, "serve_transfer_frame"),
     (protocol.RowsFrame, "serve_rows_frame"),
     (protocol.Answer, "serve_answer"),
     (protocol.Refusal, "serve_refusal"),
@@ -32,8 +32,8 @@ def render() -> str:
         f"#define TIGRIS_SERVE_CHECKSUM_BYTES {protocol.CHECKSUM_BYTES}U\n"
         f"#define TIGRIS_SERVE_RESPONSE_BIT {protocol.RESPONSE_BIT:#x}U\n"
         f"#define TIGRIS_SERVE_SEQUENCES {protocol.SEQUENCES:#x}U\n"
-        f"#define TIGRIS_SERVE_WINDOW {protocol.WINDOW}U\n"
-        f"#define TIGRIS_SERVE_MOST_STREAM_FRAMES {protocol.MOST_STREAM_FRAMES}U\n\n"
+        f"#define TIGRIS_SERVE_IN_FLIGHT {protocol.IN_FLIGHT}U\n"
+        f"#define TIGRIS_SERVE_MOST_TRANSFER_FRAMES {protocol.MOST_TRANSFER_FRAMES}U\n\n"
     )
     out += "".join(enum_text(kind, name) for kind, name in _ENUMS)
     out += "".join(record_text(record) for record in protocol.RECORDS)

@@ -11,7 +11,7 @@ from tigris_pio.hil.conversation import BoardInfo, Timing, text_of
 from tigris_pio.hil.errors import InputsError, RunError
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Request
-from tigris_pio.hil.streams import Streams
+from tigris_pio.hil.transfers import Transfers
 
 __all__ = ["Board", "BoardInfo", "FaultInfo", "ModelInfo", "OpCounts", "RunInfo", "TensorInfo", "Timing"]
 
@@ -84,7 +84,7 @@ class OpCounts:
     elapsed: int
 
 
-class Board(Streams):
+class Board(Transfers):
     """A board that serves its models over a serial line.
 
         with Board("/dev/ttyUSB0") as board:
@@ -107,7 +107,7 @@ class Board(Streams):
     def __enter__(self) -> Board:
         return self
 
-    def _session_began(self) -> None:
+    def _forget_board(self) -> None:
         self._written.clear()
         self._input_bytes.clear()
 
@@ -181,7 +181,7 @@ class Board(Streams):
         sent = [self._written.pop((model, index)) for index in indices]
         flags = protocol.RunFlag.CLEAR_PROFILE if clear_profile else 0
         select = protocol.Select(model, index=int(flags))
-        answer = self.work(protocol.Result, Request.RUN, select, on_busy)
+        answer = self.run_request(protocol.Result, Request.RUN, select, on_busy)
         if self._are_all_inputs(model, sent) and zlib.crc32(b"".join(sent)) != answer.inputs_crc32:
             raise InputsError(
                 f"{self.url}: the board ran on other inputs than were sent: its result was dropped. "

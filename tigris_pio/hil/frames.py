@@ -1,7 +1,7 @@
 """Frames: a header, a payload and a CRC-32, COBS-coded between zero bytes.
 
-COBS leaves no zero byte inside a frame, so a receiver that lost its place (boot log, line noise, a cut
-frame) finds the next frame at the next zero. What is no frame is kept as noise for error messages.
+COBS leaves no zero byte inside a frame. So a receiver that lost its place (boot log, line noise, a cut frame) finds the
+next frame at the next zero. Other bytes are kept as noise for error messages.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from cobs import cobs
 
 from tigris_pio.hil.protocol import CHECKSUM_BYTES, FrameHeader
 
-#: Bytes of noise kept: a boot log's beginning says most.
-NOISE_KEPT = 4096
-#: Bytes kept of what firmware prints: its last words say why a run failed.
-LOG_KEPT = 65536
-#: Without a zero for so long it is no frame: the longest payload is 65519 bytes.
-_LONGEST = 66000
+#: Bytes of noise that are kept: the first ones, because a boot log's beginning says most.
+NOISE_BYTES = 4096
+#: Bytes of the firmware's log that are kept: the last ones, because they say why a run failed.
+LOG_BYTES = 65536
+#: Bytes without a zero that cannot be a frame: the longest payload is 65519 bytes.
+_NO_FRAME_BYTES = 66000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,21 +27,21 @@ class Frame:
 
     type: int
     sequence: int  #: modulo SEQUENCES
-    session: int
+    connection: int
     payload: bytes = b""
 
 
 def encode(frame: Frame) -> bytes:
     """The bytes on the wire, delimiters included."""
-    rounds, sequence = divmod(frame.sequence, 256)
-    header = FrameHeader(frame.type, sequence, frame.session, len(frame.payload), rounds)
+    sequence_high, sequence = divmod(frame.sequence, 256)
+    header = FrameHeader(frame.type, sequence, frame.connection, len(frame.payload), sequence_high)
     body = header.pack() + frame.payload
     coded: bytes = cobs.encode(body + zlib.crc32(body).to_bytes(CHECKSUM_BYTES, "little"))
     return b"\0" + coded + b"\0"
 
 
 def decode(coded: bytes) -> Frame | None:
-    """The frame in what stood between two delimiters, or None when it is damaged or none."""
+    """The frame in the bytes between two delimiters; None if they are damaged or no frame."""
     try:
         plain: bytes = cobs.decode(coded)
     except cobs.DecodeError:
@@ -53,20 +53,20 @@ def decode(coded: bytes) -> Frame | None:
     payload = body[FrameHeader.size() :]
     if header.length != len(payload):
         return None
-    return Frame(header.type, header.rounds << 8 | header.sequence, header.session, payload)
+    return Frame(header.type, header.sequence_high << 8 | header.sequence, header.connection, payload)
 
 
 class FrameReader:
-    """Finds frames in a stream of bytes that arrive in any pieces."""
+    """Finds frames in bytes that arrive in any pieces."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
-        self.noise = bytearray()  #: the first bytes that were no frame
-        self.noise_bytes = 0  #: how many there were in all
-        self._log = bytearray()  # the last ones
+        self.noise = bytearray()  #: the first bytes that were no frame, at most NOISE_BYTES
+        self.noise_bytes = 0  #: number of all such bytes
+        self._log = bytearray()  # the last such bytes, at most LOG_BYTES
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that `data` completes."""
+        """Returns the frames that `data` completes."""
         *pieces, rest = data.split(b"\0")
         frames = []
         for piece in pieces:
@@ -78,29 +78,29 @@ class FrameReader:
                 self._keep_noise(bytes(self._pending))
             self._pending.clear()
         self._pending += rest
-        if len(self._pending) > _LONGEST:
+        if len(self._pending) > _NO_FRAME_BYTES:
             self._keep_noise(bytes(self._pending))
             self._pending.clear()
         return frames
 
     def unread(self) -> bytes:
-        """The noise kept, and what has arrived since the last delimiter."""
-        return bytes(self.noise + self._pending)[:NOISE_KEPT]
+        """The noise, then the bytes since the last delimiter."""
+        return bytes(self.noise + self._pending)[:NOISE_BYTES]
 
     def log(self) -> str:
-        """What the firmware printed between frames, the last 64 KB of it, as lines of text; damaged frames with it."""
+        """The last 64 KB between frames as text: the firmware's log, damaged frames included."""
         text = bytes(self._log + self._pending).decode("utf-8", errors="replace")
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def _keep_noise(self, piece: bytes) -> None:
         self.noise_bytes += len(piece)
         self._log += piece
-        del self._log[:-LOG_KEPT]
-        self.noise += piece[: NOISE_KEPT - len(self.noise)]
+        del self._log[:-LOG_BYTES]
+        self.noise += piece[: NOISE_BYTES - len(self.noise)]
 
 
 def describe_noise(data: bytes, limit: int = 400) -> str:
-    """Received bytes as people can read them: text where they mostly are text, else hexadecimal."""
+    """Received bytes for an error message: as text if most of them are text, else in hexadecimal."""
     shown = data[:limit]
     printable = sum(32 <= byte < 127 or byte in b"\t\r\n\x1b" for byte in shown)
     if shown and printable >= 0.85 * len(shown):

@@ -21,7 +21,7 @@ from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.monitor.decoder import Decoder, Event, describe_noise
 from tigris_pio.hil.monitor.tap import Tap
-from tigris_pio.hil.monitor.wording import Saying, Teller
+from tigris_pio.hil.monitor.wording import Message, FrameLog
 from tigris_pio.hil.protocol import Request
 
 _TURN_SECONDS = 0.1
@@ -62,7 +62,7 @@ def monitor_command(
       tigris hil check kws.tgrs --port socket://127.0.0.1:5555
 
     < marks frames from the board, > frames to it. For each request only the first BUSY is printed; the response's line
-    has their number. A stream of frames is one line when it ends.
+    has their number. A transfer is one line when it ends.
 
     Exit status: 130 after Ctrl-C, 0 after --seconds, 3 if the line breaks or cannot be opened.
     """
@@ -90,7 +90,7 @@ def _greeting(url: str, tap: Tap | None) -> str:
 
 
 class _Poller:
-    """Sends HELLO at intervals. HELLO does not end a session that another program has on the board."""
+    """Sends HELLO at intervals. HELLO does not end a connection that another program has to the board."""
 
     def __init__(self, line: Line, interval: float, show: _Screen) -> None:
         self._line, self._interval, self._show = line, interval, show
@@ -114,7 +114,7 @@ class _Screen:
         self._raw = raw
         self._lock = threading.Lock()
         self._board, self._host = Decoder(), Decoder()
-        self._teller = Teller(_status_text())
+        self._frames = FrameLog(_status_text())
 
     def from_board(self, data: bytes) -> None:
         """Prints bytes from the board; empty `data` only lets time pass, so that unfinished lines are printed."""
@@ -126,7 +126,7 @@ class _Screen:
         if not data:
             self._show(self._host, data)
             with self._lock:
-                self._say(self._teller.rest())
+                self._say(self._frames.flush())
 
     def from_host(self, data: bytes) -> None:
         """Prints bytes that were sent to the board."""
@@ -141,16 +141,16 @@ class _Screen:
 
     def _print(self, event: Event, to_board: bool) -> None:
         if event.frame is not None:
-            self._say(self._teller.tell(event.frame))
+            self._say(self._frames.add(event.frame))
             return
         text = event.text or describe_noise(event.noise)
         colour = "magenta" if event.noise else next((_LEVELS[at] for at in _LEVELS if text.startswith(at)), "")
         self._put(f"> {text}" if to_board else text, colour)
 
-    def _say(self, sayings: Sequence[Saying]) -> None:
-        for saying in sayings:
-            colour = "red" if saying.is_failure else _ARROWS[saying.arrow]
-            self._put(f"{saying.arrow} {saying.words}", colour)
+    def _say(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            colour = "red" if message.is_failure else _ARROWS[message.arrow]
+            self._put(f"{message.arrow} {message.words}", colour)
 
     def _put(self, text: str, colour: str) -> None:
         stamp = datetime.now().strftime("%H:%M:%S.%f")[:-3]

@@ -95,7 +95,7 @@ class Replay:
         self._position = None
         sent = b"".join(self._write(step))
         payload = protocol.Range(self._model.index, 0, asked.count, asked.first, asked.between)
-        answer = self._board.work(protocol.Trace, Request.TRACE, payload)
+        answer = self._board.run_request(protocol.Trace, Request.TRACE, payload)
         if zlib.crc32(sent) != answer.inputs_crc32:
             raise InputsError(f"{self._board.url}: the board ran on other inputs than were sent")
         count = (asked.count or CHECKSUMS) if asked.between else 1

@@ -10,7 +10,7 @@ from tigris_pio.hil.frames import Frame, decode
 #: Seconds of silence after which a line without an end is shown, and bytes that are no text are given up as a frame.
 TEXT_SECONDS, NOISE_SECONDS = 0.2, 1.0
 #: Without a zero for so long it is no frame: the longest payload is 65519 bytes.
-_LONGEST = 66000
+_NO_FRAME_BYTES = 66000
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Control characters that text may hold: bell, backspace, tab, ends of lines, escape.
 _IN_TEXT = frozenset(b"\x07\x08\t\n\r\x1b")
@@ -54,7 +54,7 @@ class Decoder:
         if end and _are_lines(bytes(self._pending[:end])):
             events += _lines(bytes(self._pending[:end]))
             del self._pending[:end]
-        return events + (self._give_up() if len(self._pending) > _LONGEST else [])
+        return events + (self._give_up() if len(self._pending) > _NO_FRAME_BYTES else [])
 
     def rest(self, now: float) -> list[Event]:
         """What has waited long enough for its end."""

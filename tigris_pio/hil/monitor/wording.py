@@ -1,4 +1,4 @@
-"""Frames in words: the request's name and the fields of its record that say something."""
+"""Frames as text for `tigris hil monitor`: the request's name and the fields of its record that are not 0."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from tigris_pio.format.record import Record
 from tigris_pio.hil import protocol
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import CANCELLED, RESPONSE_BIT, Answer, Refusal, Request, RowsFrame, StreamFrame
+from tigris_pio.hil.protocol import CANCELLED, RESPONSE_BIT, Answer, Refusal, Request, RowsFrame, TransferFrame
 from tigris_pio.text import counted
 
 _REQUESTS: dict[int, type[Record]] = {
     Request.HELLO: protocol.HelloRequest,
     Request.STATUS_TEXT: protocol.Status,
-    Request.STREAM: protocol.Stream,
+    Request.TRANSFER: protocol.Transfer,
     **dict.fromkeys((Request.WRITE, Request.READ, Request.PROFILE, Request.TRACE, Request.ROWS), protocol.Range),
     **dict.fromkeys((Request.INFO, Request.TENSOR, Request.RUN, Request.CHECKSUM), protocol.Select),
     Request.ROWS: protocol.Range,
@@ -29,82 +29,82 @@ _ANSWERS: dict[int, type[Record]] = {
     Request.TRACE | RESPONSE_BIT: protocol.Trace,
     Request.TRACE | RESPONSE_BIT: protocol.Trace,
     Request.CHECKSUM | RESPONSE_BIT: protocol.Checksum,
-    Request.STREAM | RESPONSE_BIT: protocol.Checksum,
+    Request.TRANSFER | RESPONSE_BIT: protocol.Checksum,
     Request.PLAN_CHECK | RESPONSE_BIT: protocol.Checksum,
     Request.FAULT | RESPONSE_BIT: protocol.Fault,
     Request.RESET | RESPONSE_BIT: protocol.Status,
     Answer.BUSY: protocol.Busy,
     Answer.ERROR: protocol.Error,
 }
-#: Fields that say something when they are 0, too.
+#: Fields that are shown even if they are 0.
 _ALWAYS = ("model", "status", "yields")
-#: Fields that say nothing to people.
+#: Fields that are never shown.
 _NEVER = ("reserved", "nonce", "inputs_crc32", "source_sha256")
-#: Index of a stage, an operator or a tensor where there is none.
+#: No index of a stage, an operator or a tensor.
 _NONE = 0xFFFFFFFF
 #: Bytes of a DATA frame's number, before its data.
 _NUMBER_BYTES = 2
-
-
-#: Requests without an answer whose signs of life are remembered.
+#: Most unanswered requests whose signs of life are counted.
 _UNANSWERED = 100
 
 
 @dataclasses.dataclass(frozen=True)
-class Saying:
-    """A frame, or several of one kind, in words. `arrow`: `>` to the board, `<` from it, `-` both."""
+class Message:
+    """A frame, or all frames of a transfer, as text. `arrow`: `>` to the board, `<` from it, `-` both."""
 
     arrow: str
     words: str
     is_failure: bool = False
 
 
-class Teller:
-    """Tells what frames say, as they pass. Of a request's signs of life the first is told, and how many there were with
-    its answer; the frames of a stream are told together, when it is over.
+class FrameLog:
+    """Turns frames into messages as they pass.
+
+    Only the first sign of life of a request has a message; the message of its answer has their number. A transfer has
+    one message, when it has ended.
     """
 
     def __init__(self, status_text: Callable[[int], str]) -> None:
-        """`status_text`: the sentence of a tigris_status."""
+        """`status_text`: returns the sentence of a tigris_status."""
         self._status_text = status_text
-        self._signs: dict[tuple[int, int], int] = {}  # by session and sequence
-        self._stream: dict[StreamFrame, int] = {}  # frames of the stream that is on
-        self._stream_key = (0, 0)
-        self._stream_bytes = 0
+        self._signs: dict[tuple[int, int], int] = {}  # by connection and sequence
+        self._transfer: dict[TransferFrame, int] = {}  # number of frames of the current transfer, by type
+        self._transfer_key = (0, 0)
+        self._transfer_bytes = 0
 
-    def tell(self, frame: Frame) -> list[Saying]:
-        """What is to be said now."""
-        key = (frame.session, frame.sequence)
-        if frame.type in set(StreamFrame):
-            said = self.rest() if key != self._stream_key else []
-            self._count(StreamFrame(frame.type), frame, key)
+    def add(self, frame: Frame) -> list[Message]:
+        """Returns the messages that `frame` completes."""
+        key = (frame.connection, frame.sequence)
+        if frame.type in set(TransferFrame):
+            said = self.flush() if key != self._transfer_key else []
+            self._count(TransferFrame(frame.type), frame, key)
             return said
-        said = self.rest() if key != self._stream_key or is_from_host(frame) else []
+        said = self.flush() if key != self._transfer_key or is_from_host(frame) else []
         signs = self._count_signs(frame, key)
         if signs is None:
             return said
         from_host = is_from_host(frame)
         words = f"{name_of(frame)} {describe(frame, self._status_text)}".rstrip()
         words += f" (signs of life: {signs})" if signs else ""
-        return [*said, Saying(">" if from_host else "<", words, is_failure(frame))]
+        return [*said, Message(">" if from_host else "<", words, is_failure(frame))]
 
-    def rest(self) -> list[Saying]:
-        """What was not told yet; to be asked when the line is quiet, too."""
-        if not self._stream:
+    def flush(self) -> list[Message]:
+        """Returns the message of the current transfer, if any; also to be called when the line is quiet."""
+        if not self._transfer:
             return []
-        counts = ", ".join(f"{count} {kind.name}" for kind, count in sorted(self._stream.items()))
-        said = [Saying("-", f"stream of {self._stream_bytes:,} bytes: {counts}")]
-        self._stream, self._stream_bytes = {}, 0
+        counts = ", ".join(f"{count} {kind.name}" for kind, count in sorted(self._transfer.items()))
+        said = [Message("-", f"transfer of {self._transfer_bytes:,} bytes: {counts}")]
+        self._transfer, self._transfer_bytes = {}, 0
         return said
 
-    def _count(self, kind: StreamFrame, frame: Frame, key: tuple[int, int]) -> None:
-        self._stream_key = key
-        self._stream[kind] = self._stream.get(kind, 0) + 1
-        if kind is StreamFrame.DATA:
-            self._stream_bytes += max(0, len(frame.payload) - _NUMBER_BYTES)
+    def _count(self, kind: TransferFrame, frame: Frame, key: tuple[int, int]) -> None:
+        self._transfer_key = key
+        self._transfer[kind] = self._transfer.get(kind, 0) + 1
+        if kind is TransferFrame.DATA:
+            self._transfer_bytes += max(0, len(frame.payload) - _NUMBER_BYTES)
 
     def _count_signs(self, frame: Frame, key: tuple[int, int]) -> int | None:
-        """None for a sign of life that is not the first of its request; else how many there were."""
+        """Returns None for a repeated sign of life; else how many the frame's request had if it is an answer, or 0."""
         if len(self._signs) > _UNANSWERED:
             self._signs.clear()
         if frame.type == Answer.BUSY:
@@ -114,31 +114,31 @@ class Teller:
 
 
 def is_from_host(frame: Frame) -> bool:
-    """Which way a frame goes: requests have types below those of their answers."""
+    """True for a frame from host to board: requests have types below those of their answers."""
     return frame.type < RESPONSE_BIT
 
 
 def name_of(frame: Frame) -> str:
-    """The request's name, also for its response; BUSY; ERROR; a number for types of other versions."""
-    kinds = {int(kind): kind.name for kind in (*Answer, *StreamFrame, *RowsFrame)}
+    """The name of a request, also for its response; BUSY; ERROR; a number for types of other versions."""
+    kinds = {int(kind): kind.name for kind in (*Answer, *TransferFrame, *RowsFrame)}
     requests = {int(kind): kind.name for kind in Request}
     return kinds.get(frame.type) or requests.get(frame.type & ~RESPONSE_BIT) or f"type {frame.type}"
 
 
 def is_failure(frame: Frame) -> bool:
-    """Whether the board says that something went wrong: ERROR, or a status that is not 0."""
+    """True if the board reports a failure: ERROR, or a status other than 0."""
     if frame.type == Answer.ERROR:
         return True
     record = _record(frame)
     if isinstance(record, protocol.Trace):
-        return record.status not in (0, CANCELLED)  # it was to stop
+        return record.status not in (0, CANCELLED)  # the host requested the stop
     return not is_from_host(frame) and record is not None and getattr(record, "status", 0) != 0
 
 
 def describe(frame: Frame, status_text: Callable[[int], str]) -> str:
-    """What a frame says: the fields that are not 0, or its size where this version knows no more of it.
+    """A frame's fields that are not 0; its size if this version does not know its type.
 
-    `status_text`: the sentence of a tigris_status.
+    `status_text`: returns the sentence of a tigris_status.
     """
     if frame.type == Request.STATUS_TEXT | RESPONSE_BIT:
         return frame.payload.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Inputs and outputs as streams: what comes late, twice, out of order or never, at the board and at the host."""
+"""Inputs and outputs as transfers: what comes late, twice, out of order or never, at the board and at the host."""
 
 from __future__ import annotations
 
@@ -15,22 +15,32 @@ from tests.hil.test_line import infer
 from tigris_pio.hil import protocol
 from tigris_pio.hil.errors import OutputsError
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.protocol import WINDOW, Direction, Range, Refusal, Request, Select, Stream, StreamFrame, Window
-from tigris_pio.hil.window import Sender
+from tigris_pio.hil.in_flight import Sender
+from tigris_pio.hil.protocol import (
+    IN_FLIGHT,
+    Direction,
+    Progress,
+    Range,
+    Refusal,
+    Request,
+    Select,
+    Transfer,
+    TransferFrame,
+)
 
 BYTES, DATA = 1000, 240
 INPUT = random.Random(8).randbytes(BYTES)
 
 
 def opening(direction: Direction, first: int = 0, count: int = BYTES, frame: int = DATA) -> bytes:
-    return Stream(0, direction, 0, first, count, frame).pack()
+    return Transfer(0, direction, 0, first, count, frame).pack()
 
 
 INTO = opening(Direction.INPUT)
 
 
 def data(raw: Raw, number: int, payload: bytes) -> Frame:
-    return Frame(StreamFrame.DATA, raw.sequence, raw.session, number.to_bytes(2, "little") + payload)
+    return Frame(TransferFrame.DATA, raw.sequence, raw.connection, number.to_bytes(2, "little") + payload)
 
 
 def part(number: int, source: bytes = INPUT, frame: int = DATA) -> bytes:
@@ -43,7 +53,7 @@ def answers(raw: Raw, least: int = 0) -> list[Frame]:
     frames = [raw.receive() for _ in range(least)]
     for sequence in (1, 2):
         raw.send(Frame(Request.HELLO, sequence, 9999, protocol.HelloRequest(protocol.VERSION).pack()))
-        while (frame := raw.receive()).session != 9999:
+        while (frame := raw.receive()).connection != 9999:
             frames.append(frame)
     return frames
 
@@ -58,70 +68,70 @@ def inputs_crc32(raw: Raw) -> int:
 
 
 def test_frames_of_an_input_come_in_any_order(raw: Raw) -> None:
-    """The opening request again leaves the stream as it is."""
-    open_stream = raw.next(Request.STREAM, INTO)
-    for number, told in ((None, None), (2, Window(0, 0, 0b100)), (0, Window(1, 0, 0b10)), (None, None),
-                         (4, Window(1, 0, 0b1010)), (1, Window(3, 0, 0b10)), (3, Window(5))):  # fmt: skip
+    """The opening request again leaves the transfer as it is."""
+    open_transfer = raw.next(Request.TRANSFER, INTO)
+    for number, told in ((None, None), (2, Progress(0, 0, 0b100)), (0, Progress(1, 0, 0b10)), (None, None),
+                         (4, Progress(1, 0, 0b1010)), (1, Progress(3, 0, 0b10)), (3, Progress(5))):  # fmt: skip
         if number is None or told is None:
-            raw.send(open_stream)
+            raw.send(open_transfer)
             assert protocol.Checksum.unpack(raw.receive().payload) == protocol.Checksum(0, 0)
         else:
             raw.send(data(raw, number, part(number)))
-            assert raw.receive() == Frame(StreamFrame.ACK, raw.sequence, raw.session, told.pack())
+            assert raw.receive() == Frame(TransferFrame.ACK, raw.sequence, raw.connection, told.pack())
     assert inputs_crc32(raw) == zlib.crc32(INPUT + bytes(7))
 
 
 def test_what_fits_no_missing_frame_is_not_written(raw: Raw) -> None:
     """Other bytes for a frame that has come, frames of other lengths, numbers behind the end and the window's."""
     other = bytes(BYTES)
-    raw.ask(Request.STREAM, INTO)
+    raw.ask(Request.TRANSFER, INTO)
     for number in range(4):
         raw.send(data(raw, number, part(number)))
     for number, payload in ((0, other[:240]), (4, other[:39]), (4, other[:41]), (4, other[:240]), (5, other[:40]),
                             (65535, other[:40]), (3, b"")):  # fmt: skip
         raw.send(data(raw, number, payload))
-    raw.send(Frame(StreamFrame.DATA, raw.sequence, raw.session, b"\4"))
-    raw.send(Frame(StreamFrame.CREDIT, raw.sequence, raw.session, Window(2).pack()))
-    assert answers(raw) == [Frame(StreamFrame.ACK, raw.sequence, raw.session, Window(4).pack())], "of the first"
+    raw.send(Frame(TransferFrame.DATA, raw.sequence, raw.connection, b"\4"))
+    raw.send(Frame(TransferFrame.CREDIT, raw.sequence, raw.connection, Progress(2).pack()))
+    assert answers(raw) == [Frame(TransferFrame.ACK, raw.sequence, raw.connection, Progress(4).pack())], "of the first"
     raw.send(data(raw, 4, part(4)))
-    assert Window.unpack(raw.receive().payload) == Window(5)
+    assert Progress.unpack(raw.receive().payload) == Progress(5)
     assert inputs_crc32(raw) == zlib.crc32(INPUT + bytes(7))
 
 
 def test_a_frame_beyond_the_window_is_passed_over(raw: Raw) -> None:
-    raw.ask(Request.STREAM, opening(Direction.INPUT, frame=10))
-    for number in (WINDOW, WINDOW - 1):
+    raw.ask(Request.TRANSFER, opening(Direction.INPUT, frame=10))
+    for number in (IN_FLIGHT, IN_FLIGHT - 1):
         raw.send(data(raw, number, part(number, frame=10)))
-    assert [Window.unpack(frame.payload) for frame in answers(raw)] == [Window(0, 0, 1 << WINDOW - 1)]
+    assert [Progress.unpack(frame.payload) for frame in answers(raw)] == [Progress(0, 0, 1 << IN_FLIGHT - 1)]
 
 
-def test_frames_of_a_stream_that_is_over_write_nothing(raw: Raw) -> None:
-    """After the next request, in the next stream, in another session; nor is it opened by its request come late."""
+def test_frames_of_a_transfer_that_is_over_write_nothing(raw: Raw) -> None:
+    """After the next request, in the next transfer, in another connection; a late opening request opens nothing."""
     late: list[Frame] = []
     for session in (7, 8):
         raw.greet(session)
         for _ in range(2):
-            raw.send(raw.next(Request.STREAM, INTO))
+            raw.send(raw.next(Request.TRANSFER, INTO))
             late += [data(raw, number, bytes([number + 1]) * len(part(number))) for number in range(5)]
-            late.append(Frame(Request.STREAM, raw.sequence, raw.session, INTO))
+            late.append(Frame(Request.TRANSFER, raw.sequence, raw.connection, INTO))
             raw.receive()
-    raw.ask(Request.STREAM, INTO)
+    raw.ask(Request.TRANSFER, INTO)
     for number in (0, 1, 3):
         raw.send(data(raw, number, part(number)))
     answers(raw)
-    raw.send(replace(data(raw, 2, bytes(DATA)), session=raw.session + 1))
+    raw.send(replace(data(raw, 2, bytes(DATA)), connection=raw.connection + 1))
     for frame in late:
         raw.send(frame)
     refused = {frame.type for frame in answers(raw)}
     assert refused == {protocol.Answer.ERROR}, "other sessions' only"
     for number in (2, 4):
         raw.send(data(raw, number, part(number)))
-    assert [Window.unpack(frame.payload).next for frame in answers(raw)] == [4, 5]
+    assert [Progress.unpack(frame.payload).next for frame in answers(raw)] == [4, 5]
     raw.ask(Request.CANCEL)
     for frame in late:
         raw.send(frame)
-    raw.send(Frame(StreamFrame.DATA, raw.sequence, raw.session, bytes(242)))
-    raw.ask(Request.STREAM, INTO)
+    raw.send(Frame(TransferFrame.DATA, raw.sequence, raw.connection, bytes(242)))
+    raw.ask(Request.TRANSFER, INTO)
     raw.ask(Request.CANCEL)
     raw.send(data(raw, 0, bytes(DATA)))
     answers(raw)
@@ -134,20 +144,20 @@ REFUSED_OPENINGS = [
     (opening(Direction.INPUT, first=2**32 - 1, count=2), Refusal.RANGE),
     (opening(Direction.INPUT, frame=0), Refusal.RANGE),
     (opening(Direction.INPUT, frame=241), Refusal.RANGE),
-    (Stream(0, Direction.INPUT, 2, 0, 1, 1).pack(), Refusal.TENSOR),
-    (Stream(0, Direction.OUTPUT, 2, 0, 1, 1).pack(), Refusal.TENSOR),
-    (Stream(1, Direction.INPUT, 0, 0, 1, 1).pack(), Refusal.MODEL),
+    (Transfer(0, Direction.INPUT, 2, 0, 1, 1).pack(), Refusal.TENSOR),
+    (Transfer(0, Direction.OUTPUT, 2, 0, 1, 1).pack(), Refusal.TENSOR),
+    (Transfer(1, Direction.INPUT, 0, 0, 1, 1).pack(), Refusal.MODEL),
 ]
 
 
 def test_openings_that_are_refused_open_nothing(raw: Raw) -> None:
     raw.ask(Request.RUN, Select(0).pack())
     for payload, refusal in REFUSED_OPENINGS:
-        assert raw.ask(Request.STREAM, payload).payload == REFUSED[refusal], payload
+        assert raw.ask(Request.TRANSFER, payload).payload == REFUSED[refusal], payload
         raw.send(data(raw, 0, b"x"))
         assert answers(raw) == []
-    raw.ask(Request.STREAM, INTO)
-    refused = raw.ask(Request.STREAM, opening(Direction.OUTPUT))
+    raw.ask(Request.TRANSFER, INTO)
+    refused = raw.ask(Request.TRANSFER, opening(Direction.OUTPUT))
     assert refused.payload == REFUSED[Refusal.NO_OUTPUT], "of a run with other inputs"
 
 
@@ -157,30 +167,34 @@ def test_openings_that_are_refused_open_nothing(raw: Raw) -> None:
 def test_an_output_comes_within_the_window_and_again_on_request(raw: Raw) -> None:
     inputs_crc32(raw)
     whole = b"".join(raw.ask(Request.READ, Range(0, 0, 0, at, 100).pack()).payload for at in range(0, 1000, 100))
-    answer = raw.ask(Request.STREAM, opening(Direction.OUTPUT, frame=10))
+    answer = raw.ask(Request.TRANSFER, opening(Direction.OUTPUT, frame=10))
     assert protocol.Checksum.unpack(answer.payload) == protocol.Checksum(0, zlib.crc32(whole))
-    assert answers(raw, WINDOW) == [data(raw, number, part(number, whole, 10)) for number in range(WINDOW)]
+    assert answers(raw, IN_FLIGHT) == [data(raw, number, part(number, whole, 10)) for number in range(IN_FLIGHT)]
     for window, numbers in (
-        (Window(0, 0, 0b101), [0, 2]),
-        (Window(3, 0, 0b11), [3, 4, *range(WINDOW, WINDOW + 3)]),
-        (Window(2, 0, 0b1), []),  # an old one
-        (Window(99), []),  # more than was sent
-        (Window(WINDOW, 0, 1 << 31), [*range(WINDOW + 3, 2 * WINDOW)]),  # what was not sent is not sent again
-        (Window(2 * WINDOW, 0, 0), [*range(2 * WINDOW, 96)]),
-        (Window(96, 0, 0), [*range(96, 100)]),
-        (Window(99, 0, 1), [99]),
-        (Window(100, 0, 1), []),
-        (Window(100, 0, 1), []),
+        (Progress(0, 0, 0b101), [0, 2]),
+        (Progress(3, 0, 0b11), [3, 4, *range(IN_FLIGHT, IN_FLIGHT + 3)]),
+        (Progress(2, 0, 0b1), []),  # an old one
+        (Progress(99), []),  # more than was sent
+        (
+            Progress(IN_FLIGHT, 0, 1 << 31),
+            [*range(IN_FLIGHT + 3, 2 * IN_FLIGHT)],
+        ),  # what was not sent is not sent again
+        (Progress(2 * IN_FLIGHT, 0, 0), [*range(2 * IN_FLIGHT, 96)]),
+        (Progress(96, 0, 0), [*range(96, 100)]),
+        (Progress(99, 0, 1), [99]),
+        (Progress(100, 0, 1), []),
+        (Progress(100, 0, 1), []),
     ):
-        raw.send(Frame(StreamFrame.CREDIT, raw.sequence, raw.session, window.pack()))
+        raw.send(Frame(TransferFrame.CREDIT, raw.sequence, raw.connection, window.pack()))
         assert answers(raw, len(numbers)) == [data(raw, number, part(number, whole, 10)) for number in numbers]
 
 
 def test_an_input_that_a_relay_changed_and_signed_anew_is_found(client: Client) -> None:
     """CRC and all, as a fault in the board's memory would look: the output's own checksum tells."""
+
     def forge(frame: Frame) -> Frame:
         payload = bytearray(frame.payload)
-        if frame.type == StreamFrame.DATA and payload[0] == 2:
+        if frame.type == TransferFrame.DATA and payload[0] == 2:
             payload[20] ^= 4
         return replace(frame, payload=bytes(payload))
 
@@ -193,15 +207,15 @@ def test_an_input_that_a_relay_changed_and_signed_anew_is_found(client: Client) 
 
 def test_a_lost_frame_is_sent_again_as_soon_as_a_later_one_has_come() -> None:
     sender = Sender(50)
-    assert sender.due() == list(range(WINDOW))
-    sender.acknowledge(Window(3, 0, 0b10))
+    assert sender.due() == list(range(IN_FLIGHT))
+    sender.acknowledge(Progress(3, 0, 0b10))
     assert sender.due() == [3, 32, 33, 34]
-    sender.acknowledge(Window(3, 0, 0b110))
+    sender.acknowledge(Progress(3, 0, 0b110))
     assert sender.due() == [], "once, until one that was sent after it has come"
-    sender.acknowledge(Window(3, 0, 0b110 | 1 << 29))
+    sender.acknowledge(Progress(3, 0, 0b110 | 1 << 29))
     assert sender.due() == [3, *range(6, 32)]
     sender, numbers = Sender(100), []
     while not sender.done:
         numbers += sender.due()
-        sender.acknowledge(Window(min(len(numbers), sender.next + 8), 0, 0))
+        sender.acknowledge(Progress(min(len(numbers), sender.next + 8), 0, 0))
     assert numbers == list(range(100)), "without losses each is sent once"
