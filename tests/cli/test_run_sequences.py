@@ -45,7 +45,7 @@ def test_arrays_of_an_npz(name: str, plan: Path, tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", **{name: np.ones((3, 2), np.float32), "labels": np.arange(3)})
     done = tigris("run", plan, "--input", tmp_path / "x.npz", "--json")
     assert json.loads(done.stdout)["samples"] == 3
-    assert ("its array features is taken for input x" in done.stderr) == (name != "x")
+    assert ("array features is used for input x" in done.stderr) == (name != "x")
     np.savez(tmp_path / "x.npz", **{f"{name}_1": np.ones(2), "other": np.ones(2)})
     done = tigris("run", plan, "--input", tmp_path / "x.npz", status=2)
     assert f"holds {name}_1, other, but the model's inputs are x" in done.stderr

@@ -14,7 +14,7 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.reader import PlanFile
 from tigris_pio.hil.check import CheckReport, HostPlan, Mismatch, check, find_model
 from tigris_pio.hil.client import Board
-from tigris_pio.hil.locate.first_wrong import KERNEL, FirstWrong, PlanWords
+from tigris_pio.hil.locate.first_wrong import KERNEL, FirstWrong, PlanNames
 from tigris_pio.hil.locate.search import locate
 from tigris_pio.hil.samples import random_samples
 from tigris_pio.host.calls import Call
@@ -42,7 +42,7 @@ class Wrong:
 
     def first_call(self, file: PlanFile, calls: Sequence[Call]) -> int:
         """The first call, from 1, that it spoils; 0: none."""
-        words = PlanWords(file)
+        words = PlanNames(file)
         for index, call in enumerate(calls, 1):
             op = file.ops[call.op]
             is_kernel = (op.kind, op.dtype) == (self.kind, self.dtype)
@@ -75,17 +75,17 @@ def assert_found(found: FirstWrong | str | None, plan: HostPlan, wrong: Wrong) -
     call = wrong.first_call(plan.file, calls)
     op = plan.file.ops[calls[call - 1].op]
     assert (found.call, found.calls, found.cause, found.op) == (call, len(calls), KERNEL, calls[call - 1].op)
-    assert (found.name, found.reproducible, found.within) == (plan.file.text(op.name), True, 0)
+    assert (found.name, found.reproducible, found.tolerance) == (plan.file.text(op.name), True, 0)
     assert found.kernel == f"{wrong.kind.name.lower()} {wrong.dtype.name.lower()}"
     stage = plan.file.stages[found.stage]
     assert stage.first_op <= found.op < stage.first_op + stage.op_count
-    assert found.departure is not None
-    at = found.departure.first
+    assert found.difference is not None
+    at = found.difference.first
     assert (at.row, at.column, at.channel, at.image) == (wrong.row, 0, wrong.channel, 0)
-    tensor = plan.file.tensors[PlanWords(plan.file).tensor(found.op)]
+    tensor = plan.file.tensors[PlanNames(plan.file).tensor(found.op)]
     if tensor.dtype == DType.INT8:
         assert np.array(at.host).astype(np.uint8) ^ np.uint8(wrong.flip) == np.array(at.board).astype(np.uint8)
-    assert found.departure.differing == tensor.width
+    assert found.difference.differing == tensor.width
     return found
 
 

@@ -74,7 +74,7 @@ def test_what_cannot_be_compared_is_said(port: str, digits_plan: Path, tmp_path:
     cycles = {**before, "board": {"name": "x", "counter": {"unit": "cycles", "hz": 240000000}}}
     other = {**before, "model": {**before["model"], "name": "kws"}}
     for content, message in (
-        (json.dumps(cycles), "it was counted in cycles, 240,000,000 a second, this board counts ns"),
+        (json.dumps(cycles), "its counter is cycles, 240,000,000 a second, this board's is ns"),
         (json.dumps(other), "it is of model kws, this is digits"),
         ("[]", "give the output of tigris hil bench --json"),
         ("no json", "give the output of tigris hil bench --json"),

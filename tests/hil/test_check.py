@@ -127,7 +127,7 @@ def test_plans_that_the_board_does_not_have(
         (other, (), WrongModelError, "another compilation of digits"),
         (digits_plan, ("--fast", "1024"), RunError,
          rf"cannot run on the board: .*has 1024 bytes, the plan needs {header.fast_bytes}"),
-        (erased, (), RunError, r"no plan it can open \(model 0: .*Upload the plan again"),
+        (erased, (), RunError, r"no plan that it can open \(model 0: .*upload it again"),
         (damaged, (), RunError, r"the plan in the board's flash is damaged: .*Upload it again"),
     ):  # fmt: skip
         with pytest.raises(error, match=message):

@@ -50,7 +50,7 @@ def test_people_get_tables_and_a_verdict(port: str, digits_plan: Path) -> None:
     assert "depthwise_conv_2d" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("20/20 outputs equal to the host, accuracy ")
     assert "\x1b" not in done.stdout + done.stderr
-    assert done.stderr == f"note: {data}: its array images is taken for input image\n"
+    assert done.stderr == f"note: {data}: array images is used for input image\n"
     assert "digits: plan of" in tigris("hil", "--port", port, "--info").stdout
 
 
@@ -79,7 +79,7 @@ def test_wrong_usage_ends_with_status_2(digits_plan: Path, tmp_path: Path) -> No
         ([tmp_path / "none.tgrs", "--port", "loop://"], "none.tgrs: no such file"),
         ([digits_plan, "--port", "loop://", "--upload"], "--upload need a project"),
         ([digits_plan, "--port", "loop://", "--labels", "y.npy"], "--labels: give the samples"),
-        (["--project", tmp_path], "no platformio.ini there"),
+        (["--project", tmp_path], "has no platformio.ini"),
     ):
         assert message in tigris("hil", *words, status=2).stderr
 
@@ -97,8 +97,8 @@ def test_project_names_port_and_plan(port: str, digits_plan: Path, tmp_path: Pat
     for words, message in (
         ([], "choose an environment with --env: one, two, none"),
         (["--env", "three"], "--env three"),
-        (["--env", "one"], "no plan was built yet; run pio run -e one"),
-        (["--env", "none"], "names no port, and no emulated board of it was started"),
+        (["--env", "one"], "no plan yet; run pio run -e one"),
+        (["--env", "none"], "names no port, and no emulated board of it runs"),
         (["--env", "two", "--model", "kws"], "plans of digits; there is no kws"),
     ):
         assert message in tigris("hil", "--project", tmp_path, *words, status=2).stderr

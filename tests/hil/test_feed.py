@@ -39,7 +39,7 @@ def board(answer: Callable[[bytes], bytes]) -> Iterator[str]:
 
 @pytest.mark.parametrize(("beginning", "said"), [
     (b"begin: the plan is damaged, upload it again\r\n", "network: begin: the plan is damaged, upload it"),
-    (b"", "does not answer; is this example on it"), (b"begin: ok\n", "stopped to answer"),
+    (b"", "does not answer; is this example on it"), (b"begin: ok\n", "stopped answering"),
 ])  # fmt: skip
 def test_boards_that_do_not_answer(monkeypatch: pytest.MonkeyPatch, beginning: bytes, said: str) -> None:
     monkeypatch.setattr(feed, "_SECONDS_TO_BEGIN", 0.01)

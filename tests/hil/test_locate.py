@@ -22,7 +22,7 @@ from tigris_pio.errors import TigrisError
 from tigris_pio.format.enums import DType, OpKind, Strategy, WeightMode
 from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.hil.check import open_plan
-from tigris_pio.hil.locate.first_wrong import KERNEL, FirstWrong, PlanWords
+from tigris_pio.hil.locate.first_wrong import KERNEL, FirstWrong, PlanNames
 from tigris_pio.hil.samples import random_samples
 
 Model = str | Callable[[], onnx.ModelProto]
@@ -126,7 +126,7 @@ def test_any_call_of_any_graph(real_board: Path, tmp_path: Path) -> None:
         plan = open_plan(path)
         (inputs,) = random_samples(plan.session.inputs, 1).inputs
         _, calls = plan.session.run_raw_calls(inputs)
-        call, words = calls[place % len(calls)], PlanWords(plan.file)
+        call, words = calls[place % len(calls)], PlanNames(plan.file)
         op, tensor = plan.file.ops[call.op], plan.file.tensors[words.tensor(call.op)]
         wrong = Wrong(OpKind(op.kind), DType(op.dtype), call.first + place % call.rows, place % tensor.channels, 1)
         with Bridge([real_board, "--fault", wrong.spec, "--model", path]) as bridge:
@@ -148,10 +148,10 @@ def test_states_are_searched_from_the_reset(plans: Plans, serve: Serve) -> None:
     report = checked(serve(path, "--fault", wrong.spec), plan, 5)
     assert not report.samples[0].mismatches and report.samples[1].mismatches
     found = report.first_wrong
-    assert found is not None and found.departure is not None, report.not_located
+    assert found is not None and found.difference is not None, report.not_located
     assert (found.sample, found.kernel, found.cause, found.reproducible) == (0, "commit int8", KERNEL, True)
-    assert found.departure.first.channel == 2
-    assert np.isclose(found.departure.first.board - found.departure.first.host, 0.3, atol=1e-6)
+    assert found.difference.first.channel == 2
+    assert np.isclose(found.difference.first.board - found.difference.first.host, 0.3, atol=1e-6)
     # What is wrong in the second sequence only is searched from its beginning: two states are committed a step.
     late = Wrong(K.COMMIT, INT8, 0, 2, more="add=30000,skip=4")
     report = checked(serve(path, "--fault", late.spec), plan, 5, starts=(0, 2))

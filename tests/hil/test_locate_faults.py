@@ -16,7 +16,7 @@ from tests.hil.test_check import corrupting
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.hil.check import open_plan
 from tigris_pio.hil.frames import Frame
-from tigris_pio.hil.locate.first_wrong import MEMORY, ORDER, FirstWrong, PlanWords
+from tigris_pio.hil.locate.first_wrong import MEMORY, ORDER, FirstWrong, PlanNames
 from tigris_pio.hil.protocol import Error, Refusal, Request, Trace
 from tigris_pio.hil.report import location_lines
 
@@ -40,7 +40,7 @@ def test_memory_that_changes_between_two_calls(serve: Serve, plans: Plans) -> No
     named."""
     path = plans("resnet", "28K")
     plan = open_plan(path)
-    words = PlanWords(plan.file)
+    words = PlanNames(plan.file)
     made = plan.file.tensors[words.tensor(3)]
     offset = made.home_offset + (6 * made.width + 9) * made.channels + 8
     wrong = Wrong(K.ADD, DType.INT8, 30, 0, 64, f"width={made.width},poke={offset}")
@@ -48,9 +48,9 @@ def test_memory_that_changes_between_two_calls(serve: Serve, plans: Plans) -> No
     assert isinstance(found, FirstWrong), found
     assert (found.cause, found.writer, found.name, found.reproducible) == (MEMORY, "add0/Add", "conv3/Conv", True)
     assert found.tensor == plan.file.text(made.name)
-    assert found.departure is not None
-    at = found.departure.first
-    assert (at.row, at.column, at.channel, found.departure.differing) == (6, 9, 8, 1)
+    assert found.difference is not None
+    at = found.difference.first
+    assert (at.row, at.column, at.channel, found.difference.differing) == (6, 9, 8, 1)
     assert found.rows[0] <= at.row < found.rows[1]
     assert np.array(at.board).astype(np.uint8) ^ np.array(at.host).astype(np.uint8) == 64
     text = "\n".join(found.sentences())
@@ -63,7 +63,7 @@ def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, serve: Serve
     then no element is shown, for it would be a wrong one."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
-    words, ops = PlanWords(plan.file), plan.file.ops
+    words, ops = PlanNames(plan.file), plan.file.ops
     commit = next(index for index, op in enumerate(ops) if op.kind == K.COMMIT)
     source = words.tensor(commit, 0)
     between = next(index for index in range(len(ops)) if words.tensor(index) == source) + 1
@@ -71,12 +71,12 @@ def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, serve: Serve
     poke, at = (plan.file.tensors[tensor].home_offset for tensor in (source, words.tensor(between)))
     wrong = Wrong(OpKind(ops[between].kind), DType(ops[between].dtype), 0, 0, 64, f"at={at},poke={poke}")
     found = located(serve(path, "--fault", wrong.spec), plan)
-    assert isinstance(found, FirstWrong) and found.departure is not None
-    assert (found.op, found.cause, found.departure.first.channel) == (commit, MEMORY, 0)
+    assert isinstance(found, FirstWrong) and found.difference is not None
+    assert (found.op, found.cause, found.difference.first.channel) == (commit, MEMORY, 0)
     found = located(serve(path, "--fault", wrong.spec, to_host=flipping(Request.ROWS)), plan)
     assert isinstance(found, FirstWrong), found
-    assert (found.op, found.cause, found.departure) == (commit, MEMORY, None)
-    assert f"its input {found.tensor}, row 0: the operator wrote over them" in "\n".join(found.sentences())
+    assert (found.op, found.cause, found.difference) == (commit, MEMORY, None)
+    assert f"its input {found.tensor}, row 0: the operator overwrote them" in "\n".join(found.sentences())
     assert found.document()["row"] is None
 
 
@@ -84,7 +84,7 @@ def test_a_state_that_changes_between_two_runs(serve: Serve, plans: Plans) -> No
     """A byte of h changes when both are committed: the first to read it in the next run is named."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
-    words = PlanWords(plan.file)
+    words = PlanNames(plan.file)
     commits = [index for index, op in enumerate(plan.file.ops) if op.kind == K.COMMIT]
     state = plan.file.tensors[words.tensor(commits[0])]
     wrong = Wrong(K.COMMIT, DType.INT8, 0, 0, 64, f"poke={state.home_offset + 4},every=2")
@@ -92,7 +92,7 @@ def test_a_state_that_changes_between_two_runs(serve: Serve, plans: Plans) -> No
     assert isinstance(found, FirstWrong), found
     lstm = next(index for index, op in enumerate(plan.file.ops) if op.kind == K.RECURRENT)
     assert (found.sample, found.op, found.cause, found.writer, found.reproducible) == (1, lstm, MEMORY, None, True)
-    assert found.departure is not None and found.departure.first.channel == 1
+    assert found.difference is not None and found.difference.first.channel == 1
     assert "that input was the host's when the run began" in found.sentences()[2]
 
 
@@ -102,16 +102,16 @@ def test_faults_that_do_not_come_again(serve: Serve, plans: Plans) -> None:
     plan = open_plan(path)
     for times, words in (
         (5, "not reproducible: 3 more runs of sample 0 gave the host's bytes in all kernel calls"),
-        (10, "not reproducible: a run departed between operator"),
-        (12, "not reproducible: a run departed at operator 0 conv0/Conv"),
+        (10, "not reproducible: a run differed between operator"),
+        (12, "not reproducible: a run differed at operator 0 conv0/Conv"),
         (13, ""),
     ):
         wrong = Wrong(K.CONV_2D, DType.INT8, 5, 3, 64, f"width=5,times={times}")
         report = checked(serve(path, "--fault", wrong.spec), plan, 1)
         assert report.mismatched and words in report.not_located, report.not_located
     found = report.first_wrong
-    assert found is not None and found.departure is not None
-    assert (found.kernel, found.departure.first.row, found.departure.first.channel) == ("conv_2d int8", 5, 3)
+    assert found is not None and found.difference is not None
+    assert (found.kernel, found.difference.first.row, found.difference.first.channel) == ("conv_2d int8", 5, 3)
     assert not found.reproducible and "not reproducible: another run" in "\n".join(found.sentences())
 
 
@@ -122,9 +122,9 @@ def test_rounding_within_the_tolerance_is_passed_over(plans: Plans, serve: Serve
     wrong = Wrong(K.UNARY, DType.FLOAT32, 4, 1, more="add=1")
     report = checked(serve(path, "--fault", wrong.spec), plan, tolerance=1e-4)
     found = report.first_wrong
-    assert found is not None and found.departure is not None, report.not_located
-    assert (found.name, found.within, found.departure.first.row, found.reproducible) == ("raise", 1e-4, 4, True)
-    assert "its inputs depart from the host's by no more than the tolerance 0.0001" in found.sentences()[2]
+    assert found is not None and found.difference is not None, report.not_located
+    assert (found.name, found.tolerance, found.difference.first.row, found.reproducible) == ("raise", 1e-4, 4, True)
+    assert "its inputs differ from the host's by no more than the tolerance 0.0001" in found.sentences()[2]
     exact = checked(serve(path, "--fault", wrong.spec), plan).first_wrong
     assert exact is not None and exact.name == "negate"
 
@@ -153,8 +153,8 @@ def test_another_order_of_calls(digits: Serve, digits_plan: Path) -> None:
 
     found = located(digits(to_host=changing(other)), open_plan(digits_plan))
     assert isinstance(found, FirstWrong), found
-    assert (found.call, found.cause, found.departure) == (1, ORDER, None)
-    assert "its firmware of another version of the runtime" in found.sentences()[1]
+    assert (found.call, found.cause, found.difference) == (1, ORDER, None)
+    assert "does its firmware have another version of the runtime" in found.sentences()[1]
 
 
 def test_a_board_that_knows_no_traces(digits: Serve, digits_plan: Path) -> None:

@@ -24,7 +24,7 @@ from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.monitor.decoder import NOISE_SECONDS, TEXT_SECONDS, Decoder, Event
 from tigris_pio.hil.monitor.tap import Tap
 from tigris_pio.hil.monitor.wording import FrameLog, describe, is_failure, is_from_host, name_of
-from tigris_pio.hil.protocol import Answer, Busy, Error, Refusal, Request, Result, Select
+from tigris_pio.hil.protocol import Answer, Busy, Error, Refusal, Request, Result, Select, Transfer
 
 frames = st.builds(Frame, st.integers(0, 255), st.integers(0, 0xFFFFFF), st.integers(0, 65535), st.binary(max_size=200))
 words = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30)
@@ -48,12 +48,12 @@ def test_what_is_waited_for_and_for_how_long() -> None:
     wire = encode(frame)
     assert decoder.feed(b"boot: 1\r\n\x1b[0;31mbo", 0.0) == [Event("boot: 1")]
     assert decoder.feed(b"ot: 2\x1b[0m\n> ", 1.0) == [Event("boot: 2")]
-    assert decoder.rest(1.0 + TEXT_SECONDS / 2) == []
-    assert decoder.rest(1.01 + TEXT_SECONDS) == [Event(">")]
-    assert decoder.feed(wire[:50], 2.0) == decoder.rest(2.0 + TEXT_SECONDS) == []
+    assert decoder.expire(1.0 + TEXT_SECONDS / 2) == []
+    assert decoder.expire(1.01 + TEXT_SECONDS) == [Event(">")]
+    assert decoder.feed(wire[:50], 2.0) == decoder.expire(2.0 + TEXT_SECONDS) == []
     assert decoder.feed(wire[50:], 2.0 + NOISE_SECONDS / 2) == [Event(frame=frame)]
     decoder.feed(wire[:50], 9.0)
-    assert decoder.rest(9.01 + NOISE_SECONDS) == [Event(noise=wire[1:50])]
+    assert decoder.expire(9.01 + NOISE_SECONDS) == [Event(noise=wire[1:50])]
     assert decoder.feed(b"\xfe\x01\xffets Jul 29 2019\r\n", 20.0) == []
     lines = decoder.feed(b"rst:0x1 (POWERON)\r\nboot:0x13\r\n", 20.0)
     assert [event.text[-9:] for event in lines] == ["l 29 2019", "(POWERON)", "boot:0x13"]

@@ -22,12 +22,12 @@ from tigris_pio import Session
 from tigris_pio.errors import ToolError, UsageError
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import BusyError
-from tigris_pio.hil.log import added
+from tigris_pio.hil.log import new_text
 from tigris_pio.hil.project import Project
 from tigris_pio.hil.rig import choose as chosen
 from tigris_pio.hil.rig import rig as rig_module
 from tigris_pio.hil.rig.board_list import read_list
-from tigris_pio.hil.rig.choose import Wanted, choose
+from tigris_pio.hil.rig.choose import Selection, choose
 from tigris_pio.hil.rig.place import Place
 from tigris_pio.hil.rig.rig import Process, Rig
 
@@ -71,28 +71,28 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def names(wanted: Wanted) -> list[str]:
+def names(wanted: Selection) -> list[str]:
     return [place.name for place in choose(wanted)]
 
 
 def test_the_nearest_thing_that_was_named_is_meant(project: Path) -> None:
-    assert choose(Wanted(project)) == ()
-    (place,) = choose(Wanted(project, project=project))
+    assert choose(Selection(project)) == ()
+    (place,) = choose(Selection(project, project=project))
     assert (place.name, place.port, place.flash, place.switch_off) == ("one", None, True, False)
-    assert names(Wanted(project, project=project, envs=("one", "two"))) == ["one", "two"]
-    (place,) = choose(Wanted(project, emulated=("emu_rv32",)))
+    assert names(Selection(project, project=project, envs=("one", "two"))) == ["one", "two"]
+    (place,) = choose(Selection(project, emulated=("emu_rv32",)))
     assert (place.name, place.flash, place.switch_off) == ("one", True, True)
     write(project / "tigris-boards.toml", LIST)
-    assert names(Wanted(project, project=project)) == ["desk", "shelf", "rack"]
-    assert [place.flash for place in choose(Wanted(project, project=project))] == [False, True, False]
-    assert names(Wanted(project, emulated=("emu_rv32",))) == ["one"]
-    (place,) = choose(Wanted(project, port="/dev/ttyACM0", project=project))
+    assert names(Selection(project, project=project)) == ["desk", "shelf", "rack"]
+    assert [place.flash for place in choose(Selection(project, project=project))] == [False, True, False]
+    assert names(Selection(project, emulated=("emu_rv32",))) == ["one"]
+    (place,) = choose(Selection(project, port="/dev/ttyACM0", project=project))
     assert (place.port, place.flash, place.project is not None) == ("/dev/ttyACM0", False, True)
-    assert choose(Wanted(project, port="/dev/ttyACM0", project=project, flash=True))[0].flash
+    assert choose(Selection(project, port="/dev/ttyACM0", project=project, flash=True))[0].flash
 
 
 def test_tags_and_environments_choose_from_the_list(project: Path) -> None:
-    wanted = Wanted(project, boards=write(project / "lab.toml", LIST))
+    wanted = Selection(project, boards=write(project / "lab.toml", LIST))
     desk, shelf, rack = choose(wanted)
     assert (desk.baud, desk.chip, desk.flash, rack.flash) == (921600, "esp32s3", False, False)
     assert (shelf.flash, shelf.project and shelf.project.environment) == (True, "two")
@@ -110,14 +110,14 @@ def test_tags_and_environments_choose_from_the_list(project: Path) -> None:
     ("wanted", "message"),
     [
         ({"tags": ("lcd",)}, "no board has the tags lcd: there is no tigris-boards.toml"),
-        ({"emulated": ("emu_cortex_m4",)}, "has no environment for this board, but one for emu_rv32, two for esp32dev"),
+        ({"emulated": ("emu_cortex_m4",)}, "no environment for this board; it has one for emu_rv32, two for esp32dev"),
         ({"envs": ("one", "six")}, "six: .* has environments one, two"),
         ({"port": "/dev/x", "project": None, "flash": True}, "/dev/x: nothing to flash"),
     ],
 )  # fmt: skip
 def test_what_fits_nothing_is_refused(project: Path, wanted: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        choose(dataclasses.replace(Wanted(project, project=project), **wanted))  # type: ignore[arg-type]
+        choose(dataclasses.replace(Selection(project, project=project), **wanted))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_fits_nothing_is_refused(project: Path, wanted: dict[str, object], 
         ("", "holds nothing; write a table"),
         ("[[board]]\nport = 'x'", "number 1: has no name"),
         ("[[board]]\nname = 'x'\nport = 'y'\ntag = ['z']", "board x: there is no key tag; did you mean tags?"),
-        ("[[board]]\nname = 'x'\nport = 'y'\ntags = [1]", "board x: tags is a list of texts"),
+        ("[[board]]\nname = 'x'\nport = 'y'\ntags = [1]", "board x: tags must be a list of texts"),
         ("[[board]]\nname = 'x'", "board x: has neither port nor env"),
         ("[[board]]\nname = 'x'\nport = 'y'\n" * 2, "two boards are called x"),
         ("[[board", "cannot be read"),
@@ -204,7 +204,7 @@ def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
     second.board()
     first.begin_test(needs_all=True)
     with pytest.raises(BusyError):
-        first.all()
+        first.all_boards()
     second.end_test()
     first.end_test()
     for rig in (first, second):
@@ -212,7 +212,7 @@ def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
     first.board()
     with pytest.raises(BusyError):
         second.board()
-    assert [board.is_open for board in first.all()] == [True, True]
+    assert [board.is_open for board in first.all_boards()] == [True, True]
 
 
 class Flashed(Project):
@@ -239,7 +239,7 @@ def test_a_program_that_has_the_port_open_has_the_board(
 ) -> None:
     """It is not flashed under that program's feet."""
     desk = rig(flashed)
-    with Board(str(flashed.port), timing=CALM), pytest.raises(BusyError, match="talks to this board"):
+    with Board(str(flashed.port), timing=CALM), pytest.raises(BusyError, match="uses this board"):
         desk.board()
     assert not (tmp_path / "uploads").exists()
     assert desk.board().is_open and (tmp_path / "uploads").exists()
@@ -305,7 +305,7 @@ def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Con
     desk.close()
     assert board.log.startswith("sensor 17") and not board.is_open
     text = "".join(f"line {number}\n" for number in range(1000))
-    assert added(text, text[4000:] + "new\n") == "new\n", "in a log that forgets, too"
+    assert new_text(text, text[4000:] + "new\n") == "new\n", "in a log that forgets, too"
 
 
 # ---- labgrid -----------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_wrong_inputs_are_named(tmp_path: Path) -> None:
         ([IMAGE, GAIN], [f"image={good}"], None, None, r"no data for input gain: give --input gain=FILE\.npy"),
         ([IMAGE, GAIN], [f"image={good}", f"gain={gain}"], None, None, r"different numbers .*image: 1, gain: 3"),
         ([IMAGE], [], str(tmp_path / "other.npz"), None, r"holds a, b, but the model's inputs are image"),
-        ([IMAGE], [str(tmp_path / "other.npz")], None, None, r"holds arrays a, b; use --data"),
+        ([IMAGE], [str(tmp_path / "other.npz")], None, None, r"the arrays a, b; give an .npz of several with --data"),
         ([IMAGE], [good], None, gain, r"gain\.npy: labels must be 1 integer,"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=message):

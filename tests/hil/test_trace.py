@@ -15,7 +15,7 @@ from tests.hil.locating import mixed, remembering
 from tigris_pio.hil.check import HostPlan, check, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import RefusedError
-from tigris_pio.hil.locate.trace import CHECKSUMS, Asked, Replay
+from tigris_pio.hil.locate.trace import CHECKSUMS, Replay, TracePoints
 from tigris_pio.hil.protocol import Direction, Range, Request, Select, Trace
 from tigris_pio.hil.samples import random_samples
 from tigris_pio.host.calls import Call
@@ -50,9 +50,9 @@ def test_the_rows_of_every_call_are_the_hosts(serve: Serve, model: object, plans
     plan = open_plan(path)
     with Board(serve(path), timing=QUICK) as board:
         both = replay(board, plan, 2)
-        calls = both.host(1)
+        calls = both.host_calls(1)
         for number, call in list(enumerate(calls, 1))[:: max(1, len(calls) // examples(12, 25))]:
-            traced = both.board(1, Asked(number, 1, 1))
+            traced = both.run_board(1, TracePoints(number, 1, 1))
             assert (traced.calls, traced.op, traced.image) == (number, call.op, call.image)
             assert (traced.first, traced.rows, traced.checksums) == (call.first, call.rows, {number: call.crc32})
             assert traced.operands[: len(call.operands)] == tuple(operand.crc32 for operand in call.operands)
@@ -71,25 +71,25 @@ def test_checksums_are_taken_where_they_are_asked_for(serve: Serve, plans: Plans
     plan = open_plan(path)
     with Board(serve(path), timing=QUICK) as board:
         both = replay(board, plan)
-        total = len(both.host(0))
+        total = len(both.host_calls(0))
         for asked, last in (
-            (Asked(1, 1, CHECKSUMS), CHECKSUMS),
-            (Asked(0, 7, 3), 14),
-            (Asked(total - 1, 1, 2), total),
-            (Asked(10, 0, 0), total),
-            (Asked(5, 20, 0), total),
-            (Asked(5, 2**32 - 1, 0), total),
-            (Asked(2**32 - 1, 1, 0), total),
-            (Asked(total, 1, 1), total),
+            (TracePoints(1, 1, CHECKSUMS), CHECKSUMS),
+            (TracePoints(0, 7, 3), 14),
+            (TracePoints(total - 1, 1, 2), total),
+            (TracePoints(10, 0, 0), total),
+            (TracePoints(5, 20, 0), total),
+            (TracePoints(5, 2**32 - 1, 0), total),
+            (TracePoints(2**32 - 1, 1, 0), total),
+            (TracePoints(total, 1, 1), total),
         ):
-            traced = both.board(0, asked)
+            traced = both.run_board(0, asked)
             wanted = {asked.first + i * asked.between for i in range(asked.count or CHECKSUMS)}
             assert traced.calls == last
             assert set(traced.checksums) == {calls for calls in wanted if calls <= last} | {last}
             assert all(crc == both.host_checksum(0, calls) for calls, crc in traced.checksums.items())
             assert traced.complete == (asked.count == 0)
         with pytest.raises(RefusedError, match="refused TRACE: the requested bytes lie outside"):
-            both.board(0, Asked(1, 1, CHECKSUMS + 1))
+            both.run_board(0, TracePoints(1, 1, CHECKSUMS + 1))
 
 
 def test_rows_go_when_something_is_written_or_run(serve: Serve, plans: Plans) -> None:
@@ -107,7 +107,7 @@ def test_rows_go_when_something_is_written_or_run(serve: Serve, plans: Plans) ->
     def trace(board: Board) -> None:
         for index, item in enumerate(data):
             board.write_input(0, index, item)
-        board.work(Trace, Request.TRACE, Range(0, 0, 1, 2, 1))
+        board.run_request(Trace, Request.TRACE, Range(0, 0, 1, 2, 1))
         board.read_rows(0, 0, 4)
 
     url = serve(path, "--model", path)
@@ -138,21 +138,21 @@ def test_a_stopped_run_leaves_states_and_profile(serve: Serve, plans: Plans) -> 
     samples = random_samples(plan.session.inputs, 4)
     with Board(serve(path), timing=QUICK) as board:
         both = Replay(board, board.model(0), open_plan(path).session, samples.inputs)
-        total = len(both.host(0))
+        total = len(both.host_calls(0))
         assert check(board, plan, samples.inputs).equal
         counts = board.profile(0)
         for call in range(1, total - 1):  # behind the last two, states are committed
-            both.board(0, Asked(call, 1, 1))
+            both.run_board(0, TracePoints(call, 1, 1))
         assert board.profile(0) == counts
-        assert not both.board(0, Asked(total - 2, 1, 1)).complete
-        assert both.board(0, Asked(1, 1, 0)).complete
+        assert not both.run_board(0, TracePoints(total - 2, 1, 1)).complete
+        assert both.run_board(0, TracePoints(1, 1, 0)).complete
         assert both.outputs_equal(0)
-        traced = both.board(1, Asked(total, 1, 1))
+        traced = both.run_board(1, TracePoints(total, 1, 1))
         assert traced.complete and traced.checksums[total] == both.host_checksum(1, total)
         for index, io in enumerate(plan.session.inputs):
             board.write_input(0, index, np.ascontiguousarray(samples.inputs[2][io.name]).tobytes())
         board.run(0)
-        both.host(2)
+        both.host_calls(2)
         assert both.outputs_equal(2)
 
 
@@ -161,7 +161,7 @@ def test_rows_too_large_for_a_frame_come_as_a_transfer(serve: Serve, plans: Plan
     plan = open_plan(path)
     with Board(serve(path), timing=QUICK) as board:
         both = replay(board, plan)
-        both.board(0, Asked(1, 1, 1))
+        both.run_board(0, TracePoints(1, 1, 1))
         output, *operands = both.host_rows(0, 1)
         assert len(output) == 4 * 24 * 10 * 4
         assert both.board_rows(0, len(output)) == output

@@ -82,7 +82,7 @@ def test_frames_of_an_input_come_in_any_order(raw: Raw) -> None:
 
 
 def test_what_fits_no_missing_frame_is_not_written(raw: Raw) -> None:
-    """Other bytes for a frame that has come, frames of other lengths, numbers behind the end and the window's."""
+    """Other bytes for a frame that has come, frames of other lengths, numbers beyond the end and the frames in flight."""
     other = bytes(BYTES)
     raw.ask(Request.TRANSFER, INTO)
     for number in range(4):
@@ -98,7 +98,7 @@ def test_what_fits_no_missing_frame_is_not_written(raw: Raw) -> None:
     assert inputs_crc32(raw) == zlib.crc32(INPUT + bytes(7))
 
 
-def test_a_frame_beyond_the_window_is_passed_over(raw: Raw) -> None:
+def test_a_frame_beyond_those_in_flight_is_ignored(raw: Raw) -> None:
     raw.ask(Request.TRANSFER, opening(Direction.INPUT, frame=10))
     for number in (IN_FLIGHT, IN_FLIGHT - 1):
         raw.send(data(raw, number, part(number, frame=10)))
@@ -108,8 +108,8 @@ def test_a_frame_beyond_the_window_is_passed_over(raw: Raw) -> None:
 def test_frames_of_a_transfer_that_is_over_write_nothing(raw: Raw) -> None:
     """After the next request, in the next transfer, in another connection; a late opening request opens nothing."""
     late: list[Frame] = []
-    for session in (7, 8):
-        raw.greet(session)
+    for connection in (7, 8):
+        raw.greet(connection)
         for _ in range(2):
             raw.send(raw.next(Request.TRANSFER, INTO))
             late += [data(raw, number, bytes([number + 1]) * len(part(number))) for number in range(5)]
@@ -123,7 +123,7 @@ def test_frames_of_a_transfer_that_is_over_write_nothing(raw: Raw) -> None:
     for frame in late:
         raw.send(frame)
     refused = {frame.type for frame in answers(raw)}
-    assert refused == {protocol.Answer.ERROR}, "other sessions' only"
+    assert refused == {protocol.Answer.ERROR}, "other connections' only"
     for number in (2, 4):
         raw.send(data(raw, number, part(number)))
     assert [Progress.unpack(frame.payload).next for frame in answers(raw)] == [4, 5]
@@ -164,41 +164,37 @@ def test_openings_that_are_refused_open_nothing(raw: Raw) -> None:
 # To the host.
 
 
-def test_an_output_comes_within_the_window_and_again_on_request(raw: Raw) -> None:
+def test_an_output_comes_in_flights_and_again_on_request(raw: Raw) -> None:
     inputs_crc32(raw)
     whole = b"".join(raw.ask(Request.READ, Range(0, 0, 0, at, 100).pack()).payload for at in range(0, 1000, 100))
     answer = raw.ask(Request.TRANSFER, opening(Direction.OUTPUT, frame=10))
     assert protocol.Checksum.unpack(answer.payload) == protocol.Checksum(0, zlib.crc32(whole))
     assert answers(raw, IN_FLIGHT) == [data(raw, number, part(number, whole, 10)) for number in range(IN_FLIGHT)]
-    for window, numbers in (
+    for progress, numbers in (
         (Progress(0, 0, 0b101), [0, 2]),
         (Progress(3, 0, 0b11), [3, 4, *range(IN_FLIGHT, IN_FLIGHT + 3)]),
         (Progress(2, 0, 0b1), []),  # an old one
         (Progress(99), []),  # more than was sent
-        (
-            Progress(IN_FLIGHT, 0, 1 << 31),
-            [*range(IN_FLIGHT + 3, 2 * IN_FLIGHT)],
-        ),  # what was not sent is not sent again
+        (Progress(IN_FLIGHT, 0, 1 << 31), [*range(IN_FLIGHT + 3, 2 * IN_FLIGHT)]),  # unsent frames are not sent again
         (Progress(2 * IN_FLIGHT, 0, 0), [*range(2 * IN_FLIGHT, 96)]),
         (Progress(96, 0, 0), [*range(96, 100)]),
         (Progress(99, 0, 1), [99]),
         (Progress(100, 0, 1), []),
         (Progress(100, 0, 1), []),
     ):
-        raw.send(Frame(TransferFrame.CREDIT, raw.sequence, raw.connection, window.pack()))
+        raw.send(Frame(TransferFrame.CREDIT, raw.sequence, raw.connection, progress.pack()))
         assert answers(raw, len(numbers)) == [data(raw, number, part(number, whole, 10)) for number in numbers]
 
 
-def test_an_input_that_a_relay_changed_and_signed_anew_is_found(client: Client) -> None:
-    """CRC and all, as a fault in the board's memory would look: the output's own checksum tells."""
-
+def test_data_changed_by_a_relay_are_found(client: Client) -> None:
+    """With a valid CRC, like a fault in the board's memory: only the output's own checksum differs."""
     def forge(frame: Frame) -> Frame:
         payload = bytearray(frame.payload)
         if frame.type == TransferFrame.DATA and payload[0] == 2:
             payload[20] ^= 4
         return replace(frame, payload=bytes(payload))
 
-    with pytest.raises(OutputsError, match=r"output 0 is not what the board has of it: it was dropped"):
+    with pytest.raises(OutputsError, match=r"output 0 was dropped"):
         infer(client(to_host=changing(forge), timing=CALM), 1)
 
 

@@ -16,7 +16,7 @@ from tests.hil.conftest import QUICK, Connect, Serve, command
 from tests.hil.test_line import infer
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.line import Line
-from tigris_pio.hil.rig.choose import Wanted, choose
+from tigris_pio.hil.rig.choose import Selection, choose
 from tigris_pio.hil.rig.rig import Process, Rig
 
 
@@ -66,7 +66,7 @@ def test_a_board_of_a_list_may_be_behind_rfc2217(
     url = rfc2217(digits(pty=False))
     text = f'[[board]]\nname = "lab"\nport = "{url}"\nbaud = 230400\ntags = ["far"]\n'
     (tmp_path / "tigris-boards.toml").write_text(text, "utf-8")
-    rig = Rig(choose(Wanted(tmp_path, tags=("far",))), Process(tmp_path), 1.0, digits_plan, False, QUICK)
+    rig = Rig(choose(Selection(tmp_path, tags=("far",))), Process(tmp_path), 1.0, digits_plan, False, QUICK)
     assert rig.board().assert_matches().equal
     rig.close()
 

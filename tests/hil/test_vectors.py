@@ -57,7 +57,7 @@ def test_outputs_in_the_file_are_compared(serve: Serve, plan: HostPlan, two_inpu
         ({"total": np.zeros((2, *SHAPE))}, "total has shape [2, 6, 5, 4] of float64; 3 samples of output total are "
                                            "[3, 1, 6, 5, 4] of float32"),
         ({"total": np.zeros((3, *SHAPE), complex)}, "of complex128"),
-        ({"tolerance": -1.0}, "tolerance is one number, 0 or more"),
+        ({"tolerance": -1.0}, "tolerance must be one number, 0 or more"),
         ({"labels": [1, 2]}, "a.npz: labels: labels must be 3 integers"),
     ],
 )  # fmt: skip
@@ -94,4 +94,4 @@ def test_after_a_broken_line_the_rest_is_skipped(
     assert [(case.name, case.status) for case in cases] == [
         ("digits: a.npy", "passed"), ("digits: b.npy", "errored"), ("digits: c.npy", "skipped"),
     ]  # fmt: skip
-    assert "gave no sign of life" in cases[1].message and cases[2].message == "not run: the line failed before"
+    assert "sent no sign of life" in cases[1].message and cases[2].message == "not run: the line failed before"

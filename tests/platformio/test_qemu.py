@@ -128,7 +128,7 @@ def test_a_plan_is_uploaded_alone(built: Project, qemu: Calls, tmp_path: Path) -
     bad = tmp_path / "bad.tgrs"
     bad.write_bytes(bytes(plan.stat().st_size))
     before, alone = replace(good, images=(*others, (at, bad))), replace(good, images=((at, plan),))
-    with Machine(before, alone, more="-display none") as machine, Board(machine.url) as board:
+    with Machine(before, alone, options="-display none") as machine, Board(machine.url) as board:
         assert (board.models()[0].name, board.models()[0].status) == ("digits", 0) and "ESP-ROM:esp32c3" in board.log
         flash = machine.flash
     assert len(flash) == 2 << 20
@@ -175,7 +175,7 @@ def test_builds_that_cannot_run_are_refused(built: Project, tmp_path: Path) -> N
     cases: tuple[tuple[dict[str, object], str], ...] = (
         ({"extra_esptool_args": {"chip": "esp32c6"}}, "machines for esp32, esp32s3, esp32c3, not for esp32c6"),
         ({"flash_files": {"0x0": "gone.bin"}}, "gone.bin: no such file; build the project first: idf.py build"),
-        ({"flash_files": 3}, "it is not what ESP-IDF writes"),
+        ({"flash_files": 3}, "is not a file of ESP-IDF"),
     )
     for number, (changes, message) in enumerate(cases):
         build = idf_build(built, "esp32c3", tmp_path / str(number), **changes)

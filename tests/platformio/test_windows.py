@@ -103,12 +103,12 @@ def test_a_lock_is_a_byte_range_on_windows(monkeypatch: pytest.MonkeyPatch, tmp_
     original = lock.claim
     monkeypatch.setattr(lock, "claim", lambda file: original(file, windows=True))
     first, second = lock.Lock(tmp_path / "port.lock"), lock.Lock(tmp_path / "port.lock")
-    assert first.take() is None
-    assert f"process {os.getpid()}" in str(second.take())
+    assert first.acquire() is None
+    assert f"process {os.getpid()}" in str(second.acquire())
     assert taken == [1 << 30]
     taken.clear()
     first.release()
-    assert second.take() is None
+    assert second.acquire() is None
 
 
 def test_the_python_of_a_launcher(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tigris_pio.cli import console
 from tigris_pio.errors import UsageError
 from tigris_pio.files import check_target, write_atomically
 from tigris_pio.fitted import Column, Facts, FittedTable
-from tigris_pio.hil.samples import by_input
+from tigris_pio.hil.samples import match_inputs
 from tigris_pio.host import Session
 from tigris_pio.host.io import IoDescriptor
 from tigris_pio.sizes import format_size, parse_memory
@@ -96,7 +96,7 @@ def _read_inputs(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarr
                                  f"{', '.join(names)}")  # fmt: skip
             arrays[name or (free[0] if free else names[0])] = loaded
         else:
-            found = by_input(names, {key: loaded[key] for key in loaded.files}, path)
+            found = match_inputs(names, {key: loaded[key] for key in loaded.files}, path)
             arrays.update({name: array for name, (_, array) in found.items() if name})
     return arrays
 

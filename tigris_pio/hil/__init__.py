@@ -1,1 +1,1 @@
-"""The serial harness: asks a board what it runs, runs it with the host's inputs, compares every output byte."""
+"""The serial harness: runs a board's models with the host's inputs and compares every output byte. See README.md."""

@@ -1,4 +1,4 @@
-"""How long a model's runs take on a board: the first one apart, which may find caches cold, and the others."""
+"""Measures a model's runs on a board. The first run is reported separately, because caches may be cold."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tigris_pio.hil.samples import SampleSet
 
 @dataclasses.dataclass(frozen=True)
 class OpCost:
-    """One operator; all figures are of one run, `elapsed` and `first` in the board's counter unit."""
+    """One operator's cost in one run; `elapsed` and `first` are in the board's counter unit."""
 
     index: int
     name: str
     kind: str
     calls: float
     elapsed: float  #: mean of the runs after the first
-    first: int
-    macs: int | None  #: multiply-accumulates; None where they are not known
+    first: int  #: of the first run
+    macs: int | None  #: multiply-accumulates; None if they are not known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +36,8 @@ class BenchReport:
     board: BoardInfo
     model: ModelInfo
     runs: tuple[RunInfo, ...]
-    wanted: int  #: runs that were asked for
-    ops: tuple[OpCost, ...]  #: empty when the firmware keeps no profile, or the measurement was cut short
+    requested: int  #: number of requested runs
+    ops: tuple[OpCost, ...]  #: empty if the firmware keeps no profile, or the measurement ended early
     macs: int  #: of one run
 
     @property
@@ -47,30 +47,30 @@ class BenchReport:
 
     @property
     def steady(self) -> tuple[int, ...]:
-        """Counts of the runs after the first, or of that one where there is no other."""
+        """Counts of the runs after the first; of the first if it is the only one."""
         return tuple(run.elapsed for run in self.runs[1:]) or (self.first,)
 
     @property
     def median(self) -> float:
-        """Of the runs after the first."""
+        """Median of `steady`."""
         return statistics.median(self.steady)
 
     @property
     def mean(self) -> float:
-        """Of the runs after the first."""
+        """Mean of `steady`."""
         return statistics.fmean(self.steady)
 
     @property
     def complete(self) -> bool:
-        """Whether all runs were made."""
-        return len(self.runs) == self.wanted
+        """True if all requested runs were made."""
+        return len(self.runs) == self.requested
 
 
 @dataclasses.dataclass(frozen=True)
 class BenchOutcome:
-    """How a measurement went, also one that ended early."""
+    """The result of a measurement, also of one that ended early."""
 
-    report: BenchReport | None  #: None when no run was made
+    report: BenchReport | None  #: None if no run was made
     error: HarnessError | KeyboardInterrupt | None
 
 
@@ -82,10 +82,10 @@ def bench(
     macs: Sequence[int] | None,
     advance: Callable[[RunInfo], None],
 ) -> BenchOutcome:
-    """Runs the samples in turn, `runs` times in all, at least twice; `advance` is called after each.
+    """Runs the samples in turn, `runs` times in all, at least twice; calls `advance` after each run.
 
-    `macs`: of each operator, where they are known. WrongModelError or RunError when the board has no such plan; what
-    comes after the first run is in the outcome.
+    `macs`: multiply-accumulates of each operator, if known. WrongModelError or RunError if the board cannot run the
+    plan; later errors are in the outcome.
     """
     assert runs >= 2
     model = find_model(board, plan.file)
@@ -108,10 +108,10 @@ def bench(
 
 
 def _report(
-    board: Board, plan: HostPlan, model: ModelInfo, runs: Sequence[RunInfo], wanted: int, ops: tuple[OpCost, ...]
+    board: Board, plan: HostPlan, model: ModelInfo, runs: Sequence[RunInfo], requested: int, ops: tuple[OpCost, ...]
 ) -> BenchReport:
     low, high = plan.file.header.macs
-    return BenchReport(board.url, board.info, model, tuple(runs), wanted, ops, low | high << 32)
+    return BenchReport(board.url, board.info, model, tuple(runs), requested, ops, low | high << 32)
 
 
 def _counts(board: Board, model: ModelInfo) -> list[tuple[int, int]]:
@@ -141,7 +141,7 @@ def _costs(
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A figure then and now."""
+    """A figure of two measurements."""
 
     name: str
     before: float
@@ -149,28 +149,28 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """Now over then; None when it was nothing."""
+        """`now` / `before`; None if `before` is 0."""
         return self.now / self.before if self.before else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A measurement beside an earlier one. `ops`: the operators of the same name and kind, in the order of now."""
+    """Two measurements compared. `ops`: the operators of the same name and kind, in the order of the later one."""
 
     median: Change
     first: Change
     ops: tuple[Change, ...]
-    threshold: float  #: largest growth of the median that passes, as a share
+    threshold: float  #: largest accepted growth of the median, as a share
     same_plan: bool
 
     @property
     def slower(self) -> bool:
-        """Whether the median grew beyond the threshold."""
+        """True if the median grew beyond the threshold."""
         return self.median.now > self.median.before * (1 + self.threshold)
 
 
 def compare(report: BenchReport, earlier: Mapping[str, Any], threshold: float) -> Comparison:
-    """`earlier`: what `document` made of another report. ValueError says why the two cannot be compared."""
+    """Compares with `earlier`, the `document` of another report. ValueError says why they cannot be compared."""
     try:
         counter, model, elapsed = earlier["board"]["counter"], earlier["model"], earlier["elapsed"]
         unit = (str(counter["unit"]), int(counter["hz"]))
@@ -182,7 +182,7 @@ def compare(report: BenchReport, earlier: Mapping[str, Any], threshold: float) -
         raise ValueError("it is no document of tigris hil bench --json") from None
     here = (report.board.counter_unit, report.board.counter_hz)
     if unit != here:
-        raise ValueError(f"it was counted in {_unit_text(*unit)}, this board counts {_unit_text(*here)}")
+        raise ValueError(f"its counter is {_unit_text(*unit)}, this board's is {_unit_text(*here)}")
     if name != report.model.name:
         raise ValueError(f"it is of model {name}, this is {report.model.name}")
     keys = _numbered([(op.name, op.kind) for op in report.ops])
@@ -199,7 +199,7 @@ def compare(report: BenchReport, earlier: Mapping[str, Any], threshold: float) -
 
 
 def _numbered(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str, int]]:
-    """The same keys made different: a model may have several operators of one name and kind."""
+    """Makes equal keys distinct: a model may have several operators of one name and kind."""
     seen: Counter[tuple[str, str]] = Counter()
     numbered = []
     for key in keys:
@@ -213,7 +213,7 @@ def _unit_text(unit: str, hz: int) -> str:
 
 
 def document(report: BenchReport, comparison: Comparison | None = None) -> dict[str, Any]:
-    """The report as JSON has it: bytes and counts of one run, times in milliseconds."""
+    """The report for --json: bytes and counts of one run, times in milliseconds."""
     elapsed = {
         "first": report.first,
         "least": min(report.steady),
@@ -226,7 +226,7 @@ def document(report: BenchReport, comparison: Comparison | None = None) -> dict[
         "kind": "Slower" if comparison is not None and comparison.slower else "Measured",
         "partial": not report.complete,
         "runs": len(report.runs),
-        "wanted_runs": report.wanted,
+        "wanted_runs": report.requested,
         "port": report.port,
         "board": {"name": report.board.name, "counter": {"unit": report.board.counter_unit, "hz": hz}},
         "model": {
@@ -246,7 +246,7 @@ def document(report: BenchReport, comparison: Comparison | None = None) -> dict[
 
 
 def memory(report: BenchReport) -> dict[str, int]:
-    """Peaks over all runs, traffic of the last one; bytes."""
+    """Bytes: peaks over all runs, traffic of the last run."""
     return {
         "fast_given": report.model.fast_given,
         "fast_peak": max(run.fast_peak for run in report.runs),

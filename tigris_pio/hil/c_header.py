@@ -25,7 +25,7 @@ def render() -> str:
     """The header's text."""
     out = (
         "/* Messages of the serial harness, generated from tigris_pio/hil/protocol.py by\n"
-        " * python -m tigris_pio.hil.c_header. Do not edit. Little-endian; docs/protocol.md is their text. */\n"
+        " * python -m tigris_pio.hil.c_header. Do not edit. Little-endian; docs/protocol.md describes them. */\n"
         '#ifndef TIGRIS_PROTOCOL_H\n#define TIGRIS_PROTOCOL_H\n\n#include "tigris_format.h"\n\n'
         f"#define TIGRIS_SERVE_PROTOCOL {protocol.VERSION}U\n"
         f"#define TIGRIS_SERVE_LEAST_PAYLOAD {protocol.PAYLOAD_BYTES}U\n"

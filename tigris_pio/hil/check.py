@@ -1,4 +1,7 @@
-"""Runs a plan on a board and on the host with the same inputs and compares every output byte."""
+"""Runs a plan on a board and on the host with the same inputs and compares every output byte.
+
+`check` takes an open `Board`, a plan of `open_plan` and samples as stored, and returns a `CheckReport`.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +31,19 @@ class Sample:
 
     index: int
     mismatches: tuple[Mismatch, ...]
-    best: int  #: index of the largest element of the first output
-    label: int | None
+    best: int  #: index of the largest element of the first output: the predicted class
+    label: int | None  #: the right class
     run: RunInfo
 
     @property
     def equal(self) -> bool:
-        """Whether all outputs are the host's."""
+        """True if all outputs are the host's."""
         return not self.mismatches
 
 
 @dataclasses.dataclass(frozen=True)
 class OpTime:
-    """One operator on the board over all runs; elapsed in the board's counter unit."""
+    """One operator on the board, summed over all runs; `elapsed` is in the board's counter unit."""
 
     name: str
     kind: str
@@ -50,50 +53,50 @@ class OpTime:
 
 @dataclasses.dataclass(frozen=True)
 class CheckReport:
-    """What a check found."""
+    """The result of a check."""
 
     port: str
     board: BoardInfo
     model: ModelInfo
     samples: tuple[Sample, ...]
-    output_bytes: int  #: compared
+    output_bytes: int  #: number of compared bytes
     io_in_fast: bool  #: the plan keeps all inputs and outputs in the fast arena
-    ops: tuple[OpTime, ...]  #: empty when the firmware keeps no profile
+    ops: tuple[OpTime, ...]  #: empty if the firmware keeps no profile
     seconds: float
-    repeats: int  #: requests sent more than once because the line lost something
-    wanted: int  #: runs that were asked for; with fewer samples the check was cut short
+    repeats: int  #: requests that were sent again, because the line lost bytes
+    requested: int  #: number of requested runs; with fewer samples the check ended early
     first_wrong: FirstWrong | None = None  #: of the first sample with a mismatch
-    not_located: str = ""  #: why there is a mismatch and no first_wrong
+    not_located: str = ""  #: reason for a mismatch without first_wrong
 
     @property
     def complete(self) -> bool:
-        """Whether all runs were made."""
-        return len(self.samples) == self.wanted
+        """True if all requested runs were made."""
+        return len(self.samples) == self.requested
 
     @property
     def mismatched(self) -> bool:
-        """Whether some run's outputs are not the host's."""
+        """True if a run's outputs are not the host's."""
         return self.equal_samples < len(self.samples)
 
     @property
     def equal_samples(self) -> int:
-        """Runs whose outputs all are the host's."""
+        """Number of runs whose outputs are all the host's."""
         return sum(sample.equal for sample in self.samples)
 
     @property
     def equal(self) -> bool:
-        """Whether every run's outputs are the host's, none missing."""
-        return self.equal_samples == self.wanted
+        """True if all requested runs were made and their outputs are the host's."""
+        return self.equal_samples == self.requested
 
     @property
     def accuracy(self) -> float | None:
-        """Share of labelled runs whose best element is the label; None without labels."""
+        """Share of labelled runs with the right class; None without labels."""
         labelled = [sample for sample in self.samples if sample.label is not None]
         return sum(sample.best == sample.label for sample in labelled) / len(labelled) if labelled else None
 
 
 class CheckInterruptedError(KeyboardInterrupt):
-    """Ctrl-C during a check; `report` has the runs until then."""
+    """Ctrl-C during a check; `report` holds the runs before it."""
 
     def __init__(self, report: CheckReport) -> None:
         super().__init__("interrupted")
@@ -102,14 +105,14 @@ class CheckInterruptedError(KeyboardInterrupt):
 
 @dataclasses.dataclass(frozen=True)
 class HostPlan:
-    """A plan ready to run on the host, and its records."""
+    """A plan's records, and its session on the host."""
 
     file: PlanFile
     session: Session
 
 
 def open_plan(path: Path) -> HostPlan:
-    """The plan in a file; PlanError names the file and what is wrong with it."""
+    """Opens the plan in a file; PlanError names the file and the fault."""
     data = plan_bytes(path)
     try:
         return HostPlan(read_plan(data), Session(data))
@@ -117,45 +120,45 @@ def open_plan(path: Path) -> HostPlan:
         raise PlanError(f"{path}: {error}") from error
 
 
-#: Statuses of tigris.h that the same plan gets again from the same firmware: too small arenas, kernels that are not
-#: linked, another model or build, other inputs or outputs.
+#: Statuses of tigris.h that need firmware and plan to be built together: arenas too small, kernels not linked, another
+#: model or build, other inputs or outputs.
 _OTHER_INTERFACE = -44
-_OF_BOTH = (-2, -3, -30, -32, -43, _OTHER_INTERFACE)
+_REBUILD_STATUSES = (-2, -3, -30, -32, -43, _OTHER_INTERFACE)
 
 
 def find_model(board: Board, plan: PlanFile) -> ModelInfo:
-    """The board's model that is `plan`, ready to run; WrongModelError or RunError tell why there is none."""
+    """Finds `plan` among the board's models; WrongModelError or RunError says why it cannot run there."""
     models = board.models()
     wanted = bytes(plan.header.source_sha256).hex()
     for model in models:
         if (model.plan_crc32, model.plan_bytes) == (plan.header.crc32, plan.header.total_bytes):
             if model.status:
                 place = board.fault(model.index).sentence()
-                why = _why_not(model, f" ({place})" if place else "")
+                why = _failure_text(model, f" ({place})" if place else "")
                 raise RunError(f"{board.url}: model {model.name} cannot run on the board: {why}")
             return model
     broken = [model for model in models if model.status and not model.plan_bytes]
     if broken:
-        reasons = "; ".join(_refused(board, model) for model in broken)
-        remedy = "Upload the plan again, compiled for this board."
-        if any(model.status in _OF_BOTH for model in broken):
-            remedy = "Build and upload firmware and plan together: pio run -t upload, idf.py flash."
+        reasons = "; ".join(_refusal_text(board, model) for model in broken)
+        remedy = "Compile the plan for this board and upload it again."
+        if any(model.status in _REBUILD_STATUSES for model in broken):
+            remedy = "Build and upload firmware and plan together: pio run -t upload, or idf.py flash."
         if any(model.status == _OTHER_INTERFACE for model in broken):
-            remedy += " Or give the network the scales that the firmware was built for: tigris quantize --like."
-        raise RunError(f"{board.url}: the board found no plan it can open ({reasons}). {remedy}")
+            remedy += " Or quantize the network with the firmware's scales: tigris quantize --like."
+        raise RunError(f"{board.url}: the board found no plan that it can open ({reasons}). {remedy}")
     if any(model.source_sha256 == wanted for model in models):
         raise WrongModelError(
             f"{board.url}: the board holds another compilation of {plan.name} (plan checksum "
-            f"{_checksums(models)}, here {plan.header.crc32:08x}). Upload this plan, or name the one that was uploaded."
+            f"{_checksums(models)}, here {plan.header.crc32:08x}). Upload this plan, or give the uploaded one."
         )
     held = ", ".join(f"{model.name} (SHA-256 {model.source_sha256[:12]}…)" for model in models) or "no model"
     raise WrongModelError(
         f"{board.url}: the board holds {held}, the host expects {plan.name} (SHA-256 {wanted[:12]}…). "
-        "Upload that model, or name the plan that the board holds."
+        "Upload that model, or give the plan that the board holds."
     )
 
 
-def _refused(board: Board, model: ModelInfo) -> str:
+def _refusal_text(board: Board, model: ModelInfo) -> str:
     place = board.fault(model.index).sentence()
     return f"model {model.index}: {model.status_text}" + (f" ({place})" if place else "")
 
@@ -164,13 +167,13 @@ def _checksums(models: Sequence[ModelInfo]) -> str:
     return ", ".join(f"{model.plan_crc32:08x}" for model in models)
 
 
-def _why_not(model: ModelInfo, place: str) -> str:
+def _failure_text(model: ModelInfo, place: str) -> str:
     text = f"status {model.status}{place}: {model.status_text.rstrip('.')}"
     for kind in ("fast", "slow"):
         needed, given = getattr(model, f"{kind}_needed"), getattr(model, f"{kind}_given")
         if needed > given:
             text += f"; its {kind} arena has {given} bytes, the plan needs {needed}"
-    return text + ". Compile for less memory (-m, custom_tigris_mem) or give it a larger arena."
+    return text + ". Compile for less memory (-m, custom_tigris_mem) or enlarge the arena."
 
 
 def check(
@@ -185,11 +188,12 @@ def check(
 ) -> CheckReport:
     """Runs each sample (input name to array as stored) on board and host.
 
-    `tolerance`: largest |board - host| / max(1, |host|) of float32 outputs that counts as equal; whole
-    numbers must always be the same. Before the samples in `starts` what lives from run to run begins anew, on both
-    sides. `progress(sample)` is called after each. `locate`: the first wrong operator of the first sample with a
-    mismatch is sought, by running that again. Raises HarnessError when the board cannot be asked; a mismatch is a
-    result, not an error. What was found before is in the error's `report`, and in that of CheckInterruptedError.
+    `labels`: the right class of each sample. `progress(sample)` is called after each sample.
+    `tolerance`: largest |board - host| / max(1, |host|) of float32 outputs that counts as equal; integers must always
+    be equal. `starts`: samples before which all states are reset on both sides.
+    `locate`: find the first wrong operator of the first sample with a mismatch, by running that sample again.
+    A mismatch is a result, not an error. HarnessError if the connection fails; its `report`, and that of
+    CheckInterruptedError, holds the results before it.
     """
     started = time.monotonic()
     model = find_model(board, plan.file)
@@ -207,7 +211,7 @@ def check(
             ops=ops,
             seconds=time.monotonic() - started,
             repeats=board.repeats,
-            wanted=len(samples),
+            requested=len(samples),
             first_wrong=found if isinstance(found, FirstWrong) else None,
             not_located=found if isinstance(found, str) else "",
         )
@@ -250,7 +254,7 @@ def _check_sample(
 
 
 def write_inputs(board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array]) -> None:
-    """Fills all of a model's inputs with arrays as stored; what is streamed travels during the run."""
+    """Writes all inputs of a model, as stored. Streamed inputs travel during the run."""
     for index, io in enumerate(session.inputs):
         data = np.ascontiguousarray(io.check_stored_array(inputs[io.name])).tobytes()
         if session.is_streamed(io):
@@ -262,7 +266,7 @@ def write_inputs(board: Board, session: Session, model: ModelInfo, inputs: Mappi
 def run_on_board(
     board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array], clear_profile: bool = False
 ) -> tuple[RunInfo, dict[str, Array]]:
-    """One inference with inputs as stored; its outputs as stored."""
+    """Runs one inference on the board; inputs and outputs are as stored."""
     write_inputs(board, session, model, inputs)
     run = board.run(model.index, clear_profile)
     outputs: dict[str, Array] = {}
@@ -276,7 +280,7 @@ def run_on_board(
 
 
 def op_times(plan: PlanFile, board: Board, model: ModelInfo) -> tuple[OpTime, ...]:
-    """What the board has counted of each operator; empty when its firmware keeps no profile."""
+    """The board's profile, by operator; empty if its firmware keeps none."""
     counts = board.profile(model.index)
     return tuple(
         OpTime(plan.text(op.name), OpKind(op.kind).name.lower(), count.calls, count.elapsed)

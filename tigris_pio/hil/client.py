@@ -1,4 +1,4 @@
-"""The host's side of the protocol: one object a board."""
+"""The host's side of the protocol: `Board` has a method for each request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Board", "BoardInfo", "FaultInfo", "ModelInfo", "OpCounts", "RunInfo"
 
 @dataclasses.dataclass(frozen=True)
 class ModelInfo:
-    """What a board says of one of its models; all bytes."""
+    """A board's description of one of its models; sizes in bytes."""
 
     index: int
     name: str
@@ -31,13 +31,13 @@ class ModelInfo:
     slow_given: int
     input_count: int
     output_count: int
-    status: int  #: 0 when it can run
+    status: int  #: 0 if it can run, else the tigris_status of the failure
     status_text: str
 
 
 @dataclasses.dataclass(frozen=True)
 class FaultInfo:
-    """Where a model was refused, or its last run failed; None where nothing is known."""
+    """The place where a model was refused or its last run failed; None for an unknown index."""
 
     status: int
     stage: int | None
@@ -46,7 +46,7 @@ class FaultInfo:
     name: str  #: of the operator, else of the tensor
 
     def sentence(self) -> str:
-        """`stage 3, operator 12 (/block/MatMul)`; empty when nothing is known."""
+        """The place as `stage 3, operator 12 (/block/MatMul)`; empty if it is unknown."""
         places = [(what, index) for what in ("stage", "op", "tensor") if (index := getattr(self, what)) is not None]
         words = [f"{'operator' if what == 'op' else what} {index}" for what, index in places]
         named = "op" if self.op is not None else "tensor"
@@ -67,7 +67,7 @@ class TensorInfo:
 
 @dataclasses.dataclass(frozen=True)
 class RunInfo:
-    """What one run took; elapsed in the board's counter unit, the rest bytes."""
+    """The cost of one run; `elapsed` in the board's counter unit, the rest in bytes."""
 
     elapsed: int
     fast_peak: int
@@ -93,8 +93,8 @@ class Board(Transfers):
             board.run(0)
             output = board.read_output(0, 0, size)
 
-    Requests that get lost or damaged are repeated; the board does a repeated request only once, and none that comes
-    late. One program at a time: BusyError names the other.
+    Lost or damaged requests are repeated. The board executes a repeated request once, and never a late one. Only one
+    program can use a board: BusyError names the other.
     """
 
     def __init__(
@@ -112,14 +112,14 @@ class Board(Transfers):
         self._input_bytes.clear()
 
     def listen(self) -> None:
-        """Takes in what the board has sent unasked, for `log`."""
+        """Reads what the board has sent without a request; it is added to `log`."""
         while data := self._line.read(0.0):
             self._reader.feed(data)
 
-    # What the board has.
+    # Models.
 
     def models(self) -> list[ModelInfo]:
-        """All models of the board, also those that cannot run."""
+        """All models of the board, including those that cannot run."""
         return [self.model(index) for index in range(self.info.model_count)]
 
     def model(self, index: int) -> ModelInfo:
@@ -147,7 +147,7 @@ class Board(Transfers):
         return TensorInfo(text_of(answer.name), answer.stored_bytes, answer.dtype)
 
     def fault(self, model: int) -> FaultInfo:
-        """Where the board refused a model, or its last run failed."""
+        """The place where the board refused a model, or where its last run failed."""
         answer = self._record(protocol.Fault, Request.FAULT, protocol.Select(model))
         stage, op, tensor = (None if at == 0xFFFFFFFF else at for at in (answer.stage, answer.op, answer.tensor))
         return FaultInfo(answer.status, stage, op, tensor, text_of(answer.name))
@@ -157,24 +157,24 @@ class Board(Transfers):
         return self._ask(Request.STATUS_TEXT, protocol.Status(status).pack()).decode(errors="replace")
 
     def check_plan(self, model: int) -> None:
-        """Lets the board compute its plan's checksum; RunError when the flash holds something else."""
+        """Lets the board compute its plan's checksum; RunError if the plan in flash is damaged."""
         answer = self._record(protocol.Checksum, Request.PLAN_CHECK, protocol.Select(model))
         if answer.status:
             text = self.status_text(answer.status)
             raise RunError(f"{self.url}: the plan in the board's flash is damaged: {text} Upload it again.")
 
-    # What it does.
+    # Runs.
 
     def write_input(self, model: int, index: int, data: bytes) -> None:
-        """Fills an input; all inputs must be written before each run."""
+        """Writes an input. All inputs must be written before each run, because a run may overwrite them."""
         self._written.pop((model, index), None)
         self._send_input(model, index, data)
         self._written[model, index] = bytes(data)
 
     def run(self, model: int, clear_profile: bool = False, on_busy: Callable[[int], None] | None = None) -> RunInfo:
-        """One inference; `on_busy(yields)` is called at each sign of life. RunError when it fails or takes too long.
+        """Runs one inference; calls `on_busy(yields)` at each sign of life.
 
-        InputsError when the board computed it from other inputs than were written.
+        RunError if the run fails or takes too long; InputsError if the board ran on other inputs than were written.
         """
         self.streamed_outputs.clear()
         indices = sorted(index for owner, index in self._written if owner == model)
@@ -184,7 +184,7 @@ class Board(Transfers):
         answer = self.run_request(protocol.Result, Request.RUN, select, on_busy)
         if self._are_all_inputs(model, sent) and zlib.crc32(b"".join(sent)) != answer.inputs_crc32:
             raise InputsError(
-                f"{self.url}: the board ran on other inputs than were sent: its result was dropped. "
+                f"{self.url}: the board ran on other inputs than were sent, so its result was dropped. "
                 "Does something between here and the board change or repeat data?"
             )
         if answer.status:
@@ -195,20 +195,20 @@ class Board(Transfers):
         return RunInfo(_wide(answer.elapsed), answer.fast_peak, answer.slow_peak, answer.slow_read, answer.slow_written)
 
     def reset(self, model: int) -> None:
-        """What lives from run to run begins anew; RunError when the board cannot."""
+        """Gives all states of a model their first values; RunError if the board cannot."""
         answer = self._record(protocol.Status, Request.RESET, protocol.Select(model))
         if answer.status:
             text = self.status_text(answer.status)
             raise RunError(f"{self.url}: the board did not reset the model's states: {text}")
 
     def read_output(self, model: int, index: int, size: int) -> bytes:
-        """The first `size` bytes of an output. OutputsError when they are not those that the board has."""
+        """Reads the first `size` bytes of an output; OutputsError if their checksum is not the board's."""
         if size > self.info.payload_bytes:
             return self._receive_tensor(model, Direction.OUTPUT, index, size)
         return self._ask(Request.READ, protocol.Range(model, 0, index, 0, size).pack(), size)
 
     def read_rows(self, model: int, index: int, size: int) -> bytes:
-        """The first `size` bytes of rows of the call behind which a traced run stopped: see ROWS."""
+        """Reads the first `size` bytes of rows of a traced run's last call: 0 its output, i + 1 its operand i."""
         if size > self.info.payload_bytes:
             return self._receive_tensor(model, Direction.ROWS, index, size)
         return self._ask(Request.ROWS, protocol.Range(model, 0, index, 0, size).pack(), size)
@@ -219,7 +219,7 @@ class Board(Transfers):
         return self._record(protocol.Checksum, Request.CHECKSUM, select).crc32
 
     def profile(self, model: int) -> list[OpCounts]:
-        """Counts of all operators; empty when the firmware keeps none."""
+        """Calls and counts of all operators; empty if the firmware keeps no profile."""
         counts: list[OpCounts] = []
         while True:
             request = protocol.Range(model, first=len(counts), count=0xFFFF)
@@ -231,11 +231,11 @@ class Board(Transfers):
                 return counts
 
     def _are_all_inputs(self, model: int, inputs: list[bytes]) -> bool:
-        """Whether these are all that the model has, whole."""
+        """True if these are all inputs of the model, complete."""
         if inputs and model not in self._input_bytes:
             count = self._record(protocol.Info, Request.INFO, protocol.Select(model)).input_count
             self._input_bytes[model] = [self.tensor(model, Direction.INPUT, index).size for index in range(count)]
-        whole = [size for size in self._input_bytes.get(model, []) if size]  # of what is streamed there are none
+        whole = [size for size in self._input_bytes.get(model, []) if size]  # a streamed input has size 0
         return bool(inputs) and [len(data) for data in inputs] == whole
 
 

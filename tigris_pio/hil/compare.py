@@ -1,4 +1,4 @@
-"""Where an array of the board departs from the host's."""
+"""Compares an array of the board with the host's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tigris_pio.host.io import Array
 
 @dataclasses.dataclass(frozen=True)
 class Mismatch:
-    """Where an output of the board departs from the host's; indices count stored elements."""
+    """Differences of an output of the board from the host's; indices count stored elements."""
 
     output: str
     elements: int
@@ -23,12 +23,12 @@ class Mismatch:
 
     @property
     def extent(self) -> str:
-        """How much of it differs."""
+        """How many elements differ, in words."""
         one = self.elements == 1
         return "its only element differs" if one else f"{self.differing} of {self.elements} elements differ"
 
     def sentence(self) -> str:
-        """All of it for people."""
+        """The whole mismatch in one sentence."""
         return (
             f"output {self.output}: {self.extent}, first at index {self.first}: "
             f"board {self.board_value:g}, host {self.host_value:g}; largest difference {self.largest_difference:g}"
@@ -36,7 +36,10 @@ class Mismatch:
 
 
 def compare(name: str, board: Array, host: Array, tolerance: float = 0.0) -> Mismatch | None:
-    """How an output departs from the host's, or None when it does not."""
+    """Returns how `board` differs from `host`; None if it does not, or by no more than `tolerance`.
+
+    `tolerance`: largest |board - host| / max(1, |host|) of floating-point elements that counts as equal.
+    """
     board, host = (np.ascontiguousarray(array).reshape(-1) for array in (board, host))
     if board.tobytes() == host.tobytes():
         return None

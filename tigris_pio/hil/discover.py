@@ -1,4 +1,4 @@
-"""Where boards may be (serial ports, emulated boards that run), and what answers there."""
+"""Finds where boards may be (serial ports, running emulated boards) and asks what answers there: `tigris hil list`."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tigris_pio.hil.errors import (
 from tigris_pio.hil.lock import lock_path
 
 _BOARD_PROCESS = Path(__file__).parents[1] / "platformio" / "emulated" / "tools" / "board_process.py"
-#: Ports asked at the same time.
+#: Most ports that are probed at the same time.
 _TOGETHER = 16
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
-    """Where a board may be."""
+class BoardAddress:
+    """A place where a board may be."""
 
     url: str
-    kind: str  #: `serial`, `emulated`, or `listed`: it is known from a list of boards alone
-    description: str  #: what the system calls the port; the folder of an emulated board
-    vid: int | None = None  #: of a USB device
-    pid: int | None = None
+    kind: str  #: `serial`, `emulated`, or `listed` (known from a list of boards only)
+    description: str  #: the system's name of the port; the folder of an emulated board
+    vid: int | None = None  #: USB vendor
+    pid: int | None = None  #: USB product
     serial_number: str | None = None
     baud: int = 115200
     name: str = ""  #: in a list of boards
@@ -42,29 +42,34 @@ class Place:
 
     @property
     def is_port(self) -> bool:
-        """Whether `url` is one that can be opened: not an environment, not a labgrid place."""
+        """True if `url` can be opened: False for an environment or a labgrid place."""
         return bool(self.url) and not self.url.startswith("labgrid:")
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-    """What a place said. `state`: `answers`, `busy`, `silent`, `other` (bytes, but no answer), `version`, `closed`,
-    `lost`, where it broke off, or `unknown`. `problem` is the sentence to each but the first."""
+class ProbeResult:
+    """The result of probing an address.
 
-    state: str
+    `outcome`: `answers`, `busy`, `silent`, `other` (bytes, but no answer), `version`, `closed`, `lost` (the line
+    failed) or `unknown` (not probed). `problem`: the sentence to each but `answers`.
+    """
+
+    outcome: str
     problem: str
     board: BoardInfo | None = None
     models: tuple[ModelInfo, ...] = ()
 
 
-def find_places(folder: Path | None, listed: Sequence[Place] = ()) -> list[Place]:
-    """The serial ports of this machine, by name, then its emulated boards that run, by port: those of projects in
-    `folder`, or with None all, which may be others' that count on being left alone. Those that are `listed`, too, have
-    the list's name, tags and speed; the rest of the list follows."""
-    from serial.tools import list_ports  # noqa: PLC0415 - slow, and of no use to who names a port
+def find_addresses(folder: Path | None, listed: Sequence[BoardAddress] = ()) -> list[BoardAddress]:
+    """The serial ports of this machine by name, then its running emulated boards by port, then the rest of `listed`.
+
+    Only emulated boards of projects in `folder`; None: all, other users' too. Addresses that are also `listed` get the
+    list's name, tags and speed.
+    """
+    from serial.tools import list_ports  # noqa: PLC0415 - slow, and needed for `tigris hil list` only
 
     ports = [
-        Place(
+        BoardAddress(
             port.device,
             "serial",
             "" if port.description in (None, "n/a") else str(port.description),
@@ -76,14 +81,14 @@ def find_places(folder: Path | None, listed: Sequence[Place] = ()) -> list[Place
     ]
     emulated = sorted(_board_process().all_running(), key=lambda item: int(item[1]))
     ports += [
-        Place(f"socket://127.0.0.1:{port}", "emulated", str(state))
+        BoardAddress(f"socket://127.0.0.1:{port}", "emulated", str(state))
         for state, port in emulated
         if folder is None or state.is_relative_to(folder)
     ]
     return _with_names(ports, listed)
 
 
-def _with_names(places: Sequence[Place], listed: Sequence[Place]) -> list[Place]:
+def _with_names(places: Sequence[BoardAddress], listed: Sequence[BoardAddress]) -> list[BoardAddress]:
     by_port = {lock_path(place.url): place for place in listed}
     found = []
     for place in places:
@@ -93,29 +98,29 @@ def _with_names(places: Sequence[Place], listed: Sequence[Place]) -> list[Place]
     return found + list(by_port.values())
 
 
-def ask(places: Sequence[Place], patience: float) -> list[Answer]:
-    """What answers at each place, all asked at once; `patience`: seconds that a board may take to its first answer.
+def probe_all(places: Sequence[BoardAddress], patience: float) -> list[ProbeResult]:
+    """Probes all addresses at once. `patience`: seconds that a board may take to its first answer.
 
-    A place whose name is no port's (an environment's, a labgrid place's) is not asked: its state is `unknown`.
+    An environment or a labgrid place is not probed: its outcome is `unknown`.
     """
     if not places:
         return []
     with ThreadPoolExecutor(min(len(places), _TOGETHER)) as pool:
-        return list(pool.map(lambda place: _ask(place, patience), places))
+        return list(pool.map(lambda place: _probe(place, patience), places))
 
 
-def _ask(place: Place, patience: float) -> Answer:
+def _probe(place: BoardAddress, patience: float) -> ProbeResult:
     if not place.is_port:
-        return Answer("unknown", "it is not asked: that would flash or acquire it")
+        return ProbeResult("unknown", "not probed: that would flash or acquire it")
     timing = Timing(connect=patience, answer=min(0.3, patience), longest_answer=patience, tries=3)
     try:
         with Board(place.url, place.baud, timing) as board:
-            return Answer("answers", "", board.info, tuple(board.models()))
+            return ProbeResult("answers", "", board.info, tuple(board.models()))
     except HarnessError as error:
-        return Answer(_state(error), str(error))
+        return ProbeResult(_outcome(error), str(error))
 
 
-def _state(error: HarnessError) -> str:
+def _outcome(error: HarnessError) -> str:
     kinds: tuple[tuple[type[HarnessError], str], ...] = (
         (BusyError, "busy"),
         (PortError, "closed"),
@@ -127,7 +132,7 @@ def _state(error: HarnessError) -> str:
 
 
 def _board_process() -> Any:
-    """The tool lies beside PlatformIO's files, which are no package."""
+    """The module board_process.py. It lies among PlatformIO's files, which are no Python package."""
     name = "tigris_board_process"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, _BOARD_PROCESS)

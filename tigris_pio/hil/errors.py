@@ -1,4 +1,4 @@
-"""What can go wrong between host and board; every message names the port and what to do."""
+"""The harness's errors. Every message names the port and the remedy."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ if TYPE_CHECKING:
 
 
 class HarnessError(TigrisError):
-    """Base of the harness's errors: board and host do not understand each other, which says nothing of the model."""
+    """Base class: the connection between host and board failed, which says nothing about the model."""
 
     exit_status = 3
-    report: CheckReport | None = None  #: what a check had found before it
+    report: CheckReport | None = None  #: a check's results before the error
 
 
 class PortError(HarnessError):
-    """The port cannot be opened, or went away."""
+    """The port cannot be opened, or was lost."""
 
 
 class PortNameError(UsageError, PortError):
-    """What was given as a port cannot be one."""
+    """The given name cannot be a port's."""
 
 
 class BusyError(PortError):
-    """Another program talks to the board."""
+    """Another program uses the board."""
 
 
 class SilentBoardError(HarnessError):
-    """Nothing at all came from the board."""
+    """The board sent nothing."""
 
 
 class HungBoardError(SilentBoardError):
-    """The board said that it works on a request, and then nothing more."""
+    """The board sent BUSY for a request, then nothing more."""
 
 
 class NoisyBoardError(HarnessError):
-    """Bytes came, but no answer: a boot log, another firmware, a wrong speed."""
+    """The board sent bytes, but no answer: a boot log, other firmware, or a wrong speed."""
 
 
 class VersionError(HarnessError):
-    """Board and host speak different versions of the protocol or read different plan formats."""
+    """Board and host have different versions of the protocol or the plan format."""
 
 
 class RestartError(HarnessError):
-    """The board restarted, or another host took it over, in the middle of a session."""
+    """The board restarted, or another host took it over, during a connection."""
 
 
 class RefusedError(HarnessError):
@@ -54,15 +54,15 @@ class RefusedError(HarnessError):
 
 
 class InputsError(HarnessError):
-    """A run was computed from other inputs than were sent: its result is worth nothing."""
+    """The board ran on other inputs than were sent, so its result is worthless."""
 
 
 class OutputsError(HarnessError):
-    """The bytes that were read of an output are not those that the board has."""
+    """The bytes read of an output are not the board's."""
 
 
 class RunError(HarnessError):
-    """The model cannot run on the board, a run failed there, or took too long."""
+    """The model cannot run on the board, or a run failed or took too long."""
 
     exit_status = 1
 

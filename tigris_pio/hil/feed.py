@@ -1,10 +1,9 @@
-"""A board whose firmware is fed a sensor's data over the line and answers in lines of text, as the examples' is.
+"""Feeds sensor data to the firmware of the sensor examples, which answers in lines of text.
 
-    'b'                begins a stream; answered by `begin: ` and the sentence of a status, `ok` when all is well
-    'a' and a record   the next bytes of the sensor, always as many; what has an answer gives one line each
+    'b'                starts a recording; the answer is `begin: ` and the sentence of a status, `ok` for success
+    'a' and a record   the sensor's next bytes, always the same number; the board may answer in one line
 
-All other bytes are nothing. This is not the serial harness, which such firmware does not need: a demo needs the board's
-own words, not tensors.
+The firmware ignores all other bytes. This is not the serial harness: a demo shows the firmware's own text, not tensors.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ _SECONDS_TO_BEGIN, _SECONDS_TO_ANSWER = 2.0, 60.0
 
 
 class Feed:
-    """The line to such a board, in a stream that was just begun."""
+    """The line to such a board; opening it starts a recording."""
 
     def __init__(self, port: str, baud: int, record: int) -> None:
-        """`port` is any pyserial URL, `record` the bytes of a record. TigrisError when the board does not begin."""
+        """`port` is any pyserial URL, `record` the bytes of a record. TigrisError if the board does not start."""
         self.record = record
         try:
             self._line = serial.serial_for_url(port, baud, timeout=_SECONDS_TO_BEGIN)
         except (serial.SerialException, ValueError) as error:
             raise TigrisError(f"{port} cannot be opened: {error}") from error
         for _ in range(_TRIES):
-            # Zeros are nothing, and complete a record that was broken off.
+            # Zeros are ignored, but complete an interrupted record.
             self._line.write(bytes(record) + b"b")
             while line := self._line.readline():
                 if line.startswith(_BEGIN + b"ok"):
@@ -41,21 +40,21 @@ class Feed:
         raise TigrisError(f"{port}: the board does not answer; is this example on it? pio run -t upload")
 
     def send(self, records: bytes) -> None:
-        """Whole records, one after the other; waits when the board is slower than the line."""
+        """Sends whole records, one after the other; waits if the board is slower than the line."""
         assert len(records) % self.record == 0
         firsts = range(0, len(records), self.record)
         self._line.write(b"".join(b"a" + records[first : first + self.record] for first in firsts))
 
     def answer(self) -> str:
-        """The board's next line. TigrisError when none comes."""
-        # Answers to beginnings that were asked for twice are none.
+        """Returns the board's next line; TigrisError if none arrives."""
+        # The board answers each repeated 'b'.
         while (line := self._line.readline()).startswith(_BEGIN):
             pass
         if not line.endswith(b"\n"):
-            raise TigrisError("the board has stopped to answer")
+            raise TigrisError("the board stopped answering")
         return str(line.decode("ascii", "replace").strip())
 
 
 def board_port(given: str | None, folder: str) -> str:
-    """The port that was given, or that of the board of the PlatformIO project in `folder`."""
+    """The given port, or the port of the PlatformIO project in `folder`."""
     return given or open_project(folder, None).port()

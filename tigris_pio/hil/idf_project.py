@@ -17,14 +17,14 @@ class IdfProject:
     folder: Path
 
     def port(self) -> str:
-        """UsageError: ESP-IDF keeps no port in the project."""
-        raise UsageError(f"{self.folder}: ESP-IDF's projects name no port; give --port, or --qemu")
+        """Raises UsageError: ESP-IDF keeps no port in the project."""
+        raise UsageError(f"{self.folder}: an ESP-IDF project names no port; give --port or --qemu")
 
     def plan(self, name: str | None = None) -> Path:
-        """The plan that was built, of model `name` if there are several."""
+        """The plan of the build; of model `name` if there are several."""
         plans = {path.stem: path for path in sorted(self.folder.rglob("*.tgrs"))}
         if not plans:
-            raise UsageError(f"{self.folder}: no plan was built yet; run idf.py build")
+            raise UsageError(f"{self.folder}: no plan yet; run idf.py build")
         if name is None and len(plans) == 1:
             return next(iter(plans.values()))
         if name not in plans:
@@ -33,7 +33,7 @@ class IdfProject:
         return plans[name]
 
     def compile(self) -> None:
-        """Builds; ToolError when that fails. What the build prints goes to stderr."""
+        """Builds; ToolError if that fails. The build's output goes to stderr."""
         command = ["cmake", "--build", str(self.folder)]
         try:
             status = subprocess.run(command, stdout=sys.stderr, check=False).returncode
@@ -44,5 +44,5 @@ class IdfProject:
 
 
 def is_idf_build(folder: Path) -> bool:
-    """Whether ESP-IDF built there."""
+    """True if ESP-IDF has built in this folder."""
     return (folder / "flasher_args.json").is_file()

@@ -1,8 +1,8 @@
-"""A check's report as JUnit XML, the form that Jenkins (its schema junit-10), GitLab and others read.
+"""A check's report as JUnit XML for Jenkins (schema junit-10), GitLab and others.
 
-One test suite a check: a test case each run that was asked for, in order. A run whose outputs differ is a failure. What
-ended the check early is an error of the run it came in, or a failure where it is the model's fault, and the runs after
-it are skipped. A check that ended before its first run has one case, `board`.
+A check is one test suite; each requested run is a test case, in order. A run with different outputs is a failure. If
+the check ended early, the interrupted run is an error, or a failure if the model is at fault; later runs are skipped.
+A check that ended before its first run has one case, `board`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tigris_pio.text import visible
 
 @dataclasses.dataclass(frozen=True)
 class Ending:
-    """What ended a check before all of its runs were made; `kind` is the outcome's name in JSON."""
+    """The reason why a check ended early; `kind` is its name in the JSON document."""
 
     kind: str
     message: str
-    is_failure: bool = False  #: the model's fault, not the line's
+    is_failure: bool = False  #: the model is at fault, not the line
 
 
 def junit(report: CheckReport | None, names: Sequence[str], log: str = "", ending: Ending | None = None) -> bytes:
-    """The whole document; `names` of all runs that were asked for, `log` of the firmware's own words."""
+    """Returns the document. `names`: of all requested runs; `log`: the firmware's text."""
     if report is None:
-        name, cases, seconds = "tigris hil", [_board(ending)], 0.0
+        name, cases, seconds = "tigris hil", [_board_case(ending)], 0.0
     else:
         name, seconds = f"tigris hil {report.model.name}", report.seconds
         cases = _cases(report, names, f"tigris.hil.{report.model.name}", ending)
@@ -72,19 +72,19 @@ def _cases(report: CheckReport, names: Sequence[str], classname: str, ending: En
     for index, name in enumerate(names):
         case = ET.Element("testcase", name=visible(name), classname=visible(classname))
         if index < len(report.samples):
-            _made(case, report, report.samples[index])
+            _fill_case(case, report, report.samples[index])
         elif index == len(report.samples) and ending is not None:
-            _ended(case, ending)
+            _add_ending(case, ending)
         else:
             ET.SubElement(case, "skipped", message="not run: the check ended before")
         cases.append(case)
     if ending is not None and len(report.samples) == len(names):
-        cases.append(_board(ending))
+        cases.append(_board_case(ending))
     return cases
 
 
-def _made(case: ET.Element, report: CheckReport, sample: Sample) -> None:
-    """Its time is what the board measured, where its counter measures time."""
+def _fill_case(case: ET.Element, report: CheckReport, sample: Sample) -> None:
+    """Adds the time that the board measured, if its counter measures time, and the mismatches."""
     if report.board.counter_hz:
         case.set("time", f"{sample.run.elapsed / report.board.counter_hz:.6f}")
     if sample.mismatches:
@@ -96,14 +96,14 @@ def _made(case: ET.Element, report: CheckReport, sample: Sample) -> None:
         failure.text = "\n".join(sentences)
 
 
-def _board(ending: Ending | None) -> ET.Element:
+def _board_case(ending: Ending | None) -> ET.Element:
     assert ending is not None
     case = ET.Element("testcase", name="board", classname="tigris.hil")
-    _ended(case, ending)
+    _add_ending(case, ending)
     return case
 
 
-def _ended(case: ET.Element, ending: Ending) -> None:
+def _add_ending(case: ET.Element, ending: Ending) -> None:
     message = visible(ending.message)
     kind = "failure" if ending.is_failure else "error"
     ET.SubElement(case, kind, type=ending.kind, message=message.splitlines()[0]).text = message

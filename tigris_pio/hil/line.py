@@ -1,4 +1,4 @@
-"""A serial line by any pyserial URL: a device name, socket://, rfc2217://, loop:// ..."""
+"""A serial line at any pyserial URL: a device name, socket://, rfc2217://, loop://, …"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SCHEMES = (*_NETWORK, "loop", "spy", "hwgrep", "alt", "cp2110")
 
 
 class Line:
-    """Bytes in, bytes out; every failure is a PortError that names the URL."""
+    """Reads and writes bytes; every failure is a PortError that names the URL."""
 
     def __init__(self, url: str, baudrate: int = 115200) -> None:
         self.url = url
@@ -36,8 +36,8 @@ class Line:
                 url, baudrate=baudrate, timeout=0.05, write_timeout=limit, exclusive=True, do_not_open=True
             )
             if url.startswith("socket://"):
-                # pyserial drops what came before its end of open(): here that is the start of a board's boot log, for
-                # an emulated one boots when its UART is connected to.
+                # pyserial's open() drops the bytes received before. An emulated board boots when its UART is connected,
+                # so these are the start of its boot log.
                 self._port.reset_input_buffer = lambda: None
             self._port.open()
         except (serial.SerialException, ValueError, OSError) as error:
@@ -49,33 +49,33 @@ class Line:
         self._descriptor = self._selectable()
 
     def _send_at_once(self) -> None:
-        """Over TCP a frame must not wait for the acknowledgement of the one before, which is 40 ms late: Nagle's
-        algorithm, which pyserial's socket:// leaves on and gives no access to."""
+        """Turns Nagle's algorithm off: over TCP a frame would wait up to 40 ms for the acknowledgement of the frame
+        before. pyserial's socket:// has no option for it."""
         connection = getattr(self._port, "_socket", None)
         if isinstance(connection, socket.socket):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def _selectable(self) -> int | None:
-        """A descriptor that select() can wait for; rfc2217:// and Windows have none."""
+        """Returns a descriptor for select(); None for rfc2217:// and on Windows."""
         if os.name != "posix":
             return None
         try:
             descriptor: int = self._port.fileno()
         except (AttributeError, OSError, ValueError):
             return None
-        self._port.timeout = 0  # select() waits; then read() gives what there is
+        self._port.timeout = 0  # select() waits; read() then returns at once
         return descriptor
 
     def now(self) -> float:
-        """The time in seconds that `read` and `pause` go by."""
+        """The clock of `read` and `pause`, in seconds."""
         return time.monotonic()
 
     def pause(self, seconds: float) -> None:
-        """Lets time pass."""
+        """Waits `seconds`."""
         time.sleep(seconds)
 
     def read(self, seconds: float) -> bytes:
-        """What has arrived, after waiting up to `seconds` for something to; empty when nothing has."""
+        """Returns the received bytes; waits up to `seconds` for the first, and returns b"" without any."""
         try:
             if self._descriptor is not None:
                 ready, _, _ = select.select([self._descriptor], [], [], max(0.0, seconds))
@@ -98,7 +98,7 @@ class Line:
             raise PortError(f"{self.url}: sending failed: {_reason(error)}. Is the board still running?") from error
 
     def close(self) -> None:
-        """Closes the port; more than once does no harm."""
+        """Closes the port; can be called again."""
         self._port.close()
         self._lock.release()
 
@@ -112,7 +112,7 @@ class Line:
 
 
 def check_name(url: str) -> None:
-    """PortNameError when no port can have this name."""
+    """Raises PortNameError if no port can have this name."""
     scheme, separator, _ = url.partition("://")
     if not separator:
         if os.name == "posix" and os.path.exists(url) and not stat.S_ISCHR(os.stat(url).st_mode):
@@ -133,7 +133,7 @@ def check_name(url: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The system's reason without the numbers and repetitions pyserial puts around it."""
+    """The system's reason, without pyserial's numbers and repetitions."""
     cause: BaseException | None = error.__context__ or error
     text = os.strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else str(error)
     return text[:1].lower() + text[1:]

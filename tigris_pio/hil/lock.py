@@ -1,7 +1,7 @@
-"""One program a board: a lock for each port on this machine, which names who holds it.
+"""One program for each board: a lock file for each port on this machine, with the name of its holder.
 
-A board answers one host at a time. A second one on a TCP bridge or an emulated board would see a connection that
-says nothing, one on a tty would take half of the answers.
+A board answers one host at a time. On a TCP bridge or an emulated board a second host would get no answer; on a serial
+port it would get half of the first host's answers.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from urllib.parse import urlsplit
 
 from tigris_pio.hil.errors import BusyError
 
-#: What Windows locks is a range of bytes, which nobody else may read then: one far behind the holder's name.
+#: Windows locks a range of bytes, which other programs then cannot read: one far behind the holder's name.
 _LOCKED_BYTE = 1 << 30
-#: URLs that lead nowhere: a test of the line itself.
-_OWN = ("loop://", "spy://")
-#: Seconds to wait for a lock that nobody's name is in, one after the other.
-_MOMENTS = (0.01, 0.05, 0.2)
+#: URLs without a board behind them.
+_LOOPBACK_SCHEMES = ("loop://", "spy://")
+#: Seconds to wait, one after the other, for a lock that holds no name.
+_RETRY_SECONDS = (0.01, 0.05, 0.2)
 
 
 def lock_path(url: str) -> Path:
-    """The lock file of a port; other names of the same port have the same one."""
+    """The lock file of a port; all names of a port have the same file."""
     parts = urlsplit(url)
     if parts.scheme in {"socket", "rfc2217"} and parts.hostname:
         host = "127.0.0.1" if parts.hostname in {"localhost", "::1"} else parts.hostname
@@ -39,13 +39,13 @@ def lock_path(url: str) -> Path:
 
 
 def named_path(name: str) -> Path:
-    """The lock file of what is not a port: a place of a test rig, a project that is built."""
+    """The lock file of something other than a port: a place of a test rig, a project during its build."""
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"tigris-lock-{digest}.lock"
 
 
-def claim(file: Any, windows: bool = os.name == "nt") -> None:
-    """Holds an open file until it is closed; OSError when another program does."""
+def lock_open_file(file: Any, windows: bool = os.name == "nt") -> None:
+    """Locks an open file until it is closed; OSError if another program has locked it."""
     if not windows:
         fcntl = importlib.import_module("fcntl")
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -55,36 +55,38 @@ def claim(file: Any, windows: bool = os.name == "nt") -> None:
     msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 
 
-def _claimed_by(file: Any) -> str | None:
-    """Claims an open file, or returns who holds it. Nobody holds one without a name for more than a moment: it is about
-    to be let go, or a program that was just started has it until it runs."""
-    for patience in (*_MOMENTS, 0.0):
+def _lock_or_find_holder(file: Any) -> str | None:
+    """Locks an open file and returns None, or returns its holder.
+
+    A locked file without a name lasts a moment only: its holder is about to write the name, or to release the lock.
+    """
+    for seconds in (*_RETRY_SECONDS, 0.0):
         try:
-            claim(file)
+            lock_open_file(file)
             return None
         except OSError:
             file.seek(0)
             holder = str(file.read().strip())
             if holder:
                 break
-            time.sleep(patience)
+            time.sleep(seconds)
     return holder or "another program"
 
 
 class Lock:
-    """A lock file that at most one program holds; the system lets go of it when that program ends."""
+    """A lock file that at most one program holds; the system releases it when that program ends."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: Any = None
 
-    def take(self) -> str | None:
-        """Holds it from now on and returns None, or returns who holds it."""
+    def acquire(self) -> str | None:
+        """Acquires the lock and returns None, or returns its holder."""
         try:
             file: Any = self._path.open("a+", encoding="utf-8")
         except OSError:
-            return None  # another user's: better without a lock than not at all
-        holder = _claimed_by(file)
+            return None  # the file is another user's: go on without a lock
+        holder = _lock_or_find_holder(file)
         if holder is not None:
             file.close()
             return holder
@@ -95,7 +97,7 @@ class Lock:
         return None
 
     def release(self) -> None:
-        """Lets others in; more than once does no harm. The file stays: removing it would race with who waits."""
+        """Releases the lock; can be called again. The file stays: removing it would race with waiting programs."""
         if self._file is not None:
             self._file.truncate(0)
             self._file.close()
@@ -103,14 +105,14 @@ class Lock:
 
 
 class PortLock:
-    """Held from its making to `release`. BusyError names the program that has the port."""
+    """The lock of a port, held until `release`. BusyError names the program that holds it."""
 
     def __init__(self, url: str) -> None:
         self._lock = Lock(lock_path(url))
-        holder = None if url.startswith(_OWN) else self._lock.take()
+        holder = None if url.startswith(_LOOPBACK_SCHEMES) else self._lock.acquire()
         if holder is not None:
-            raise BusyError(f"{url}: busy: {holder} talks to this board. Wait for it, or stop it.")
+            raise BusyError(f"{url}: busy: {holder} uses this board. Wait for it, or stop it.")
 
     def release(self) -> None:
-        """Lets others in; more than once does no harm."""
+        """Releases the lock; can be called again."""
         self._lock.release()

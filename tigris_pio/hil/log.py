@@ -1,4 +1,4 @@
-"""What a board's firmware prints beside the answers, by the test or vector file during which it did."""
+"""The text that a board's firmware prints during one test or vector file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import contextlib
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import HarnessError
 
-#: Characters by which the end of an older text is found in a newer one.
+#: Characters at the end of an older log that are searched in a newer one.
 _OVERLAP = 256
 
 
 def printed_since(board: Board, before: str) -> str:
-    """What the board has printed since its `log` was `before`."""
-    with contextlib.suppress(HarnessError):  # a line that broke has no more to say
+    """The text that the board has printed since its `log` was `before`."""
+    with contextlib.suppress(HarnessError):  # a broken line has no more text
         board.listen()
-    return added(before, board.log)
+    return new_text(before, board.log)
 
 
-def added(before: str, now: str) -> str:
-    """What `now` has more than `before`; of a log whose beginning was dropped since, what follows the old end."""
+def new_text(before: str, now: str) -> str:
+    """The text after `before` in `now`, also if the log has dropped its beginning since."""
     if now.startswith(before):
         return now[len(before) :]
     end = before[-_OVERLAP:]

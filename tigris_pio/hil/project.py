@@ -1,4 +1,4 @@
-"""Port and plan of a PlatformIO project's environment."""
+"""An environment of a PlatformIO project: its port, its plans and its upload."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from tigris_pio.errors import ToolError, UsageError
 
-#: Where platformio.ini may name the board's port, best first.
+#: Options of platformio.ini that name the board's port, best first.
 _PORT_OPTIONS = ("test_port", "upload_port", "monitor_port")
 
 
@@ -25,11 +25,11 @@ class Project:
     environment: str
     workspace: Path
     build: Path
-    ports: dict[str, str | None]  #: what platformio.ini names
-    board: str = ""  #: its name in platformio.ini
+    ports: dict[str, str | None]  #: by the options of _PORT_OPTIONS
+    board: str = ""  #: the option `board`
 
     def port(self) -> str:
-        """The board's port; UsageError when neither platformio.ini nor an emulated board names one."""
+        """The board's port; UsageError if neither platformio.ini nor a running emulated board names one."""
         for option in _PORT_OPTIONS:
             url = self.ports.get(option)
             if url:
@@ -40,17 +40,15 @@ class Project:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         raise UsageError(
-            f"{self.directory}: environment {self.environment} names no port, and no emulated board of it was started. "
-            "Give --port, or upload first (--upload), or set test_port in platformio.ini"
+            f"{self.directory}: environment {self.environment} names no port, and no emulated board of it runs. "
+            "Give --port, upload first (--upload), or set test_port in platformio.ini"
         )
 
     def plan(self, name: str | None = None) -> Path:
         """The environment's plan, of model `name` if it has several."""
         plans = {path.stem: path for path in sorted(self.build.rglob("*.tgrs"))}
         if not plans:
-            raise UsageError(
-                f"{self.build}: no plan was built yet; run pio run -e {self.environment}, or give --upload"
-            )
+            raise UsageError(f"{self.build}: no plan yet; run pio run -e {self.environment}, or give --upload")
         if name is None and len(plans) == 1:
             return next(iter(plans.values()))
         if name not in plans:
@@ -60,11 +58,11 @@ class Project:
 
     @property
     def emulated_state(self) -> Path:
-        """Where an emulated board of this environment keeps its flash and its port."""
+        """Folder in which an emulated board of this environment keeps its flash and its port."""
         return self.workspace / "emulated" / self.environment
 
     def upload(self, port: str | None = None) -> None:
-        """Builds and flashes, through `port` if given; ToolError when that fails. PlatformIO's words go to stderr."""
+        """Builds and flashes, through `port` if given; ToolError if that fails. PlatformIO's output goes to stderr."""
         command = [
             _platformio_python(),
             "-m",
@@ -84,7 +82,7 @@ class Project:
 
 
 def open_project(directory: str, environment: str | None) -> Project:
-    """The project in `directory`; without `environment` its only or default one."""
+    """The environment of the project in `directory`; None: its only or default one."""
     projects, default = environments(directory)
     if environment is None:
         chosen = default or tuple(projects)
@@ -92,15 +90,15 @@ def open_project(directory: str, environment: str | None) -> Project:
             raise UsageError(f"--project {directory}: choose an environment with --env: {', '.join(projects)}")
         environment = chosen[0]
     if environment not in projects:
-        raise UsageError(f"--env {environment}: {directory} has environments {', '.join(projects)}")
+        raise UsageError(f"--env {environment}: {directory} has the environments {', '.join(projects)}")
     return projects[environment]
 
 
 def environments(directory: str) -> tuple[dict[str, Project], tuple[str, ...]]:
-    """Each environment of the project in `directory`, and the names of the default ones."""
+    """All environments of the project in `directory` by name, and the names of the default ones."""
     path = Path(directory)
     if not (path / "platformio.ini").is_file():
-        raise UsageError(f"--project {directory}: no platformio.ini there")
+        raise UsageError(f"--project {directory}: has no platformio.ini")
     config = _config(path)
     workspace, build = Path(config["workspace"]), Path(config["build"])
     boards = config["boards"]
@@ -111,7 +109,7 @@ def environments(directory: str) -> tuple[dict[str, Project], tuple[str, ...]]:
     return projects, tuple(config["default"])
 
 
-#: Asks PlatformIO itself: `extends`, substitutions and folders from the environment are its business.
+#: Runs in PlatformIO's Python, because `extends`, substitutions and folders of the environment need its parser.
 _QUERY = f"""
 import json
 from platformio.project.config import ProjectConfig
@@ -139,7 +137,7 @@ def _config(directory: Path) -> dict[str, Any]:
 
 
 def _platformio_python() -> str:
-    """A Python that has PlatformIO: this one, or that of the `pio` command."""
+    """A Python that has PlatformIO: this one, or the one of the `pio` command."""
     if importlib.util.find_spec("platformio") is not None:
         return sys.executable
     command = shutil.which("pio") or shutil.which("platformio")
@@ -153,5 +151,5 @@ def _platformio_python() -> str:
 
 
 def platformio_command() -> list[str]:
-    """PlatformIO as a command, whichever Python has it; ToolError when none has."""
+    """PlatformIO's command line; ToolError if no Python has it."""
     return [_platformio_python(), "-m", "platformio"]

@@ -8,8 +8,8 @@
     def test_outputs(tigris_board):
         tigris_board.assert_matches(vectors="vectors.npz")
 
-Every option is an ini option as well, `tigris_project = .`. Tests that use a board are skipped, with the reason, when
-nothing says where one is. docs/testing.md has all of it.
+Every option is an ini option as well, `tigris_project = .`. Without a board, tests that use one are skipped with the
+reason. docs/testing.md describes all options and fixtures.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ import pytest
 if TYPE_CHECKING:
     from tigris_pio.hil.check import CheckReport
     from tigris_pio.hil.rig.board import RigBoard
-    from tigris_pio.hil.rig.choose import Wanted
+    from tigris_pio.hil.rig.choose import Selection
     from tigris_pio.hil.rig.rig import Rig
 
-#: Seconds for which a board that somebody else has is waited for.
+#: Seconds to wait for a board that another program uses.
 DEFAULT_WAIT = 300.0
 _NO_BOARD = (
     "needs a board: --tigris-port=URL, --tigris-project=DIR, --tigris-emulated=BOARD or a list tigris-boards.toml"
 )
 _FIXTURES = frozenset({"tigris_board", "tigris_boards", "tigris_check", "tigris_plan"})
-#: Name after --tigris-, what it takes, and what it is.
+#: Name after --tigris-, metavariable and help text.
 OPTIONS = (
-    ("port", "URL", "board's serial port, any pyserial URL or labgrid:PLACE; taken as it is"),
-    ("plan", "FILE", "plan that the board should hold; the project's unless set"),
-    ("baud", "RATE", "speed of the line, 115200 unless set or listed"),
-    ("project", "DIR", "PlatformIO project that is built and flashed, and names port and plan"),
-    ("env", "ENV[,ENV]", "the project's environments, each a board; its only or default one unless set"),
-    ("model", "NAME", "which of the project's models"),
-    ("emulated", "BOARD[,BOARD]", "start the project's emulated boards, emu_rv32 for one, for this run"),
-    ("boards", "FILE", "list of boards; tigris-boards.toml in the root or project folder unless set"),
-    ("tags", "TAG[,TAG]", "of the list, only boards that have all of these tags"),
-    ("flash", "yes|no", "build and flash before the tests; by default what a project or a list names"),
-    ("wait", "SECONDS", f"how long a busy board is waited for, {DEFAULT_WAIT:g} unless set"),
+    ("port", "URL", "the board's serial port, any pyserial URL or labgrid:PLACE; it is not flashed"),
+    ("plan", "FILE", "the plan that the board should hold; default: the project's"),
+    ("baud", "RATE", "speed of the line; default: the list's, or 115200"),
+    ("project", "DIR", "PlatformIO project to build and flash; it names port and plan"),
+    ("env", "ENV[,ENV]", "the project's environments, one for each board; default: its only or default one"),
+    ("model", "NAME", "the project's model to test, if it has several"),
+    ("emulated", "BOARD[,BOARD]", "start the project's emulated boards, for example emu_rv32, for this run"),
+    ("boards", "FILE", "list of boards; default: tigris-boards.toml in the root or project folder"),
+    ("tags", "TAG[,TAG]", "use only the list's boards that have all of these tags"),
+    ("flash", "yes|no", "build and flash before the tests; default: yes, except for a port without env"),
+    ("wait", "SECONDS", f"how long to wait for a busy board; default: {DEFAULT_WAIT:g}"),
 )
 
 _folder_key = pytest.StashKey[Path]()
 _rig_key = pytest.StashKey["Rig | None"]()
-_several_key = pytest.StashKey[bool]()
+_needs_all_key = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,15 +64,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """UsageError for `--tigris-port /dev/ttyUSB0` where that costs pytest its settings: it looks for them before it has
-    loaded plugins, and takes the second word for a path to tests."""
+    """Raises UsageError for `--tigris-port /dev/ttyUSB0` if pytest took the second word for a path to tests.
+
+    pytest looks for its settings before it loads plugins. It then searches them at that path and misses pytest.ini.
+    """
     words, folder = config.invocation_params.args, config.invocation_params.dir
     if config.inipath is not None or not (folder / "pytest.ini").is_file():
         return
     for option, value in itertools.pairwise(map(str, words)):
         if option.startswith("--tigris-") and "=" not in option and (folder / value).exists():
             raise pytest.UsageError(f"write {option}={value} in one word: pytest took {value} for a path to tests, "
-                                    f"and has not read {folder / 'pytest.ini'}")  # fmt: skip
+                                    f"and did not read {folder / 'pytest.ini'}")  # fmt: skip
 
 
 def _setting(config: pytest.Config, name: str) -> str | None:
@@ -80,11 +82,11 @@ def _setting(config: pytest.Config, name: str) -> str | None:
     return str(value) if value else None
 
 
-def _several(config: pytest.Config, name: str) -> tuple[str, ...]:
+def _list_setting(config: pytest.Config, name: str) -> tuple[str, ...]:
     return tuple(word for word in (_setting(config, name) or "").replace(",", " ").split() if word)
 
 
-def _number(config: pytest.Config, name: str) -> float | None:
+def _number_setting(config: pytest.Config, name: str) -> float | None:
     text = _setting(config, name)
     try:
         return None if text is None else float(text)
@@ -92,26 +94,26 @@ def _number(config: pytest.Config, name: str) -> float | None:
         raise pytest.UsageError(f"--tigris-{name} {text}: not a number") from None
 
 
-# ---- one rig a process -------------------------------------------------------------------------------------------
+# ---- the process's rig -------------------------------------------------------------------------------------------
 
 
-def _wanted(config: pytest.Config) -> Wanted:
-    """Files and folders are relative to where pytest's own settings lie."""
-    from tigris_pio.hil.rig.choose import Wanted  # noqa: PLC0415 - pytest loads plugins in every run
+def _selection(config: pytest.Config) -> Selection:
+    """The options as a selection of boards. Files and folders are relative to pytest's root folder."""
+    from tigris_pio.hil.rig.choose import Selection  # noqa: PLC0415 - pytest loads plugins in every run
 
     flash = _setting(config, "flash")
     if flash not in (None, "yes", "no"):
-        raise pytest.UsageError(f"--tigris-flash {flash}: yes or no")
-    project, boards, baud = _setting(config, "project"), _setting(config, "boards"), _number(config, "baud")
-    return Wanted(
+        raise pytest.UsageError(f"--tigris-flash {flash}: must be yes or no")
+    project, boards, baud = _setting(config, "project"), _setting(config, "boards"), _number_setting(config, "baud")
+    return Selection(
         root=config.rootpath,
         port=_setting(config, "port"),
         baud=None if baud is None else int(baud),
         project=None if project is None else config.rootpath / project,
-        envs=_several(config, "env"),
-        emulated=_several(config, "emulated"),
+        envs=_list_setting(config, "env"),
+        emulated=_list_setting(config, "emulated"),
         boards=None if boards is None else config.rootpath / boards,
-        tags=_several(config, "tags"),
+        tags=_list_setting(config, "tags"),
         flash=None if flash is None else flash == "yes",
     )
 
@@ -120,21 +122,21 @@ def _make_rig(config: pytest.Config) -> Rig | None:
     from tigris_pio.hil.rig.choose import choose  # noqa: PLC0415
     from tigris_pio.hil.rig.rig import Process, Rig  # noqa: PLC0415
 
-    places = choose(_wanted(config))
+    places = choose(_selection(config))
     if not places:
         return None
     worker: Mapping[str, Any] = getattr(config, "workerinput", {})
     number = int(str(worker.get("workerid", "gw0")).removeprefix("gw"))
     process = Process(_run_folder(config), number, int(worker.get("workercount", 1)))
-    wait, plan = _number(config, "wait"), _setting(config, "plan")
+    wait, plan = _number_setting(config, "wait"), _setting(config, "plan")
     path = None if plan is None else config.rootpath / plan
     if path is not None and not path.is_file():
         pytest.fail(f"--tigris-plan {plan}: no such file", pytrace=False)
-    return Rig(places, process, DEFAULT_WAIT if wait is None else wait, path, config.stash.get(_several_key, False))
+    return Rig(places, process, DEFAULT_WAIT if wait is None else wait, path, config.stash.get(_needs_all_key, False))
 
 
 def _rig(config: pytest.Config) -> Rig:
-    """The boards of this process; the test is skipped where there are none."""
+    """The boards of this process; skips the test if there are none."""
     if _rig_key not in config.stash:
         config.stash[_rig_key] = _make_rig(config)
     rig = config.stash[_rig_key]
@@ -144,7 +146,7 @@ def _rig(config: pytest.Config) -> Rig:
 
 
 def _run_folder(config: pytest.Config) -> Path:
-    """The same for all processes of a run."""
+    """A temporary folder, the same for all processes of a run."""
     if _folder_key not in config.stash:
         given = getattr(config, "workerinput", {}).get("tigris_folder")
         config.stash[_folder_key] = Path(given or tempfile.mkdtemp(prefix="tigris-run-"))
@@ -153,17 +155,17 @@ def _run_folder(config: pytest.Config) -> Path:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """xdist starts a process."""
+    """Called when xdist starts a process: passes the run's folder on."""
     node.workerinput["tigris_folder"] = str(_run_folder(node.config))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """All processes collect all tests, so they agree on whether boards go from test to test."""
-    session.config.stash[_several_key] = any("tigris_boards" in _fixtures(item) for item in session.items)
+    """Notes whether a test needs several boards. All processes collect all tests, so all come to the same result."""
+    session.config.stash[_needs_all_key] = any("tigris_boards" in _fixtures(item) for item in session.items)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Boards are let go of; who began the run switches off the emulated boards that were started for it."""
+    """Releases the boards; the main process switches off the emulated boards that were started for the run."""
     rig = config.stash.get(_rig_key, None)
     if rig is not None:
         rig.close()
@@ -183,7 +185,7 @@ def _fixtures(item: pytest.Item) -> Sequence[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
-    """Logs begin with the test, and shared boards are free after it."""
+    """Clears the boards' logs before a test, and releases shared boards after it."""
     rig = item.config.stash.get(_rig_key, None)
     if rig is not None:
         rig.begin_test("tigris_boards" in _fixtures(item))
@@ -199,7 +201,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test shows what its boards printed, and which operator was the first to be wrong."""
+    """Adds to a failed test's report what its boards printed, and the first wrong operator."""
     report = yield
     rig = item.config.stash.get(_rig_key, None)
     if rig is not None and report.failed and not _FIXTURES.isdisjoint(_fixtures(item)):
@@ -216,8 +218,8 @@ def pytest_runtest_makereport(
 # ---- fixtures ----------------------------------------------------------------------------------------------------
 
 
-def _asked(question: Callable[[], Any]) -> Any:
-    """The answer; what prevents it fails the test in its own words."""
+def _or_fail(question: Callable[[], Any]) -> Any:
+    """Returns the result of `question`; a TigrisError fails the test with its message, without a traceback."""
     from tigris_pio.errors import TigrisError  # noqa: PLC0415
 
     try:
@@ -228,21 +230,21 @@ def _asked(question: Callable[[], Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def tigris_board(pytestconfig: pytest.Config) -> RigBoard:
-    """The board of this process: built, flashed and connected when first used. See `rig.board.RigBoard`."""
-    board: RigBoard = _asked(lambda: _rig(pytestconfig).board())
+    """The board of this process, built, flashed and connected at its first use. See `rig.board.RigBoard`."""
+    board: RigBoard = _or_fail(lambda: _rig(pytestconfig).board())
     return board
 
 
 @pytest.fixture(scope="session")
 def tigris_boards(pytestconfig: pytest.Config) -> tuple[RigBoard, ...]:
-    """All boards that fit the options, for a test that needs several; other processes have none meanwhile."""
-    boards: tuple[RigBoard, ...] = _asked(lambda: _rig(pytestconfig).all())
+    """All boards that fit the options, for a test that needs several; other processes wait meanwhile."""
+    boards: tuple[RigBoard, ...] = _or_fail(lambda: _rig(pytestconfig).all_boards())
     return boards
 
 
 @pytest.fixture(scope="session")
 def tigris_plan(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> Path:
-    """The plan at --tigris-plan, else that of the project's model --tigris-model, built first."""
+    """The plan of --tigris-plan, else of the project's model --tigris-model, built first."""
     plan = _setting(pytestconfig, "plan")
     if plan is not None:
         path = pytestconfig.rootpath / plan
@@ -250,16 +252,16 @@ def tigris_plan(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> 
             pytest.fail(f"--tigris-plan {plan}: no such file", pytrace=False)
         return path
     board: RigBoard = request.getfixturevalue("tigris_board")
-    found: Path = _asked(lambda: board.plan_path(_setting(pytestconfig, "model")))
+    found: Path = _or_fail(lambda: board.plan_path(_setting(pytestconfig, "model")))
     return found
 
 
 @pytest.fixture
 def tigris_check(tigris_board: RigBoard, tigris_plan: Path) -> Callable[..., CheckReport]:
-    """`tigris_check(samples, labels=None, tolerance=0)`: samples as the model takes them, run on both sides.
+    """`tigris_check(samples, labels=None, tolerance=0)`: runs samples, as the model takes them, on board and host.
 
-    Without samples, noise over the whole range of each input. A mismatch is in the report; `assert_matches` of
-    `tigris_board` fails the test.
+    Without samples it runs noise over the whole range of each input. A mismatch is in the report and fails no test;
+    `assert_matches` of `tigris_board` does.
     """
     from tigris_pio.hil.vectors import random_vectors  # noqa: PLC0415
 

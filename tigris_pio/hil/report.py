@@ -1,4 +1,4 @@
-"""A check's report: tables for people, a document for programs."""
+"""A check's report: tables for the terminal, a document for --json."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MISMATCHES_SHOWN = 10
 
 
 def document(report: CheckReport) -> dict[str, Any]:
-    """The report as JSON has it; bytes and counts unless named otherwise, operators per inference."""
+    """The report for --json: sizes in bytes, times in counts unless named otherwise, operators per inference."""
     elapsed, runs = [sample.run.elapsed for sample in report.samples] or [0], len(report.samples)
     return {
         "kind": "Equal" if report.equal else "Mismatch" if report.mismatched else "Incomplete",
         "partial": not report.complete,
-        "wanted_samples": report.wanted,
+        "wanted_samples": report.requested,
         "equal": report.equal,
         "samples": len(report.samples),
         "equal_samples": report.equal_samples,
@@ -76,7 +76,7 @@ def document(report: CheckReport) -> dict[str, Any]:
 
 
 def _memory(report: CheckReport) -> dict[str, Any]:
-    """Peaks over all runs, traffic of the last."""
+    """Bytes: peaks over all runs, traffic of the last run."""
     runs = [sample.run for sample in report.samples]
     if not runs:
         return {}
@@ -93,7 +93,7 @@ def _memory(report: CheckReport) -> dict[str, Any]:
 
 
 def print_board(console: Console, port: str, board: BoardInfo, models: list[ModelInfo]) -> None:
-    """What a board says it runs."""
+    """Prints a board's name and its models."""
     rows: list[tuple[str, str | Text]] = [("board", f"{board.name} at {port}, protocol {board.protocol}")]
     for model in models:
         if model.plan_bytes:
@@ -108,20 +108,20 @@ def print_board(console: Console, port: str, board: BoardInfo, models: list[Mode
 
 
 def print_report(console: Console, report: CheckReport) -> None:
-    """Memory, time per operator and mismatches."""
+    """Prints memory, time per operator and mismatches."""
     memory, runs = _memory(report), len(report.samples)
     elapsed = [sample.run.elapsed for sample in report.samples]
     kept = "included" if report.io_in_fast else "not included"
     arena = f"{memory['fast_peak']:,} of {memory['fast_given']:,} bytes used (input and output {kept})"
     rows = [("fast memory", arena), ("slow memory", _slow_text(memory))]
     if (lacking := memory["fast_needed"] - memory["fast_given"]) > 0:
-        said = f"{lacking:,} bytes less than plan and kernel library ask for: operators that want them run slower. For"
-        rows.insert(1, ("", f"{said} all of it give the fast arena {memory['fast_needed']:,} bytes"))
+        said = f"{lacking:,} bytes less than plan and kernel library need, so some operators run slower. Remedy: give"
+        rows.insert(1, ("", f"{said} the fast arena {memory['fast_needed']:,} bytes"))
     if report.board.counter_unit:
         mean = _counts(report.board, sum(elapsed) / runs)
         rows.append(("per inference", f"{mean} (least {min(elapsed):,}, most {max(elapsed):,})"))
     if report.repeats:
-        rows.append(("serial line", f"{counted(report.repeats, 'request')} had to be repeated"))
+        rows.append(("serial line", f"{counted(report.repeats, 'request')} repeated"))
     console.print(Facts(rows))
     if report.ops and any(op.elapsed for op in report.ops):
         console.print(_op_table(report))
@@ -159,7 +159,7 @@ def _op_table(report: CheckReport) -> FittedTable:
 
 
 def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:
-    """Where outputs differ, at most ten samples of it."""
+    """The mismatches of at most ten samples."""
     wrong = [sample for sample in samples if sample.mismatches]
     for sample in wrong[:_MISMATCHES_SHOWN]:
         for mismatch in sample.mismatches:
@@ -169,17 +169,17 @@ def mismatch_lines(samples: tuple[Sample, ...]) -> Iterator[str]:
 
 
 def location_lines(report: CheckReport) -> list[str]:
-    """The first wrong operator, or why it is not known; nothing when it was not sought."""
+    """The first wrong operator, or why it is not known; empty if it was not searched."""
     if report.first_wrong:
         return report.first_wrong.sentences()
     return [f"first wrong operator not found: {report.not_located}"] if report.not_located else []
 
 
 def verdict(report: CheckReport) -> str:
-    """One line: how many runs gave the host's outputs, and how many labels were met."""
+    """One line: the number of runs with the host's outputs, and the accuracy."""
     text = f"{report.equal_samples}/{len(report.samples)} outputs equal to the host"
     if not report.complete:
-        text += f", {report.wanted - len(report.samples)} of {counted(report.wanted, 'run')} not made"
+        text += f", {report.requested - len(report.samples)} of {counted(report.requested, 'run')} not made"
     if report.accuracy is not None:
         text += f", accuracy {report.accuracy:.1%}".replace("%", " %")
     return text

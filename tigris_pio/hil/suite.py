@@ -1,10 +1,9 @@
-"""Runs the vector files of a folder on a board, and tells of each in a line of JSON. For programs: `pio test`'s runner.
+"""Runs the vector files of a folder on a board, and prints a line of JSON for each. `pio test`'s runner calls it.
 
     python -m tigris_pio.hil.suite --port URL --vectors DIR PLAN.tgrs ...
 
-A model without vectors gets random inputs. A line is an object with `name`, `status` (passed, failed, errored,
-skipped), `message`, `log` (what the firmware printed), `seconds` and `file`. After an error of the line the rest is
-skipped.
+A model without vectors gets random inputs. Each line is an object with `name`, `status` (passed, failed, errored,
+skipped), `message`, `log` (the firmware's text), `seconds` and `file`. After the line has failed the rest is skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from tigris_pio.hil.vectors import RANDOM_SAMPLES, check_vectors, random_vectors
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What one vector file, or random inputs, came to. `name` begins with the model's."""
+    """The result of one vector file, or of random inputs. `name` begins with the model's."""
 
     name: str
     status: str
@@ -39,7 +38,7 @@ class Case:
 
 
 def run_suite(board: Board, plans: Mapping[str, HostPlan], folder: Path) -> Iterator[Case]:
-    """One case for each vector file, else for each model."""
+    """Yields a case for each vector file, and for each model without one."""
     cases = [(model, path) for model, files in vector_files(folder, tuple(plans)).items() for path in files or (None,)]
     broken = ""
     for model, path in cases:
@@ -60,13 +59,13 @@ def run_suite(board: Board, plans: Mapping[str, HostPlan], folder: Path) -> Iter
 
 
 def _run(board: Board, plan: HostPlan, path: Path | None) -> tuple[str, str]:
-    """(status, message)."""
+    """Returns (status, message)."""
     result = check_vectors(board, plan, read_vectors(path, plan) if path else random_vectors(plan))
     return "passed" if result.passed else "failed", "\n".join(result.lines())
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 0 when all cases were told of, whatever they came to; else that of the error, which stderr has."""
+    """Returns exit status 0 if all cases were printed, passed or not; else the status of the error on stderr."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", required=True, metavar="URL")
     parser.add_argument("--baud", type=int, default=115200)

@@ -1,14 +1,14 @@
-"""Test vectors in files: inputs, and what is known of the outputs, against a board and the host.
+"""Test vectors in files: inputs and expected outputs, for board and host.
 
-A vector file is an `.npz` with an array for each input of the model, or an `.npy` for the only one, in the form that
-`tigris hil --data` takes: one sample, or several along a first axis. Further arrays of an `.npz`:
+A vector file is an `.npz` with an array for each input of the model, or an `.npy` for the only one, as for
+`tigris hil --data`: one sample, or several along a first axis. Further arrays of an `.npz`:
 
     labels       the class of each sample, for the accuracy
-    NAME         of an output: what it should be, as the model gives it (its shape, its type, not as stored)
-    tolerance    largest |difference| / max(1, |value|) of float32 outputs; 0 unless given
+    NAME         the expected value of output NAME, in the model's shape and type (not as stored)
+    tolerance    largest |difference| / max(1, |value|) of float32 outputs; default 0
 
-Outputs of the board are compared with the host's, and those of the host with the file's. So a failure says
-whether the board computes something else than the host, or the plan something else than the file's author expected.
+The board's outputs are compared with the host's, and the host's with the file's. So a failure says whether the board
+differs from the host, or the plan from the expected outputs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tigris_pio.host.io import Array, IoDescriptor
 from tigris_pio.text import counted
 
 SUFFIXES = (".npz", ".npy")
-#: Samples of noise where there are no vectors.
+#: Samples of noise for a model without vectors.
 RANDOM_SAMPLES = 8
 _TOLERANCE = "tolerance"
 _SHOWN = 10
@@ -39,7 +39,7 @@ _SHOWN = 10
 
 @dataclasses.dataclass(frozen=True)
 class Vectors:
-    """Samples, and for each the outputs that are known, by name, as the model gives them."""
+    """Samples, and the expected outputs of each, by name, as the model gives them."""
 
     source: str
     samples: SampleSet
@@ -49,14 +49,14 @@ class Vectors:
 
 @dataclasses.dataclass(frozen=True)
 class Unexpected:
-    """An output of the host that is not what the vectors say; `board_value` of the mismatch is the expected one."""
+    """An output of the host that differs from the vectors; `board_value` of the mismatch is the expected value."""
 
     source: str
     sample: int
     mismatch: Mismatch
 
     def sentence(self) -> str:
-        """All of it for people."""
+        """The whole difference in one sentence."""
         found = self.mismatch
         return (
             f"sample {self.sample}: output {found.output} on the host: {found.extent}, first at index {found.first}: "
@@ -67,18 +67,18 @@ class Unexpected:
 
 @dataclasses.dataclass(frozen=True)
 class VectorResult:
-    """What a check of vectors found."""
+    """The result of a check of vectors."""
 
     report: CheckReport
     unexpected: tuple[Unexpected, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether the board's outputs are the host's, and these the expected ones."""
+        """True if the board's outputs are the host's, and these are the expected ones."""
         return self.report.equal and not self.unexpected
 
     def lines(self) -> Iterator[str]:
-        """The verdict, and what is wrong."""
+        """The verdict, then the differences."""
         wrong = {item.sample for item in self.unexpected}
         yield verdict(self.report) + (f", {len(wrong)} not as {self.unexpected[0].source} expects" if wrong else "")
         yield from mismatch_lines(self.report.samples)
@@ -95,7 +95,7 @@ def check_vectors(
     tolerance: float | None = None,
     progress: Callable[[Sample], None] | None = None,
 ) -> VectorResult:
-    """Runs the vectors on board and host. `tolerance` takes the place of the vectors' own. Errors as `check`'s."""
+    """Runs the vectors on board and host. `tolerance` replaces the vectors' own. Errors as in `check`."""
     allowed = vectors.tolerance if tolerance is None else tolerance
     unexpected = tuple(_unexpected(plan, vectors, allowed))
     samples = vectors.samples
@@ -104,7 +104,7 @@ def check_vectors(
 
 
 def _unexpected(plan: HostPlan, vectors: Vectors, tolerance: float) -> Iterator[Unexpected]:
-    """Where the host's outputs are not the vectors'."""
+    """Runs the vectors on the host and yields the outputs that differ from the expected ones."""
     if not any(vectors.expected):
         return
     outputs = {io.name: io for io in plan.session.outputs}
@@ -122,17 +122,17 @@ def _unexpected(plan: HostPlan, vectors: Vectors, tolerance: float) -> Iterator[
 
 
 def random_vectors(plan: HostPlan, count: int = RANDOM_SAMPLES) -> Vectors:
-    """Noise over the whole range of each input; the same each time."""
+    """Noise over the whole range of each input; always the same."""
     return Vectors("random inputs", random_samples(plan.session.inputs, count), ({},) * count)
 
 
 def read_vectors(path: Path, plan: HostPlan) -> Vectors:
-    """The vectors in a file; UsageError says what does not fit the model."""
+    """Reads the vectors in a file; UsageError names the array that does not fit the model."""
     return vectors_of(load_arrays(str(path)), path.name, plan)
 
 
 def vectors_of(arrays: Mapping[str, Any], source: str, plan: HostPlan) -> Vectors:
-    """The vectors in arrays by name, as an .npz has them; under an empty name the only input, as an .npy."""
+    """Makes vectors of arrays by name, as in an .npz; an array with the empty name is the only input, as in an .npy."""
     session = plan.session
     inputs = session.inputs
     outputs = tuple(io for io in session.outputs if io.name not in _names(inputs))
@@ -177,7 +177,7 @@ def _inputs(
 
 
 def _expected(io: IoDescriptor, source: str, array: Array, count: int) -> list[Array]:
-    """What an output should be, sample by sample."""
+    """The expected values of an output, sample by sample."""
     tail = io.shape[1:]
     fits = array.size == count * math.prod(io.shape) and array.shape[max(0, array.ndim - len(tail)) :] == tail
     if not fits or not np.can_cast(array.dtype, io.dtype, "same_kind"):
@@ -193,7 +193,7 @@ def _tolerance(array: Array | None, source: str) -> float:
     if array is None:
         return 0.0
     if array.size != 1 or array.dtype.kind not in "fiu" or not 0 <= float(array.reshape(())) < float("inf"):
-        raise UsageError(f"{source}: tolerance is one number, 0 or more")
+        raise UsageError(f"{source}: tolerance must be one number, 0 or more")
     return float(array.reshape(()))
 
 
@@ -201,10 +201,10 @@ def _tolerance(array: Array | None, source: str) -> float:
 
 
 def vector_files(folder: Path, models: tuple[str, ...]) -> dict[str, tuple[Path, ...]]:
-    """The vector files below `folder` by the model they belong to; UsageError names one that belongs to none.
+    """The vector files below `folder`, by model; UsageError names a file that belongs to no model.
 
-    Of several models a file belongs to the one that the folder it lies in, or its own name, is or begins with:
-    `kws/noise.npz`, `kws.npz`, `kws_noise.npz`. Folders below that are suites of their own (`test_…`) are left out.
+    If there are several models, a file belongs to the model whose name one of its folders has, or with which its own
+    name begins: `kws/noise.npz`, `kws.npz`, `kws_noise.npz`. Folders of other test suites (`test_…`) are left out.
     """
     files = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and not _in_suite(path, folder))
     found: dict[str, list[Path]] = {model: [] for model in models}
@@ -224,7 +224,7 @@ def _in_suite(path: Path, folder: Path) -> bool:
 
 
 def _owner(path: Path, folder: Path, models: tuple[str, ...]) -> str | None:
-    """The longest name that fits: of kws and kws_small, `kws_small_1.npz` is for the latter."""
+    """The model with the longest name that fits: `kws_small_1.npz` belongs to kws_small, not to kws."""
     for model in sorted(models, key=len, reverse=True):
         rest = path.stem.removeprefix(model)
         if model in path.relative_to(folder).parts[:-1] or (rest != path.stem and not rest[:1].isalnum()):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.errors import UsageError
-from tigris_pio.hil.samples import LABEL_KEYS, from_archive, load_arrays, one_by_one, read_labels
+from tigris_pio.hil.samples import LABEL_KEYS, load_arrays, read_archive, read_labels, split_samples
 from tigris_pio.host.io import Array
 from tigris_pio.text import counted
 
@@ -47,7 +47,7 @@ def read_samples(inputs: Sequence[Input], data: str, labels: str | None) -> tupl
     says which array does not fit.
     """
     names = [item.name for item in inputs]
-    found = from_archive(names, data, LABEL_KEYS if labels is None else (labels,))
+    found = read_archive(names, data, LABEL_KEYS if labels is None else (labels,))
     if labels is not None and "" not in found:
         what = "is an input of the model" if labels in names else "is no array in it"
         held = ", ".join(key for key in load_arrays(data) if key) or "one array without a name"
@@ -72,7 +72,7 @@ def _checked(item: Input, source: str, array: Array) -> list[Array]:
         if bad.any():
             raise UsageError(f"{source}: sample {int(np.argmax(bad))} holds NaN or infinity, as "
                              f"{counted(int(bad.sum()), 'sample')} in all; leave such samples out")  # fmt: skip
-    parts = one_by_one(item.name, item.shape, source, array)
+    parts = split_samples(item.name, item.shape, source, array)
     if item.dtype.kind in "iub" and array.dtype.kind == "f" and not np.array_equal(array, np.trunc(array)):
         raise UsageError(f"{source}: input {item.name} is {item.dtype}, and these are no whole numbers")
     with np.errstate(over="ignore"):

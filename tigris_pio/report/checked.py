@@ -66,7 +66,7 @@ def checked_page(plan: HostPlan, report: CheckReport, origin: Provenance, troubl
 
 
 def _facts(report: CheckReport, shown: Picture) -> tuple[Fact, ...]:
-    facts = [Fact("runs equal to the host", f"{report.equal_samples} of {report.wanted}",
+    facts = [Fact("runs equal to the host", f"{report.equal_samples} of {report.requested}",
                   f"{report.output_bytes:,} bytes compared", tone="" if report.equal else "bad")]  # fmt: skip
     elapsed = [sample.run.elapsed for sample in report.samples]
     if elapsed and report.board.counter_unit:

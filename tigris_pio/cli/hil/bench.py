@@ -137,7 +137,7 @@ def _show(
     if any(op.elapsed for op in report.ops):
         console.out.print(_operators(report))
     if not report.complete:
-        missing = f"{report.wanted - len(report.runs)} of {counted(report.wanted, 'run')}"
+        missing = f"{report.requested - len(report.runs)} of {counted(report.requested, 'run')}"
         console.out.print(f"[bold red]{missing} missing[/]")
     if comparison is not None:
         _show_comparison(report, comparison)

@@ -13,7 +13,7 @@ from tigris_pio.cli import console
 from tigris_pio.cli.hil.listed import list_file
 from tigris_pio.cli.options import JSON
 from tigris_pio.hil.client import ModelInfo
-from tigris_pio.hil.discover import Answer, Place, ask, find_places
+from tigris_pio.hil.discover import BoardAddress, ProbeResult, find_addresses, probe_all
 from tigris_pio.hil.rig.board_list import FILE_NAME, read_list
 from tigris_pio.sizes import format_size
 
@@ -46,8 +46,8 @@ def list_command(probe: bool, patience: float, everywhere: bool, boards: str | N
 
     The exit status is 0 even if no board answers.
     """
-    places = find_places(None if everywhere else Path.cwd().resolve(), _listed(boards))
-    answers = ask(places, patience) if probe else [None] * len(places)
+    places = find_addresses(None if everywhere else Path.cwd().resolve(), _listed(boards))
+    answers = probe_all(places, patience) if probe else [None] * len(places)
     if as_json:
         pairs = zip(places, answers, strict=True)
         console.print_json({"ports": [_document(place, answer) for place, answer in pairs]})
@@ -58,29 +58,29 @@ def list_command(probe: bool, patience: float, everywhere: bool, boards: str | N
         console.out.print("no serial port and no emulated board found")
 
 
-def _listed(boards: str | None) -> list[Place]:
+def _listed(boards: str | None) -> list[BoardAddress]:
     path = list_file(boards)
     entries = () if path is None else read_list(path)
     return [
-        Place(entry.port or "", "listed", entry.env or "", baud=entry.baud, name=entry.name, tags=entry.tags)
+        BoardAddress(entry.port or "", "listed", entry.env or "", baud=entry.baud, name=entry.name, tags=entry.tags)
         for entry in entries
     ]
 
 
-def _document(place: Place, answer: Answer | None) -> dict[str, Any]:
+def _document(place: BoardAddress, answer: ProbeResult | None) -> dict[str, Any]:
     document = dataclasses.asdict(place)
     if answer is None:
         return document
     return {
         **document,
-        "state": answer.state,
+        "state": answer.outcome,
         "problem": answer.problem or None,
         "board": None if answer.board is None else vars(answer.board),
         "models": [vars(model) for model in answer.models],
     }
 
 
-def _show(place: Place, answer: Answer | None, patience: float) -> None:
+def _show(place: BoardAddress, answer: ProbeResult | None, patience: float) -> None:
     """Prints a line for the place, and the answer below it."""
     words = [place.name, *place.tags, "emulated board" if place.kind == "emulated" else place.description]
     if place.vid is not None and place.pid is not None:
@@ -89,12 +89,12 @@ def _show(place: Place, answer: Answer | None, patience: float) -> None:
     words += [place.description] if place.kind == "emulated" else []
     url, known = place.url or "environment", ", ".join(word for word in words if word)
     console.out.print(f"[bold]{escape(url)}[/]  {escape(known)}".rstrip())
-    if answer is None or answer.state == "unknown":
+    if answer is None or answer.outcome == "unknown":
         return
-    colour = _COLOURS.get(answer.state, "red")
+    colour = _COLOURS.get(answer.outcome, "red")
     if answer.board is None:
         sentence = answer.problem.removeprefix(place.url + ": ").splitlines()[0]
-        if answer.state == "silent":  # mostly a port without a board, so advice about boards would mislead
+        if answer.outcome == "silent":  # mostly a port without a board, so advice about boards would mislead
             sentence = f"no answer within {patience:g} s"
         console.out.print(f"    [{colour}]{escape(sentence)}[/]")
         return

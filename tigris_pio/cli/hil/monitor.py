@@ -21,7 +21,7 @@ from tigris_pio.hil.frames import Frame, encode
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.monitor.decoder import Decoder, Event, describe_noise
 from tigris_pio.hil.monitor.tap import Tap
-from tigris_pio.hil.monitor.wording import Message, FrameLog
+from tigris_pio.hil.monitor.wording import FrameLog, Message
 from tigris_pio.hil.protocol import Request
 
 _TURN_SECONDS = 0.1
@@ -136,7 +136,7 @@ class _Screen:
     def _show(self, decoder: Decoder, data: bytes) -> None:
         with self._lock:
             now = time.monotonic()
-            for event in decoder.feed(data, now) if data else decoder.rest(now):
+            for event in decoder.feed(data, now) if data else decoder.expire(now):
                 self._print(event, to_board=decoder is self._host)
 
     def _print(self, event: Event, to_board: bool) -> None:

@@ -119,7 +119,7 @@ class TargetOptions:
             if self.upload:
                 compile_platformio(project)
             build = read_platformio(project)
-        return Machine(build, build if self.upload else None, erased=self.upload, more=self.qemu_arguments)
+        return Machine(build, build if self.upload else None, erased=self.upload, options=self.qemu_arguments)
 
 
 def _for_the_command(resource: AbstractContextManager[_T]) -> _T:

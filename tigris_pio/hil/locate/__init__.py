@@ -1,5 +1,5 @@
-"""The first operator that is wrong on a board.
+"""Finds the first wrong operator on a board.
 
-`trace` watches runs there kernel call by kernel call, `search` and `values` find the call (by checksums, and by rows
-where float32 may differ a little), `first_wrong` says it in the model's words.
+`trace` observes a run's kernel calls on board and host. `search` finds the first call that differs, by checksums;
+`values` does it by rows, for float32 with a tolerance. `first_wrong` describes the call with the model's names.
 """

@@ -1,4 +1,4 @@
-"""The first operator whose rows on the board are not the host's, in the model's and the plan's words."""
+"""Describes the first operator whose rows on the board are not the host's, with the model's and the plan's names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from tigris_pio.hil.compare import compare
 from tigris_pio.host.calls import Call
 from tigris_pio.host.io import NUMPY_TYPES
 
-#: Why the rows depart: the kernel computed them from equal inputs; memory was changed between two calls; the board made
+#: Why the rows differ: the kernel computed them from equal inputs; memory was changed between two calls; the board made
 #: another call than the host.
 KERNEL, MEMORY, ORDER = "kernel", "memory", "order"
 
-#: What the compiler puts behind a node's name where several operators are made of it.
+#: The compiler's suffix to a node's name if it lowers the node to several operators.
 _PART = re.compile(r"/(part|copy|transpose|cast|quantize|dequantize|requantize)(_\d+)?$")
 
 
 @dataclasses.dataclass(frozen=True)
 class Element:
-    """An element of a stored tensor, [batch, height, width, channels], and what both sides have there; `real`: as real
-    numbers, of a quantised tensor."""
+    """An element of a stored tensor, [batch, height, width, channels], and its values on both sides.
+
+    `real`: both values as real numbers, for a quantised tensor.
+    """
 
     image: int
     row: int
@@ -39,8 +41,8 @@ class Element:
 
 
 @dataclasses.dataclass(frozen=True)
-class Departure:
-    """Rows of a tensor on both sides: how many elements differ, and the first that does."""
+class Difference:
+    """The difference of a tensor's rows on both sides: the number of differing elements, and the first of them."""
 
     differing: int
     elements: int
@@ -49,33 +51,33 @@ class Departure:
 
 @dataclasses.dataclass(frozen=True)
 class FirstWrong:
-    """The first kernel call of a run at which board and host part.
+    """The first kernel call of a run at which board and host differ.
 
-    Where `cause` is KERNEL, `tensor` is the operator's output; where it is MEMORY, an input that was changed after it
-    was written, by `writer` or, None, by no operator.
+    If `cause` is KERNEL, `tensor` is the operator's output. If it is MEMORY, `tensor` is an input that was changed
+    after operator `writer` wrote it; `writer` is None for an input of the run.
     """
 
     sample: int
-    call: int  #: which of the run's kernel calls, from 1
-    calls: int  #: kernel calls of the run
+    call: int  #: number of the run's kernel call, from 1
+    calls: int  #: number of kernel calls of the run
     op: int
     name: str
     nodes: tuple[str, ...]  #: of the model
     kernel: str
     stage: int
     strategy: str
-    weights: str  #: how that stage finds them: in_place, copy, lz4
+    weights: str  #: the stage's weight mode: in_place, copy, lz4
     cause: str
     tensor: str
     writer: str | None
-    rows: tuple[int, int]  #: of `tensor`: first, and end
-    departure: Departure | None  #: None: the call wrote over the rows, so they could not be read
-    reproducible: bool  #: it came again, with the same bytes
-    within: float  #: the tolerance, where earlier calls departed by less; 0: all bytes before are equal
+    rows: tuple[int, int]  #: of `tensor`: first row, end
+    difference: Difference | None  #: None: the call overwrote the rows, so they could not be read
+    reproducible: bool  #: another run gave the same bytes
+    tolerance: float  #: earlier calls may differ by this much; 0: all bytes before are equal
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        first = self.departure.first if self.departure else None
+        """The value of `first_wrong` in the JSON document."""
+        first = self.difference.first if self.difference else None
         names = ("image", "row", "column", "channel", "board", "host")
         return {
             "sample": self.sample,
@@ -93,20 +95,20 @@ class FirstWrong:
             "writer": self.writer,
             "rows": list(self.rows),
             **{name: getattr(first, name) if first else None for name in names},
-            "differing": self.departure.differing if self.departure else None,
-            "elements": self.departure.elements if self.departure else None,
+            "differing": self.difference.differing if self.difference else None,
+            "elements": self.difference.elements if self.difference else None,
             "reproducible": self.reproducible,
-            "tolerance": self.within,
+            "tolerance": self.tolerance,
         }
 
     def sentences(self) -> list[str]:
-        """For people: which operator, where, and what it means."""
+        """Lines of text: the operator, the place and the explanation."""
         nodes = "" if self.nodes in ((), (self.name,)) else f" of node {', '.join(self.nodes)}"
         head = (
             f"first wrong operator: {self.op} {self.name}{nodes}, {self.kernel}, in stage {self.stage} "
             f"({self.strategy}); kernel call {self.call} of {self.calls} in sample {self.sample}"
         )
-        return [head, *(f"  {line}" for line in (self._place(), self._meaning(), self._again()) if line)]
+        return [head, *(f"  {line}" for line in (self._place(), self._explanation(), self._reproducibility()) if line)]
 
     def _place(self) -> str:
         what = f"its input {self.tensor}, " if self.cause == MEMORY else ""
@@ -114,88 +116,88 @@ class FirstWrong:
         span = f"rows {first} to {last}" if last > first else f"row {first}"
         if self.cause == ORDER:
             return ""
-        if self.departure is None:
-            return f"{what}{span}: the operator wrote over them, so which element is not known"
-        at, real = self.departure.first, ""
+        if self.difference is None:
+            return f"{what}{span}: the operator overwrote them, so the element is not known"
+        at, real = self.difference.first, ""
         if at.real is not None:
             real = f" ({at.real[0]:.6g} and {at.real[1]:.6g})"
         image = f"image {at.image}, " if at.image else ""
-        differing, elements = self.departure.differing, self.departure.elements
+        differing, elements = self.difference.differing, self.difference.elements
         return (
             f"{what}{image}row {at.row}, column {at.column}, channel {at.channel}: "
             f"board {at.board:g}, host {at.host:g}{real}; {differing} of {elements} elements of {span} differ"
         )
 
-    def _meaning(self) -> str:
+    def _explanation(self) -> str:
         if self.cause == ORDER:
-            return "the board made another call than the host: is its firmware of another version of the runtime?"
+            return "the board made another call than the host: does its firmware have another version of the runtime?"
         if self.cause == MEMORY:
             when = f"operator {self.writer} wrote it" if self.writer else "the run began"
             return (
                 f"that input was the host's when {when}, and was changed before this operator read it: something else "
-                "writes to the model's memory (a buffer that overruns, a stack, DMA, another task)"
+                "writes to the model's memory (a buffer overrun, a stack, DMA, another task)"
             )
-        if self.within:
-            return f"its inputs depart from the host's by no more than the tolerance {self.within:g}"
-        before = f", as was all that the {self.call - 1} kernel calls before it made" if self.call > 2 else ""
+        if self.tolerance:
+            return f"its inputs differ from the host's by no more than the tolerance {self.tolerance:g}"
+        before = f", and so were all rows of the {self.call - 1} kernel calls before it" if self.call > 2 else ""
         copied = "" if self.weights == "in_place" else ", or the copy of its weights in fast memory was changed"
-        return f"its inputs were equal on both sides{before}: the kernel computed otherwise{copied}"
+        return f"its inputs were equal on both sides{before}: the kernel computed other values{copied}"
 
-    def _again(self) -> str:
+    def _reproducibility(self) -> str:
         return "" if self.reproducible else "not reproducible: another run of the same inputs gave other bytes"
 
 
-class PlanWords:
-    """A plan's records by what a call says."""
+class PlanNames:
+    """Looks up names and records of a plan for the operator of a call."""
 
     def __init__(self, file: PlanFile) -> None:
         self.file = file
         self._stages = [(i, stage) for i, stage in enumerate(file.stages) for _ in range(stage.op_count)]
 
     def name(self, op: int) -> str:
-        """The operator's."""
+        """The operator's name."""
         return self.file.text(self.file.ops[op].name)
 
     def nodes(self, op: int) -> tuple[str, ...]:
-        """The model's node that it was made of, after which operators are named; none of what commits a state."""
+        """The model's node that the operator was lowered from; none for a COMMIT."""
         if self.file.ops[op].kind == OpKind.COMMIT:
             return ()
         return (_PART.sub("", self.name(op)),)
 
     def kernel(self, op: int) -> str:
-        """Its kernel, `conv_2d int8`."""
+        """The operator's kernel, `conv_2d int8`."""
         record = self.file.ops[op]
         return f"{OpKind(record.kind).name.lower()} {DType(record.dtype).name.lower()}"
 
     def stage(self, op: int) -> int:
-        """The stage that it is in."""
+        """The index of the operator's stage."""
         return self._stages[op][0]
 
     def strategy(self, op: int) -> str:
-        """How that stage runs."""
+        """The strategy of the operator's stage."""
         return Strategy(self._stages[op][1].strategy).name.lower()
 
     def weights(self, op: int) -> str:
-        """How that stage's operators find their weights."""
+        """The weight mode of the operator's stage."""
         return WeightMode(self._stages[op][1].weight_mode).name.lower()
 
     def tensor(self, op: int, operand: int | None = None) -> int:
-        """The index of its output, or of an input."""
+        """The tensor of the operator's output, or of input `operand`."""
         record, stage = self.file.ops[op], self._stages[op][1]
         view = record.output_view if operand is None else self.file.operands[record.first_operand + operand].view
         return self.file.views[stage.first_view + view].tensor
 
     def tensor_name(self, tensor: int) -> str:
-        """A tensor's."""
+        """The tensor's name."""
         return self.file.text(self.file.tensors[tensor].name)
 
     def takes_batch(self, op: int, tensor: int) -> bool:
-        """Whether one call has the rows of all images."""
+        """True if one call has the rows of all images."""
         return self.file.ops[op].images == 1 and self.file.tensors[tensor].batch > 1
 
 
-def span_of(words: PlanWords, call: Call, operand: int | None = None) -> tuple[int, int]:
-    """The rows of one image, first and end, that a call made or, of an operand, read."""
+def span_of(words: PlanNames, call: Call, operand: int | None = None) -> tuple[int, int]:
+    """The rows of one image, first and end, that a call made, or that it read of an operand."""
     tensor = words.tensor(call.op, operand)
     if words.takes_batch(call.op, tensor):
         return 0, words.file.tensors[tensor].height
@@ -203,10 +205,13 @@ def span_of(words: PlanWords, call: Call, operand: int | None = None) -> tuple[i
     return rows.first, rows.first + rows.rows
 
 
-def departure(
-    words: PlanWords, call: Call, operand: int | None, board: bytes, host: bytes, tolerance: float = 0.0
-) -> Departure | None:
-    """How the rows that a call made, or read, differ; None when they do not, by more than `tolerance` (see compare)."""
+def compare_rows(
+    words: PlanNames, call: Call, operand: int | None, board: bytes, host: bytes, tolerance: float = 0.0
+) -> Difference | None:
+    """Compares the rows that a call made, or read of an operand; None if they are equal.
+
+    `tolerance`: see compare.
+    """
     tensor = words.file.tensors[words.tensor(call.op, operand)]
     dtype = NUMPY_TYPES[DType(tensor.dtype)]
     arrays = (np.frombuffer(board, dtype), np.frombuffer(host, dtype))
@@ -219,11 +224,11 @@ def departure(
         real = ((values[0] - tensor.zero_point) * tensor.scale, (values[1] - tensor.zero_point) * tensor.scale)
     image, row, column, channel = _place(words, tensor, call, operand, found.first)
     element = Element(image, row, column, channel, found.board_value, found.host_value, real)
-    return Departure(found.differing, found.elements, element)
+    return Difference(found.differing, found.elements, element)
 
 
 def _place(
-    words: PlanWords, tensor: TensorRecord, call: Call, operand: int | None, index: int
+    words: PlanNames, tensor: TensorRecord, call: Call, operand: int | None, index: int
 ) -> tuple[int, int, int, int]:
     """Image, row, column and channel of element `index` of a call's rows."""
     row, rest = divmod(index, tensor.width * tensor.channels)
@@ -236,8 +241,8 @@ def _place(
     return image, end - 1 if tensor.flags & TensorFlag.FOLDED else first + row, column, channel
 
 
-def writer(words: PlanWords, made: Sequence[Call], call: int, operand: int, row: int, image: int) -> int | None:
-    """Which call, from 1, wrote a row that call `call` read; None when none of this run did."""
+def find_writer(words: PlanNames, made: Sequence[Call], call: int, operand: int, row: int, image: int) -> int | None:
+    """Finds the call, from 1, that wrote a row which call `call` read; None if the row is older than the run."""
     tensor = words.tensor(made[call - 1].op, operand)
     for before in range(call - 1, 0, -1):
         other = made[before - 1]
@@ -251,26 +256,26 @@ def writer(words: PlanWords, made: Sequence[Call], call: int, operand: int, row:
 
 
 def describe(
-    words: PlanWords,
+    words: PlanNames,
     made: Sequence[Call],
     sample: int,
     call: int,
     cause: str,
     operand: int | None,
-    found: Departure | None,
+    found: Difference | None,
     reproducible: bool,
-    within: float = 0.0,
+    tolerance: float = 0.0,
 ) -> FirstWrong:
-    """Call `call`, from 1, of the host's, `made`, in words.
+    """Describes call `call`, from 1, of the host's calls `made`.
 
-    operand: the input that `found` is of; None: its output.
+    `operand`: the input with the difference `found`; None: the output.
     """
     at = made[call - 1]
     span = span_of(words, at, operand)
     before = None
     if operand is not None:
         place = (found.first.row, found.first.image) if found else (span[0], at.image)
-        before = writer(words, made, call, operand, *place)
+        before = find_writer(words, made, call, operand, *place)
     return FirstWrong(
         sample=sample,
         call=call,
@@ -286,7 +291,7 @@ def describe(
         tensor=words.tensor_name(words.tensor(at.op, operand)),
         writer=words.name(made[before - 1].op) if before else None,
         rows=span,
-        departure=found,
+        difference=found,
         reproducible=reproducible,
-        within=within,
+        tolerance=tolerance,
     )

@@ -1,51 +1,51 @@
-"""Finds the first kernel call whose float32 rows depart by more than a tolerance, where earlier ones depart by less.
+"""Finds the first kernel call whose float32 rows differ by more than a tolerance, where earlier ones differ by less.
 
-Checksums say nothing there, so the rows of calls are read and compared. A departure need not show in every later call,
+Checksums say nothing there, so the rows of calls are read and compared. A difference need not show in every later call,
 so halving alone finds a call that departs behind one that does not; from there the search goes to the calls that wrote
 its inputs, as long as one of these departs.
 """
 
 from __future__ import annotations
 
-from tigris_pio.hil.locate.first_wrong import Departure, PlanWords, departure, span_of, writer
-from tigris_pio.hil.locate.trace import Asked, Replay
+from tigris_pio.hil.locate.first_wrong import Difference, PlanNames, compare_rows, find_writer, span_of
+from tigris_pio.hil.locate.trace import Replay, TracePoints
 
 
 class ValueSearch:
-    """The search in one step of a replay; calls count from 1."""
+    """A search in one step of a replay; calls count from 1."""
 
-    def __init__(self, replay: Replay, words: PlanWords, step: int, tolerance: float) -> None:
+    def __init__(self, replay: Replay, words: PlanNames, step: int, tolerance: float) -> None:
         self._replay, self._words, self._step, self._tolerance = replay, words, step, tolerance
-        self._made = replay.host(step)
-        self._known: dict[int, Departure | None] = {}
+        self._made = replay.host_calls(step)
+        self._known: dict[int, Difference | None] = {}
 
     def first(self, last: int) -> int | None:
-        """A call up to `last` that departs while none of its inputs does; None when `last` does not."""
-        if self.departure(last) is None:
+        """Finds a call up to `last` that differs although none of its inputs does; None if `last` does not differ."""
+        if self.difference(last) is None:
             return None
         low, high = 0, last
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.departure(middle) else (middle, high)
-        while (before := next(filter(self.departure, self._inputs(high)), None)) is not None:
+            low, high = (low, middle) if self.difference(middle) else (middle, high)
+        while (before := next(filter(self.difference, self._inputs(high)), None)) is not None:
             high = before
         return high
 
-    def departure(self, call: int) -> Departure | None:
-        """How a call's rows depart by more than the tolerance."""
+    def difference(self, call: int) -> Difference | None:
+        """The difference of a call's rows beyond the tolerance, if any."""
         if call not in self._known:
-            self._known[call] = self._look(call)
+            self._known[call] = self._compare_call(call)
         return self._known[call]
 
-    def comes_again(self, call: int) -> bool:
-        """Whether another run gives the same."""
-        return self._look(call) == self._known[call]
+    def is_reproducible(self, call: int) -> bool:
+        """True if another run gives the same difference."""
+        return self._compare_call(call) == self._known[call]
 
-    def _look(self, call: int) -> Departure | None:
-        self._replay.board(self._step, Asked(call, 1, 1))
+    def _compare_call(self, call: int) -> Difference | None:
+        self._replay.run_board(self._step, TracePoints(call, 1, 1))
         host = self._replay.host_rows(self._step, call)[0]
         board = self._replay.board_rows(0, len(host))
-        return departure(self._words, self._made[call - 1], None, board, host, self._tolerance)
+        return compare_rows(self._words, self._made[call - 1], None, board, host, self._tolerance)
 
     def writer_of(self, output: str, index: int) -> int | None:
         """The call that wrote element `index` of an output."""
@@ -62,13 +62,13 @@ class ValueSearch:
         return None
 
     def _inputs(self, call: int) -> list[int]:
-        """The calls that wrote what a call read, the latest first."""
+        """The calls that wrote the rows which a call read, the latest first."""
         made, found = self._made[call - 1], set[int]()
         for operand in range(len(made.operands)):
             first, end = span_of(self._words, made, operand)
             found |= {
                 before
                 for row in range(first, end)
-                if (before := writer(self._words, self._made, call, operand, row, made.image)) is not None
+                if (before := find_writer(self._words, self._made, call, operand, row, made.image)) is not None
             }
         return sorted(found, reverse=True)

@@ -1,2 +1,1 @@
-"""What goes over a line, for people: `decoder` tells text from frames, `wording` puts these into words, `tap` lets
-others in."""
+"""`tigris hil monitor`: `decoder` separates text and frames, `wording` describes frames, `tap` shares the line."""

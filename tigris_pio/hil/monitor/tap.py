@@ -1,4 +1,4 @@
-"""Lets another program talk to a board through a socket of this machine."""
+"""Gives another program access to a board through a local socket."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _READ_BYTES = 4096
 
 
 class Tap:
-    """One client at a time, as on a line: what it sends goes to `line` and to `heard`, in a thread of its own.
+    """Serves one client at a time in its own thread: the client's bytes go to `line` and to `on_sent`.
 
-    UsageError when the port (0: any free one) is in use. `to_client` passes on what the board says.
+    `port`: 0 is any free one; UsageError if it is in use. `to_client` forwards the board's bytes.
     """
 
-    def __init__(self, line: Line, port: int, heard: Callable[[bytes], None]) -> None:
-        self._line, self._heard = line, heard
+    def __init__(self, line: Line, port: int, on_sent: Callable[[bytes], None]) -> None:
+        self._line, self._on_sent = line, on_sent
         self._client: socket.socket | None = None
         self._closed = False
         try:
@@ -45,7 +45,7 @@ class Tap:
         self._thread.join(1.0)
 
     def to_client(self, data: bytes) -> None:
-        """What the board said; lost when nobody listens, as on a line."""
+        """Sends the board's bytes to the client; drops them if there is none."""
         client = self._client
         if client is not None and data:
             with contextlib.suppress(OSError):
@@ -59,8 +59,8 @@ class Tap:
                 return
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._client = client
-            with client, contextlib.suppress(OSError, PortError):  # whoever reads the line hears of its end
+            with client, contextlib.suppress(OSError, PortError):  # the reader of the line reports its end
                 while data := client.recv(_READ_BYTES):
                     self._line.write(data)
-                    self._heard(data)
+                    self._on_sent(data)
             self._client = None

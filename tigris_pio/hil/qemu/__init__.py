@@ -1,4 +1,5 @@
-"""Firmware for an ESP32, unchanged, in Espressif's QEMU: the chip's own ROM boots it from a flash image.
+"""Runs unchanged ESP32 firmware in Espressif's QEMU: the chip's own ROM boots it from a flash image.
 
-`build` reads what PlatformIO or ESP-IDF built, `tools` finds QEMU and esptool and makes the image, `machine` runs it.
+`build` finds the images of PlatformIO or ESP-IDF, `tools` finds QEMU and esptool and merges the images, `machine` runs
+them. `chips` describes the chips.
 """

@@ -1,4 +1,4 @@
-"""What a build made for flash: ESP-IDF's flasher_args.json, or what PlatformIO's metadata names."""
+"""Finds a build's images for flash: by ESP-IDF's flasher_args.json, or by PlatformIO's metadata."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _APPLICATION = "0x10000"
 
 @dataclasses.dataclass(frozen=True)
 class Build:
-    """Images for flash, by offset, and the chip that they are for."""
+    """Images for flash, by offset, and their chip."""
 
     chip: Chip
     images: tuple[tuple[int, Path], ...]
-    flash_bytes: int  #: what the build was made for, or 0 where it does not say
+    flash_bytes: int  #: size of the flash chip in the build's settings; 0: not known
     octal_psram: bool
 
     @property
@@ -35,7 +35,7 @@ class Build:
 
 
 def read_idf(folder: Path) -> Build:
-    """The build in ESP-IDF's folder `build`; UsageError when there is none, or QEMU has no such chip."""
+    """Reads the build in ESP-IDF's folder `build`; UsageError if there is none, or QEMU does not have its chip."""
     file = folder / "flasher_args.json"
     try:
         document = json.loads(file.read_text("utf-8"))
@@ -44,33 +44,33 @@ def read_idf(folder: Path) -> Build:
     except OSError:
         raise UsageError(f"{file}: no such file; build the project first: idf.py build") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{file}: it is not what ESP-IDF writes ({error!r}); build the project again") from None
-    _check_there(files.values(), "idf.py build")
+        raise UsageError(f"{file}: is not a file of ESP-IDF ({error!r}); build again: idf.py build") from None
+    _check_files(files.values(), "idf.py build")
     chip = CHIPS.get(name)
     if chip is None:
-        raise _no_machine(name)
+        raise _no_machine_error(name)
     return Build(chip, tuple(sorted(files.items())), _size(size), _is_octal(_idf_settings(folder)))
 
 
 def read_platformio(project: Project) -> Build:
-    """The build of a PlatformIO project's environment; UsageError when there is none, or QEMU has no such chip."""
+    """Reads the build of an environment; UsageError if there is none, or QEMU does not have its chip."""
     data = _metadata(project)
     extra = data.get("extra", {})
     files = {int(str(item["offset"]), 0): Path(item["path"]) for item in extra.get("flash_images", [])}
     firmware = Path(data["prog_path"]).with_suffix(".bin")
     files[int(str(extra.get("application_offset") or _APPLICATION), 0)] = firmware
     again = f"pio run -e {project.environment}"
-    _check_there(files.values(), again)
+    _check_files(files.values(), again)
     with firmware.open("rb") as file:
         chip = chip_of_image(file.read(_HEADER_BYTES))
     if chip is None:
-        raise _no_machine(f"the chip of {firmware}")
+        raise _no_machine_error(f"the chip of {firmware}")
     settings = project.directory / f"sdkconfig.{project.environment}"
     return Build(chip, tuple(sorted(files.items())), 0, _is_octal(settings))
 
 
 def compile_platformio(project: Project) -> None:
-    """Builds; ToolError when that fails. What PlatformIO prints goes to stderr."""
+    """Builds; ToolError if that fails. PlatformIO's output goes to stderr."""
     command = [*platformio_command(), "run", "-d", str(project.directory), "-e", project.environment]
     status = subprocess.run(command, stdout=sys.stderr, check=False).returncode
     if status:
@@ -91,13 +91,13 @@ def _metadata(project: Project) -> dict[str, Any]:
     return found
 
 
-def _check_there(files: Any, command: str) -> None:
+def _check_files(files: Any, command: str) -> None:
     for path in files:
         if not path.is_file():
             raise UsageError(f"{path}: no such file; build the project first: {command}")
 
 
-def _no_machine(name: str) -> UsageError:
+def _no_machine_error(name: str) -> UsageError:
     return UsageError(f"--qemu: Espressif's QEMU has machines for {', '.join(CHIPS)}, not for {name}")
 
 
@@ -108,7 +108,7 @@ def _size(text: str) -> int:
 
 
 def _idf_settings(folder: Path) -> Path:
-    """The project's sdkconfig, which the build's description names."""
+    """The path of the project's sdkconfig, from the build's description."""
     try:
         return Path(json.loads((folder / "project_description.json").read_text("utf-8"))["config_file"])
     except (OSError, ValueError, KeyError, TypeError):

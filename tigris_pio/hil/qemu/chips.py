@@ -1,15 +1,14 @@
-"""The chips that Espressif's QEMU has, and how each is started.
+"""The chips of Espressif's QEMU, and QEMU's arguments for each.
 
 Sources: qemu/esp32, qemu/esp32s3 and qemu/esp32c3 in github.com/espressif/esp-toolchain-docs, and ESP-IDF's
-tools/idf_py_actions/qemu_ext.py; chip numbers are those of the image header that esptool's documentation describes
-("Firmware Image Format").
+tools/idf_py_actions/qemu_ext.py. Chip numbers: "Firmware Image Format" in esptool's documentation.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
-#: Sizes of a flash chip that the machines take.
+#: Sizes of flash chips that the machines support, in bytes.
 FLASH_SIZES = tuple(size << 20 for size in (2, 4, 8, 16))
 
 
@@ -17,21 +16,21 @@ FLASH_SIZES = tuple(size << 20 for size in (2, 4, 8, 16))
 class Chip:
     """One machine."""
 
-    name: str  #: of the machine, as esptool and ESP-IDF call the chip
+    name: str  #: of the machine; esptool and ESP-IDF use the same for the chip
     number: int  #: in the header of its images
     command: str
-    package: str  #: of ESP-IDF's tools, which has the command
-    psram: str  #: the most external RAM that the machine has, as -m takes it; empty: none
+    package: str  #: the package of ESP-IDF's tools with the command
+    psram: str  #: largest external RAM of the machine, as -m takes it; empty: none
     download_straps: int  #: level of the strapping pins at which the ROM waits for an upload on UART 0
-    #: 8 ns an instruction: time is a count of instructions. The ESP32-C3's machine is documented to run that way and no
-    #: other; the others follow this machine's clock.
+    #: Time is a count of instructions, 8 ns each: the only documented mode of the ESP32-C3's machine. The others follow
+    #: this computer's clock.
     counts_instructions: bool
-    efuse_bytes: int = 0  #: 0: those that the machine has by itself
+    efuse_bytes: int = 0  #: 0: the machine has its own
     efuse: tuple[tuple[int, int], ...] = ()  #: offset and value of bytes that are not 0
 
 
-#: The efuses of an ESP32 say revision 3, those of an ESP32-S3 0.3: without them ESP-IDF's bootloader refuses firmware
-#: that asks for more than revision 0.
+#: The efuses set the revision: 3 for the ESP32, 0.3 for the ESP32-S3. With revision 0 ESP-IDF's bootloader would refuse
+#: firmware that needs a later one.
 CHIPS = {
     chip.name: chip
     for chip in (
@@ -44,7 +43,7 @@ _BY_NUMBER = {chip.number: chip for chip in CHIPS.values()}
 
 
 def chip_of_image(header: bytes) -> Chip | None:
-    """The chip that a firmware image is for, by its first bytes; None where QEMU has none such."""
+    """The chip of a firmware image, by the image's first bytes; None if QEMU does not have it."""
     if len(header) < 14 or header[0] != 0xE9:
         return None
     return _BY_NUMBER.get(int.from_bytes(header[12:14], "little"))
@@ -53,10 +52,10 @@ def chip_of_image(header: bytes) -> Chip | None:
 def arguments(
     chip: Chip, flash: str, port: int, efuse: str | None = None, octal_psram: bool = False, download: bool = False
 ) -> list[str]:
-    """What QEMU is started with; `flash` and `efuse` are files, UART 0 is served on `port` of this machine.
+    """QEMU's arguments. `flash` and `efuse` are files; `port` is the local TCP port of UART 0.
 
-    The machine starts at the first connection, so that nothing that it says is lost. `download`: its ROM waits for
-    esptool. The timer groups' watchdogs, which follow a chip's clock, are off where time is this machine's.
+    The machine starts at the first connection, so no output is lost. `download`: its ROM waits for esptool. If time is
+    this computer's, the timer groups' watchdogs are off, because they follow the chip's clock.
     """
     words = ["-M", chip.name, *(["-m", chip.psram] if chip.psram else []), "-display", "none", "-monitor", "none"]
     words += ["-icount", "3"] if chip.counts_instructions else _without_watchdogs(chip)
@@ -72,7 +71,7 @@ def arguments(
 
 
 def _without_watchdogs(chip: Chip) -> list[str]:
-    # The ESP32-S3's timers had the ESP32-C3's name at first; an unknown name is no error.
+    # Older QEMUs give the ESP32-S3's timers the ESP32-C3's name; an unknown name is no error.
     names = [chip.name, *(["esp32c3"] if chip.name == "esp32s3" else [])]
     return [
         word for name in names for word in ("-global", f"driver=timer.{name}.timg,property=wdt_disable,value=true")
@@ -80,12 +79,12 @@ def _without_watchdogs(chip: Chip) -> list[str]:
 
 
 def _quoted(path: str) -> str:
-    """QEMU separates its sub-options by commas; a doubled comma is a comma."""
+    """Doubles commas: a single one separates QEMU's sub-options."""
     return path.replace(",", ",,")
 
 
 def efuse_image(chip: Chip) -> bytes:
-    """The efuses of a new chip; empty where the machine has its own."""
+    """The efuses of a new chip; empty if the machine has its own."""
     image = bytearray(chip.efuse_bytes)
     for offset, value in chip.efuse:
         image[offset] = value
@@ -93,5 +92,5 @@ def efuse_image(chip: Chip) -> bytes:
 
 
 def flash_bytes(needed: int) -> int | None:
-    """The smallest flash chip of so many bytes; None where there is none."""
+    """The smallest flash chip that holds `needed` bytes; None if there is none."""
     return next((size for size in FLASH_SIZES if size >= needed), None)

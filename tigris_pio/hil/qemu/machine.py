@@ -1,4 +1,4 @@
-"""A chip in Espressif's QEMU, from its start to its end."""
+"""A running chip in Espressif's QEMU."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tigris_pio.hil.qemu.tools import find_qemu, merge, write_flash
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
-#: What QEMU says when its socket is open.
+#: QEMU's message when its socket is open.
 _READY = "waiting for connection"
 
 
 class Machine:
-    """Runs while it is entered; `url` is its UART 0.
+    """Runs from __enter__ to __exit__; `url` is its UART 0.
 
         with Machine(read_idf(Path("build"))) as machine, Board(machine.url) as board:
             ...
 
-    Its flash begins with the images of `build`, or `erased`; those of `upload` are then written by esptool through the
-    ROM's download mode, as on a board. `more`: further arguments for QEMU. ToolError when QEMU or esptool lack or fail.
-    What firmware writes to flash is gone with the machine.
+    Its flash holds the images of `build`, or is `erased`. Then esptool writes the images of `upload` through the ROM's
+    download mode, as on a board. `options`: further arguments for QEMU. ToolError if QEMU or esptool is missing or
+    fails. At the end the flash is deleted.
     """
 
-    def __init__(self, build: Build, upload: Build | None = None, erased: bool = False, more: str = "") -> None:
-        self._build, self._upload, self._erased, self._more = build, upload, erased, shlex.split(more)
+    def __init__(self, build: Build, upload: Build | None = None, erased: bool = False, options: str = "") -> None:
+        self._build, self._upload, self._erased, self._options = build, upload, erased, shlex.split(options)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
@@ -65,7 +65,7 @@ class Machine:
 
     @property
     def flash(self) -> bytes:
-        """What the flash chip holds."""
+        """The content of the flash chip."""
         return self._flash.read_bytes()
 
     def _prepare(self) -> None:
@@ -91,20 +91,20 @@ class Machine:
         with log.open("wb") as output:
             nothing = subprocess.DEVNULL
             self._process = subprocess.Popen(
-                [command, *words, *self._more], stdin=nothing, stdout=output, stderr=output, cwd=self._flash.parent
+                [command, *words, *self._options], stdin=nothing, stdout=output, stderr=output, cwd=self._flash.parent
             )
         _await_ready(self._process, log, self._build.chip)
         self.url = f"socket://127.0.0.1:{port}"
 
     def _stop(self) -> None:
-        """Asks it to end first, so that it writes its flash out."""
+        """Terminates QEMU, which then writes its flash to the file."""
         if self._process is None:
             return
         process, self._process = self._process, None
         process.terminate()
         try:
             process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:  # one that waits for its first connection does not hear
+        except subprocess.TimeoutExpired:  # QEMU ignores the signal while it waits for its first connection
             process.kill()
             process.wait()
 

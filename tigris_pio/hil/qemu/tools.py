@@ -1,4 +1,4 @@
-"""The programs that others make: Espressif's QEMU, and esptool, which makes one image of a build and uploads it."""
+"""External programs: Espressif's QEMU, and esptool, which merges a build's images or uploads them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _HELP_SECONDS = 30.0
 
 
 def find_qemu(chip: Chip) -> str:
-    """The command that has the chip's machine: in PATH, or where ESP-IDF's tools lie. ToolError says how to get it."""
+    """Finds the QEMU with the chip's machine, in PATH or among ESP-IDF's tools. ToolError says how to install it."""
     found = [path for path in (shutil.which(chip.command), *_installed(chip)) if path is not None]
     for path in found:
         if has_machine(path, chip):
             return path
-    get = f"python $IDF_PATH/tools/idf_tools.py install {chip.package}, and have it in PATH"
+    remedy = f"Install it: python $IDF_PATH/tools/idf_tools.py install {chip.package}"
     if found:
-        raise ToolError(f"{found[0]} has no machine {chip.name}: it is not Espressif's QEMU. Get that: {get}")
-    raise ToolError(f"{chip.command} is not installed. Espressif's QEMU: {get}")
+        raise ToolError(f"{found[0]} has no machine {chip.name}: it is not Espressif's QEMU. {remedy}")
+    raise ToolError(f"{chip.command}, Espressif's QEMU, is not installed. {remedy}")
 
 
 def has_machine(command: str, chip: Chip) -> bool:
-    """Whether a QEMU has the chip's machine; others', of the same name, do not."""
+    """True if a QEMU has the chip's machine; only Espressif's has."""
     try:
         done = subprocess.run(
             [command, "-machine", "help"], capture_output=True, text=True, timeout=_HELP_SECONDS, check=False
@@ -41,45 +41,44 @@ def has_machine(command: str, chip: Chip) -> bool:
 
 
 def _installed(chip: Chip) -> list[str]:
-    """Where idf_tools.py puts it, the newest first."""
+    """The QEMUs that idf_tools.py has installed, the newest first."""
     root = Path(os.environ.get("IDF_TOOLS_PATH") or Path.home() / ".espressif")
     name = chip.command + (".exe" if os.name == "nt" else "")
     return sorted((str(path) for path in root.glob(f"tools/{chip.package}/*/qemu/bin/{name}")), reverse=True)
 
 
 def merge(build: Build, target: Path) -> None:
-    """Writes the build's images into one file of the size of a flash chip, as esptool would flash them."""
+    """Merges the build's images into one file of the size of a flash chip, as esptool would flash them."""
     size = flash_bytes(max(build.end, build.flash_bytes))
     if size is None:
         most = FLASH_SIZES[-1] >> 20
         raise UsageError(f"--qemu: the images end at 0x{build.end:x}; Espressif's QEMU has at most {most} MB of flash")
-    _esptool("--chip", build.chip.name, "merge_bin", "-o", str(target), *_what(build, size))
+    _esptool("--chip", build.chip.name, "merge_bin", "-o", str(target), *_image_arguments(build, size))
     with target.open("ab") as file:
         file.write(b"\xff" * (size - target.stat().st_size))
 
 
 def write_flash(build: Build, url: str, size: int) -> None:
-    """Uploads the build's images to a ROM that waits for them at `url`; esptool compares what it wrote."""
-    how = ["--no-stub", "--before", "no_reset", "--after", "no_reset"]  # the line has no wires to reset by
-    _esptool("--chip", build.chip.name, "--port", url, *how, "write_flash", *_what(build, size))
+    """Uploads the build's images to a ROM in download mode at `url`; esptool verifies them."""
+    how = ["--no-stub", "--before", "no_reset", "--after", "no_reset"]  # the line has no reset wires
+    _esptool("--chip", build.chip.name, "--port", url, *how, "write_flash", *_image_arguments(build, size))
 
 
-def _what(build: Build, size: int) -> list[str]:
+def _image_arguments(build: Build, size: int) -> list[str]:
     settings = ["-fm", "dio", "-ff", "keep", "-fs", f"{size >> 20}MB"]
     return [*settings, *(word for offset, path in build.images for word in (f"0x{offset:x}", str(path)))]
 
 
 def _esptool(*arguments: str) -> None:
-    """Runs esptool; what it says goes to stderr. Arguments are spelled with underscores: version 4, which ESP-IDF 5's
-    own Python has, and version 5 take them."""
+    """Runs esptool; its output goes to stderr. Arguments have underscores, which versions 4 (ESP-IDF 5) and 5 take."""
     command = [*_esptool_command(), *arguments]
-    done = subprocess.run(command, stdout=sys.stderr if _is_wordy(arguments) else subprocess.PIPE, check=False)
+    done = subprocess.run(command, stdout=sys.stderr if _shows_progress(arguments) else subprocess.PIPE, check=False)
     if done.returncode:
         said = done.stdout.decode(errors="replace").strip() if done.stdout else "see its messages above"
         raise ToolError(f"{' '.join(command)} failed with status {done.returncode}: {said}")
 
 
-def _is_wordy(arguments: Sequence[str]) -> bool:
+def _shows_progress(arguments: Sequence[str]) -> bool:
     return "write_flash" in arguments
 
 

@@ -1,4 +1,4 @@
-"""A board of a rig as tests use it: models by name, arrays as models take and give them, and its log."""
+"""A board as tests use it: models by name, arrays in the model's own shapes and types, and the firmware's log."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import CheckReport, HostPlan, OpTime, check, find_model, op_times, open_plan, run_on_board
 from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
 from tigris_pio.hil.errors import HarnessError
-from tigris_pio.hil.log import added
+from tigris_pio.hil.log import new_text
 from tigris_pio.hil.report import location_lines
 from tigris_pio.hil.rig.place import Place
 from tigris_pio.hil.vectors import VectorResult, Vectors, check_vectors, random_vectors, read_vectors, vectors_of
 from tigris_pio.host.io import Array
 
-#: What vectors may be given as: a file, arrays by name as a file has them, samples one by one, or None for noise.
+#: Vectors as a file, as arrays by name like a file's, as a list of samples, or None for noise.
 VectorSource = str | PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 PlanSource = str | PathLike[str] | None
 _LISTEN_SECONDS = 0.05
@@ -31,7 +31,7 @@ _LISTEN_SECONDS = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class BoardMemory:
-    """Bytes of a model's arenas, and what its last run took of them and moved."""
+    """Bytes of a model's arenas, their peaks in its last run, and that run's traffic."""
 
     fast_given: int
     fast_peak: int
@@ -42,40 +42,40 @@ class BoardMemory:
 
 
 class RigBoard:
-    """A board, connected when it is first used. One test at a time; what it says goes to `log`.
+    """A board, connected at its first use and used by one test at a time.
 
-    `plan` and `model` of the methods are a plan's file, or a model's name in the project that the board is flashed
-    with, or nothing where there is one model. Errors of the line are HarnessErrors, as those of `tigris hil`.
+    The arguments `plan` and `model` are a plan's file or a model's name in the board's project; None if there is one
+    model. Errors of the line are HarnessErrors, as in `tigris hil`.
     """
 
     def __init__(self, place: Place, connect: Callable[[RigBoard], Board], plan: Path | None) -> None:
-        """`connect` is called when the line is needed and not open; `plan` is the one meant where none is named."""
+        """`connect` opens the line when it is needed; `plan` is the default plan."""
         self.place = place
         self._connect, self._default = connect, plan
         self._client: Board | None = None
         self._plans: dict[Path, HostPlan] = {}
         self._runs: dict[int, tuple[ModelInfo, RunInfo]] = {}
         self._past, self._before, self._expected = "", "", 0
-        self.last_check: CheckReport | None = None  #: of this test, as far as no message has told of it
+        self.last_check: CheckReport | None = None  #: of this test, unless a message has reported it
 
     def __repr__(self) -> str:
         return f"<board {self.name}>"
 
-    # What it is.
+    # The board.
 
     @property
     def name(self) -> str:
-        """The place's name: an environment, a port, or what a board list calls it."""
+        """The place's name: an environment, a port, or the name in a list of boards."""
         return self.place.name
 
     @property
     def tags(self) -> frozenset[str]:
-        """What a board list says of it."""
+        """The tags of a list of boards, or the project's."""
         return self.place.tags
 
     @property
     def client(self) -> Board:
-        """The connection: requests one by one, tensors as stored."""
+        """The connection, for single requests; its tensors are as stored."""
         if self._client is None:
             self._client = self._connect(self)
             self._before = ""
@@ -83,18 +83,17 @@ class RigBoard:
 
     @property
     def info(self) -> BoardInfo:
-        """What the board says of itself."""
+        """The board's description of itself."""
         return self.client.info
 
     def models(self) -> list[ModelInfo]:
-        """All models of the board, also those that cannot run."""
+        """All models of the board, including those that cannot run."""
         return self.client.models()
 
-    # What it does.
+    # Runs.
 
     def run(self, inputs: Mapping[str, object] | Array, model: PlanSource = None) -> dict[str, Array]:
-        """One inference on the board: arrays as the model takes them, by name or the only one; outputs as it gives
-        them."""
+        """Runs one inference. Inputs by name, or the only one, and outputs have the model's shapes and types."""
         plan = self.plan(model)
         given = inputs if isinstance(inputs, Mapping) else {plan.session.inputs[0].name: inputs}
         names = [io.name for io in plan.session.inputs]
@@ -107,25 +106,25 @@ class RigBoard:
         return {io.name: io.to_model(outputs[io.name]) for io in plan.session.outputs}
 
     def profile(self, model: PlanSource = None) -> tuple[OpTime, ...]:
-        """Calls and counts of each operator since the last run or check began; empty when the firmware keeps none."""
+        """Calls and counts of each operator in the last run or check; empty if the firmware keeps no profile."""
         file = self.plan(model).file
         return op_times(file, self.client, find_model(self.client, file))
 
     def memory(self, model: PlanSource = None) -> BoardMemory:
-        """Arenas, and what the last run took; UsageError when the model was not run in this session."""
+        """The arenas, and the last run's use of them; UsageError if this connection has not run the model."""
         index = find_model(self.client, self.plan(model).file).index
         if index not in self._runs:
-            raise UsageError(f"{self.name}: no run of this model yet whose memory could be told")
+            raise UsageError(f"{self.name}: no memory to report: run the model first")
         found, run = self._runs[index]
         return BoardMemory(
             found.fast_given, run.fast_peak, found.slow_given, run.slow_peak, run.slow_read, run.slow_written
         )
 
     def reset(self, model: PlanSource = None) -> None:
-        """What lives from run to run begins anew."""
+        """Gives all states their first values."""
         self.client.reset(find_model(self.client, self.plan(model).file).index)
 
-    # Against the host.
+    # Comparison with the host.
 
     def check(
         self, plan: PlanSource = None, vectors: VectorSource = None, tolerance: float | None = None
@@ -133,17 +132,19 @@ class RigBoard:
         """Runs vectors on board and host. A mismatch is a result, not an error."""
         host = self.plan(plan)
         result = check_vectors(self.client, host, _vectors(vectors, host), tolerance)
-        self._keep(result.report)
+        self._remember(result.report)
         return result
 
     def assert_matches(
         self, plan: PlanSource = None, vectors: VectorSource = None, tolerance: float | None = None
     ) -> CheckReport:
-        """AssertionError with the differences unless the board's outputs are the host's, and the vectors' where these
-        have some. `tolerance`: largest |difference| / max(1, |value|) of float32 outputs; 0 unless the vectors say."""
+        """Raises AssertionError unless the board's outputs are the host's, and the vectors' if these have some.
+
+        `tolerance`: largest |difference| / max(1, |value|) of float32 outputs; default: the vectors', or 0.
+        """
         result = self.check(plan, vectors, tolerance)
         if not result.passed:
-            self.last_check = None  # all of it is in the message
+            self.last_check = None  # the message reports all of it
             raise AssertionError(f"board {self.name}: " + "\n".join(result.lines()))
         return result.report
 
@@ -155,25 +156,25 @@ class RigBoard:
         tolerance: float = 0.0,
         starts: Sequence[int] = (0,),
     ) -> CheckReport:
-        """Samples as stored, run on board and host."""
+        """Runs samples, as stored, on board and host."""
         report = check(self.client, plan, samples, labels, tolerance=tolerance, starts=starts)
-        self._keep(report)
+        self._remember(report)
         return report
 
-    def _keep(self, report: CheckReport) -> None:
+    def _remember(self, report: CheckReport) -> None:
         self.last_check = report
         if report.samples:
             self._runs[report.model.index] = report.model, report.samples[-1].run
 
     def plan_path(self, plan: PlanSource = None) -> Path:
-        """The plan's file. Asks for the board first: it may have to be built."""
+        """The plan's file. It connects the board first, because its project may have to be built."""
         if plan is not None and Path(plan).suffix == ".tgrs":
             return Path(plan)
         if plan is None and self._default is not None:
             return self._default
-        self.client  # noqa: B018 - flashed now, if it is flashed at all
+        self.client  # noqa: B018 - builds and flashes
         if self.place.project is None:
-            raise UsageError(f"{self.name}: no plan: name a .tgrs file, or a project (--tigris-plan, --tigris-project)")
+            raise UsageError(f"{self.name}: no plan: give a .tgrs file or a project (--tigris-plan, --tigris-project)")
         return self.place.project.plan(None if plan is None else str(plan))
 
     def plan(self, plan: PlanSource = None) -> HostPlan:
@@ -183,56 +184,56 @@ class RigBoard:
             self._plans[path] = open_plan(path)
         return self._plans[path]
 
-    # What it says.
+    # The firmware's text.
 
     @property
     def log(self) -> str:
-        """What the firmware has printed since the test began, without the harness's frames."""
+        """The firmware's text since the test began, without the harness's frames."""
         if self._client is not None:
-            with contextlib.suppress(HarnessError):  # a line that broke has no more to say
+            with contextlib.suppress(HarnessError):  # a broken line has no more text
                 self._client.listen()
-            return self._past + added(self._before, self._client.log)
+            return self._past + new_text(self._before, self._client.log)
         return self._past
 
     def expect(self, pattern: str, timeout: float = 5.0) -> re.Match[str]:
-        """Waits until the firmware prints what the regular expression describes, behind what was expected before.
+        """Waits until the firmware prints text that matches `pattern`, after the match of the last call.
 
-        AssertionError with what it printed instead.
+        AssertionError with the text that it printed instead.
         """
-        self.client  # noqa: B018 - nothing is heard from a line that is not open
+        self.client  # noqa: B018 - opens the line
         end = time.monotonic() + timeout
         while True:
-            heard = self.log[self._expected :]
-            found = re.search(pattern, heard, re.MULTILINE)
+            text = self.log[self._expected :]
+            found = re.search(pattern, text, re.MULTILINE)
             if found:
                 self._expected += found.end()
                 return found
             if time.monotonic() >= end:
-                raise AssertionError(f"board {self.name} did not print {pattern!r} within {timeout:g} s, but:\n{heard}")
+                raise AssertionError(f"board {self.name} did not print {pattern!r} within {timeout:g} s, but:\n{text}")
             time.sleep(_LISTEN_SECONDS)
 
     def sections(self) -> list[tuple[str, str]]:
-        """For the report of a test that failed: title and text of what there is to say."""
-        log, told = self.log, location_lines(self.last_check) if self.last_check is not None else []
-        found = [(f"first wrong operator on board {self.name}", "\n".join(told))] if told else []
-        # What begins with these words goes into JUnit files, where junit_logging asks for it.
+        """Titles and texts for the report of a failed test."""
+        log, lines = self.log, location_lines(self.last_check) if self.last_check is not None else []
+        found = [(f"first wrong operator on board {self.name}", "\n".join(lines))] if lines else []
+        # With junit_logging, pytest writes sections of this title to its JUnit file.
         return [*found, (f"Captured log of board {self.name}", log)] if log.strip() else found
 
     # Called by the rig.
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a connection."""
+        """True if the board is connected."""
         return self._client is not None
 
     def begin_test(self) -> None:
-        """The log begins anew."""
+        """Clears the log."""
         self._past = ""
         self._before = self._client.log if self._client is not None else ""
         self._expected, self.last_check = 0, None
 
     def close(self) -> None:
-        """Ends the connection; what was said stays in the log until the next test."""
+        """Ends the connection; the log stays until the next test."""
         if self._client is not None:
             self._past = self.log
             self._client.close()
@@ -246,7 +247,7 @@ def _vectors(given: VectorSource, host: HostPlan) -> Vectors:
     if isinstance(given, (str, PathLike)):
         path = Path(given)
         if not path.is_file():
-            raise UsageError(f"{path}: no such file of vectors")
+            raise UsageError(f"{path}: no such file")
         return read_vectors(path, host)
     if isinstance(given, Mapping):
         return vectors_of(given, "the vectors", host)

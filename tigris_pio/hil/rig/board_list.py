@@ -1,14 +1,14 @@
-"""A list of boards, `tigris-boards.toml`:
+"""Reads a list of boards, `tigris-boards.toml`:
 
     [[board]]
     name = "desk-s3"                  # unique
     port = "/dev/ttyUSB0"             # any pyserial URL: rfc2217://lab:4000, socket://lab:4001; or labgrid:PLACE
     baud = 921600                     # 115200 unless given
-    tags = ["psram", "camera"]        # what tests may ask for; the name, the chip and the environment count as tags
+    tags = ["psram", "camera"]        # for --tags; the name, the chip and the environment count as tags
     chip = "esp32s3"
     project = "../firmware"           # relative to the list; with `env`: built and flashed before the tests
     env = "esp32s3"
-    upload_port = "/dev/ttyACM0"      # where it is flashed, when that is not the port
+    upload_port = "/dev/ttyACM0"      # the port for flashing if it is not `port`
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def all_tags(self) -> frozenset[str]:
-        """Its tags, and what counts as one."""
+        """Its tags, name, chip and environment."""
         return frozenset({*self.tags, self.name, self.chip, self.env or ""} - {""})
 
 
@@ -62,7 +62,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 
 def read_list(path: Path) -> tuple[Entry, ...]:
-    """The boards of a list; UsageError names the file, the entry and what is wrong with it."""
+    """Reads the boards of a list; UsageError names the file, the entry and the fault."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -92,9 +92,9 @@ def _entry(path: Path, number: int, table: Any) -> Entry:
             raise UsageError(f"{where}: there is no key {key}; {guess}Keys are {', '.join(_KINDS)}")
         kind, words = _KINDS[key]
         if not isinstance(value, kind) or (isinstance(value, list) and not all(isinstance(tag, str) for tag in value)):
-            raise UsageError(f"{where}: {key} is {words}")
+            raise UsageError(f"{where}: {key} must be {words}")
     if "port" not in table and "env" not in table:
-        raise UsageError(f"{where}: has neither port nor env; one of them says where it is")
+        raise UsageError(f"{where}: has neither port nor env; add one of them")
     values = dict(table)
     values["tags"] = tuple(values.get("tags", ()))
     if "project" in values:

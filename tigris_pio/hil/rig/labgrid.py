@@ -1,7 +1,7 @@
 """Boards of a labgrid installation: `labgrid:PLACE` is the serial port of that place, acquired while it is used.
 
-labgrid runs in a process of its own, in this Python or in the one that `labgrid-client` on PATH belongs to: its event
-loop and its fork of pyserial stay out of this one. The coordinator is the one that LG_COORDINATOR names.
+labgrid runs in its own process, because of its event loop and its fork of pyserial. It uses this Python, or the one of
+`labgrid-client` in PATH. LG_COORDINATOR names the coordinator.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tigris_pio.platformio.compiler import python_of_script
 
 SCHEME = "labgrid:"
 _SECONDS = 60.0
-#: What labgrid-client 26.0 says of a place that somebody, or its own user, has.
+#: Messages of labgrid-client 26.0 about a place that another user, or the same one, has acquired.
 _FOREIGN, _OWN = "is already acquired by ", "You have already acquired place"
-#: The serial port of a place. A place gives its resources to the client that has acquired it.
-_ASK = """
+#: Prints the serial port of a place. Only the client that has acquired a place gets its resources.
+_QUERY = """
 import json, sys
 from labgrid import Target
 from labgrid.resource import RemotePlace
@@ -38,7 +38,7 @@ print(json.dumps({"host": port.host, "port": port.port, "protocol": port.protoco
 
 @contextlib.contextmanager
 def acquired(port: str) -> Iterator[str]:
-    """The URL of a port; a labgrid place is acquired meanwhile."""
+    """Yields the URL of a port; a labgrid place stays acquired until the end."""
     if not port.startswith(SCHEME):
         yield port
         return
@@ -51,23 +51,23 @@ def acquired(port: str) -> Iterator[str]:
 
 
 class LabgridPlace:
-    """A place from `acquire` to `release`. `name` is PLACE, or PLACE/RESOURCE where it has several serial ports."""
+    """A labgrid place. `name` is PLACE, or PLACE/RESOURCE if it has several serial ports."""
 
     def __init__(self, name: str) -> None:
         self.place, _, self._resource = name.partition("/")
         self._python = _python(name)
-        self._ours = False
+        self._is_ours = False
 
     def acquire(self) -> str:
-        """The URL of its serial port. BusyError when somebody else has it, PortError when it has no such port."""
+        """Acquires the place and returns the URL of its serial port; BusyError if another user has it, or PortError."""
         done = self._run([self._python, "-m", "labgrid.remote.client", "-p", self.place, "acquire"])
-        said = _last_line(done.stderr).removeprefix("labgrid-client: Error: ")
-        if _FOREIGN in said:
-            holder = said.split(_FOREIGN, 1)[1].split(". ")[0]
+        message = _last_line(done.stderr).removeprefix("labgrid-client: Error: ")
+        if _FOREIGN in message:
+            holder = message.split(_FOREIGN, 1)[1].split(". ")[0]
             raise BusyError(f"{SCHEME}{self.place}: busy: acquired by {holder}. Wait for it, or have it released.")
-        if done.returncode and _OWN not in said:
-            raise PortError(f"{SCHEME}{self.place}: cannot be acquired: {said}. Is LG_COORDINATOR right?")
-        self._ours = done.returncode == 0
+        if done.returncode and _OWN not in message:
+            raise PortError(f"{SCHEME}{self.place}: cannot be acquired: {message}. Is LG_COORDINATOR right?")
+        self._is_ours = done.returncode == 0
         try:
             return self._url()
         except PortError:
@@ -75,27 +75,27 @@ class LabgridPlace:
             raise
 
     def release(self) -> None:
-        """Gives back what `acquire` took; a place that was ours before stays ours."""
-        if self._ours:
-            self._ours = False
+        """Releases the place unless this user had acquired it before `acquire`."""
+        if self._is_ours:
+            self._is_ours = False
             self._run([self._python, "-m", "labgrid.remote.client", "-p", self.place, "release"])
 
     def _url(self) -> str:
-        done = self._run([self._python, "-c", _ASK, self.place, self._resource])
+        done = self._run([self._python, "-c", _QUERY, self.place, self._resource])
         try:
-            told = json.loads(done.stdout.strip().splitlines()[-1])
+            port = json.loads(done.stdout.strip().splitlines()[-1])
         except (ValueError, IndexError):
             reason = _last_line(done.stderr)
             raise PortError(f"{SCHEME}{self.place}: has no serial port to use: {reason}") from None
-        scheme = "rfc2217" if told["protocol"] == "rfc2217" else "socket"
-        return f"{scheme}://{told['host']}:{told['port']}"
+        scheme = "rfc2217" if port["protocol"] == "rfc2217" else "socket"
+        return f"{scheme}://{port['host']}:{port['port']}"
 
     def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         try:
             return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
         except subprocess.TimeoutExpired:
             raise PortError(
-                f"{SCHEME}{self.place}: labgrid did not answer for {_SECONDS:g} s. Does its coordinator run?"
+                f"{SCHEME}{self.place}: labgrid did not answer for {_SECONDS:g} s. Is its coordinator running?"
             ) from None
 
 

@@ -1,4 +1,4 @@
-"""A place: where a board is, and what firmware it is to have."""
+"""A place: the address of a board, and the firmware that it should have."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ DEFAULT_BAUD = 115200
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """One board. `port` None: the project's environment names it, or the emulated board that is started."""
+    """The place of one board. Without `port`, the project's environment or its emulated board names the port."""
 
     name: str
     port: str | None = None  #: a URL, a device, or labgrid:PLACE
     baud: int = DEFAULT_BAUD
     tags: frozenset[str] = frozenset()
     chip: str = ""
-    project: Project | None = None  #: what names plans, and the port where there is none
-    upload_port: str | None = None  #: where it is flashed, when that is not `port`
-    flash: bool = False  #: the project is built and flashed before the board is used
-    switch_off: bool = False  #: an emulated board that is for this run only
+    project: Project | None = None  #: its environment names the plans, and the port if `port` is None
+    upload_port: str | None = None  #: the port for flashing if it is not `port`
+    flash: bool = False  #: build and flash the project before the board is used
+    switch_off: bool = False  #: an emulated board that is started for this run only
 
     @property
     def key(self) -> str:
-        """The same for all names of the same board on this machine."""
+        """A key that all names of the same board share on this machine."""
         if self.port is not None:
             return f"port {lock_path(self.port).name}"
         assert self.project is not None

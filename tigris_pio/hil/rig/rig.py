@@ -1,8 +1,8 @@
-"""Who has which board now, and what has been flashed to it: across processes, by lock files.
+"""Assigns boards to the processes of a test run and flashes them once, by lock files.
 
-A process holds its board for the whole run where there is one for each process, and no test needs several. Otherwise
-it holds boards for a test at a time, and after each leaves who waits the time to see that a board is free. Several
-boards are always taken in the same order.
+If there is a board for each process and no test needs several, a process holds its board for the whole run. Otherwise
+it holds boards for one test, then pauses so that waiting processes see a free board. Several boards are always locked
+in the same order.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from tigris_pio.hil.rig.board import RigBoard
 from tigris_pio.hil.rig.labgrid import SCHEME, acquired
 from tigris_pio.hil.rig.place import Place
 
-#: The emulated boards' process, of their PlatformIO platform.
+#: The emulated boards' tool, in their PlatformIO platform.
 _BOARD_PROCESS = Path(__file__).parents[2] / "platformio" / "emulated" / "tools" / "board_process.py"
 _POLL_SECONDS = 0.01
-#: After which who waits has seen that a board is free.
-_GIVE_WAY_SECONDS = 0.03
-#: A build may take minutes, and others of the same project wait for it.
+#: Longer than a waiting process sleeps between two looks at a board's lock.
+_YIELD_SECONDS = 0.03
+#: Longest wait for another process that builds the same project.
 _BUILD_SECONDS = 1800.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Process:
-    """Which of how many processes of a test run this is, and the folder in which they tell each other things."""
+    """This process of a test run."""
 
-    folder: Path
+    folder: Path  #: shared by the run's processes
     number: int = 0
-    count: int = 1
+    count: int = 1  #: number of the run's processes
 
 
 class Rig:
-    """The boards that this process may use. `wait`: seconds for which a board that somebody has is waited for."""
+    """The boards that this process may use. `wait`: seconds to wait for a busy board."""
 
     def __init__(
         self, places: Sequence[Place], process: Process, wait: float, plan: Path | None, needs_several: bool,
@@ -56,93 +56,95 @@ class Rig:
         self._process, self._wait, self._timing = process, wait, timing
         self._held: dict[str, ExitStack] = {}  # by the place's key
         self._ports: dict[str, str | None] = {}
-        self._own: RigBoard | None = None
-        self._all = False  # the test at hand uses all boards
+        self._own_board: RigBoard | None = None
+        self._needs_all = False  # the current test uses all boards
 
-    # What tests ask for.
+    # Called by fixtures and hooks of pytest.
 
     def board(self) -> RigBoard:
-        """This process' board, connected: any that is free, or where they are shared always the same."""
+        """This process's board, connected: any free one, or always the same if boards are shared."""
         assert self.boards
-        if self._own is None:
-            self._own = self.boards[self._process.number % len(self.boards)] if self.shared else self._any()
-        self._own.client  # noqa: B018 - a board that does not answer is known here
-        return self._own
+        if self._own_board is None:
+            self._own_board = (
+                self.boards[self._process.number % len(self.boards)] if self.shared else self._hold_free_board()
+            )
+        self._own_board.client  # noqa: B018 - connects
+        return self._own_board
 
-    def all(self) -> tuple[RigBoard, ...]:
+    def all_boards(self) -> tuple[RigBoard, ...]:
         """All boards, connected, in the order of their places' keys."""
-        self._all = True
+        self._needs_all = True
         for board in self.boards:
             board.client  # noqa: B018
         return self.boards
 
     def begin_test(self, needs_all: bool = False) -> None:
-        """Logs begin anew. `needs_all`: the test uses all boards, so none is taken before the others."""
-        self._all = needs_all
+        """Clears the boards' logs. `needs_all`: the test uses all boards, so they are locked together, in order."""
+        self._needs_all = needs_all
         for board in self.boards:
             board.begin_test()
 
     def end_test(self) -> None:
-        """Others' turn, where boards are shared."""
+        """Releases shared boards, and gives other processes time to lock them."""
         if self.shared and self._held:
             self.close()
-            time.sleep(_GIVE_WAY_SECONDS)
+            time.sleep(_YIELD_SECONDS)
 
     def close(self) -> None:
-        """Ends all connections, and lets go of all boards."""
+        """Ends all connections and releases all boards."""
         for board in self.boards:
             board.close()
         for key in list(self._held):
             self._held.pop(key).close()
 
-    # How boards are taken.
+    # Locking.
 
-    def _any(self) -> RigBoard:
-        """The first board that is free."""
+    def _hold_free_board(self) -> RigBoard:
+        """Locks and returns the first free board; BusyError if there is none within `wait`."""
         end, busy = time.monotonic() + self._wait, dict.fromkeys((board.place.name for board in self.boards), "")
         while True:
             for board in self.boards:
-                holder = self._take(board.place)
+                holder = self._try_hold(board.place)
                 if holder is None:
                     return board
                 busy[board.place.name] = holder
             if time.monotonic() >= end:
-                raise self._busy(busy)
+                raise self._busy_error(busy)
             time.sleep(_POLL_SECONDS)
 
-    def _await(self, place: Place) -> None:
-        """Waits for this board."""
+    def _wait_for(self, place: Place) -> None:
+        """Waits until this process has locked the place."""
         end = time.monotonic() + self._wait
-        _poll(lambda: self._take(place), end, lambda holder: self._busy({place.name: holder}))
+        _poll(lambda: self._try_hold(place), end, lambda holder: self._busy_error({place.name: holder}))
 
-    def _take(self, place: Place) -> str | None:
-        """Holds the place, or says who does. A program that only has the port open holds it as well."""
+    def _try_hold(self, place: Place) -> str | None:
+        """Locks the place and returns None, or returns its holder: a rig, or another program with the port open."""
         lock = Lock(named_path(place.key))
-        holder = lock.take()
+        holder = lock.acquire()
         if holder is not None:
             return holder
         with ExitStack() as stack:
             stack.callback(lock.release)
             try:
-                self._ports[place.key] = _ready(place, stack)
+                self._ports[place.key] = _acquire_port(place, stack)
             except BusyError as error:
                 return str(error)
             self._held[place.key] = stack.pop_all()
         return None
 
-    def _busy(self, holders: dict[str, str]) -> BusyError:
-        told = "; ".join(f"{name}: {holder}" for name, holder in holders.items())
+    def _busy_error(self, holders: dict[str, str]) -> BusyError:
+        holder_texts = "; ".join(f"{name}: {holder}" for name, holder in holders.items())
         return BusyError(
-            f"no board was free for {self._wait:g} s ({told}). Wait longer (--tigris-wait), run fewer processes, "
-            "or add boards"
+            f"no board was free for {self._wait:g} s ({holder_texts}). "
+            "Wait longer (--tigris-wait), run fewer processes, or add boards"
         )
 
-    # How a board gets ready.
+    # Flashing and connecting.
 
     def _connect(self, board: RigBoard) -> Board:
-        for other in self.boards if self._all else (board,):
+        for other in self.boards if self._needs_all else (board,):
             if other.place.key not in self._held:
-                self._await(other.place)
+                self._wait_for(other.place)
         place, port = board.place, self._ports[board.place.key]
         if place.flash:
             self._flash_once(place, port)
@@ -152,7 +154,7 @@ class Rig:
         return self._open(port, place.baud)
 
     def _open(self, port: str, baud: int) -> Board:
-        """A program that only looks what is there may have the port for a moment."""
+        """Connects; retries while another program (`tigris hil list`) holds the port for a moment."""
         end = time.monotonic() + self._wait
         while True:
             try:
@@ -163,14 +165,14 @@ class Rig:
             time.sleep(_POLL_SECONDS)
 
     def _flash_once(self, place: Place, port: str | None) -> None:
-        """The first process of the run that has the board builds and flashes; the others hear how that went."""
+        """Builds and flashes in the first process of the run that has the board; the others read the result."""
         assert place.project is not None
         digest = hashlib.sha256(place.key.encode()).hexdigest()[:16]
         record = self._process.folder / f"{digest}.flashed"
         if record.is_file():
             failure = json.loads(record.read_text("utf-8"))["failure"]
             if failure:
-                raise ToolError(f"{place.name}: not flashed, as another process found: {failure}")
+                raise ToolError(f"{place.name}: not flashed; another process reported: {failure}")
             return
         failure = ""
         state = str(place.project.emulated_state.resolve()) if place.switch_off else ""
@@ -186,7 +188,7 @@ class Rig:
         assert place.project is not None
         project = place.project
         lock = Lock(named_path(f"build {project.directory.resolve()}"))
-        _poll(lock.take, time.monotonic() + _BUILD_SECONDS, lambda holder: ToolError(
+        _poll(lock.acquire, time.monotonic() + _BUILD_SECONDS, lambda holder: ToolError(
             f"{project.directory}: {holder} has been building it for {_BUILD_SECONDS / 60:g} minutes"))  # fmt: skip
         try:
             project.upload(place.upload_port or port)
@@ -194,17 +196,19 @@ class Rig:
             lock.release()
 
 
-def _poll(take: Callable[[], str | None], end: float, failure: Callable[[str], Exception]) -> None:
-    """Until `take` returns None; `failure` of the last holder after `end`."""
-    while (holder := take()) is not None:
+def _poll(attempt: Callable[[], str | None], end: float, failure: Callable[[str], Exception]) -> None:
+    """Repeats `attempt` until it returns None; after time `end` raises `failure` of the holder that it returned."""
+    while (holder := attempt()) is not None:
         if time.monotonic() >= end:
             raise failure(holder)
         time.sleep(_POLL_SECONDS)
 
 
-def _ready(place: Place, stack: ExitStack) -> str | None:
-    """The port, acquired where that is needed until `stack` is closed; None where flashing will tell. BusyError when
-    somebody uses it."""
+def _acquire_port(place: Place, stack: ExitStack) -> str | None:
+    """Returns the place's port, acquired until `stack` closes if it is a labgrid place; None if flashing determines it.
+
+    BusyError if another program uses it.
+    """
     if place.port is not None and place.port.startswith(SCHEME):
         return stack.enter_context(acquired(place.port))
     known = place.port
@@ -218,7 +222,7 @@ def _ready(place: Place, stack: ExitStack) -> str | None:
 
 
 def switch_off(folder: Path) -> None:
-    """Switches off the emulated boards that were started for the run whose folder this is."""
+    """Switches off the emulated boards that were started for the run with this folder."""
     for record in folder.glob("*.flashed"):
         state = json.loads(record.read_text("utf-8"))["state"]
         if state:
