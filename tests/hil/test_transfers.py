@@ -82,7 +82,7 @@ def test_frames_of_an_input_come_in_any_order(raw: Raw) -> None:
 
 
 def test_what_fits_no_missing_frame_is_not_written(raw: Raw) -> None:
-    """Other bytes for a frame that has come, frames of other lengths, numbers beyond the end and the frames in flight."""
+    """Other bytes for a frame that has come, frames of other lengths, numbers beyond the end or those in flight."""
     other = bytes(BYTES)
     raw.ask(Request.TRANSFER, INTO)
     for number in range(4):
