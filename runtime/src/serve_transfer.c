@@ -93,10 +93,9 @@ static uint32_t bytes_of(const tigris_serve *server, uint32_t number)
 
 static void acknowledge(const tigris_serve *server)
 {
-    const tigris_serve_progress progress = {server->transfer_next, 0U, server->transfer_bits};
+    const tigris_serve_progress ack = {server->transfer_next, 0U, server->transfer_bits};
 
-    tigris_serve_send_unstored(server, &server->request, TIGRIS_SERVE_TRANSFER_FRAME_ACK, &progress,
-                               (uint32_t)sizeof progress);
+    tigris_serve_send_unstored(server, &server->request, TIGRIS_SERVE_TRANSFER_FRAME_ACK, &ack, (uint32_t)sizeof ack);
 }
 
 /* Receives a frame of an input. A frame that arrives twice is not written again, but acknowledged: the host lacks an
