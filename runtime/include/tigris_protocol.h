@@ -1,5 +1,5 @@
 /* Messages of the serial harness, generated from tigris_pio/hil/protocol.py by
- * python -m tigris_pio.hil.c_header. Do not edit. Little-endian; docs/protocol.md is their text. */
+ * python -m tigris_pio.hil.c_header. Do not edit. Little-endian; docs/protocol.md describes them. */
 #ifndef TIGRIS_PROTOCOL_H
 #define TIGRIS_PROTOCOL_H
 
