@@ -67,7 +67,7 @@ static inline int32_t usual_subtraction(const void *constants, int32_t a, int32_
     return usual_sum(constants, a, b, -1);
 }
 
-static inline void run_usual(const tigris_kernel_call *call, tigris_binary_walk_function function)
+static inline void run_usual(const tigris_kernel_call *call, tigris_integer_function function)
 {
     const tigris_binary_int8_params *params = call->params;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
@@ -77,7 +77,7 @@ static inline void run_usual(const tigris_kernel_call *call, tigris_binary_walk_
                          params->left_shift,
                          tigris_scale_of(params->output_multiplier, params->output_shift, stage),
                          stage};
-    tigris_binary_walk(call, tigris_binary_int8_steps(params), function, &p);
+    tigris_run_binary(call, tigris_binary_int8_steps(params), function, &p);
 }
 
 static void run_add(const tigris_kernel_call *call)
@@ -95,7 +95,7 @@ static void run_add(const tigris_kernel_call *call)
     if (has_usual_scales(call->params)) {
         run_usual(call, usual_addition);
     } else {
-        tigris_binary_walk(call, tigris_binary_int8_steps(call->params), add, call->params);
+        tigris_run_binary(call, tigris_binary_int8_steps(call->params), add, call->params);
     }
 }
 
@@ -114,7 +114,7 @@ static void run_subtract(const tigris_kernel_call *call)
     if (has_usual_scales(call->params)) {
         run_usual(call, usual_subtraction);
     } else {
-        tigris_binary_walk(call, tigris_binary_int8_steps(call->params), subtract, call->params);
+        tigris_run_binary(call, tigris_binary_int8_steps(call->params), subtract, call->params);
     }
 }
 

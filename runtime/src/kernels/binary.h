@@ -1,4 +1,4 @@
-/* Element-wise operators of two inputs: where the elements lie, with broadcasting. */
+/* Element-wise operators of two inputs: the positions of elements, with broadcasting. */
 #ifndef TIGRIS_BINARY_H
 #define TIGRIS_BINARY_H
 
@@ -11,7 +11,7 @@ static inline int32_t tigris_binary_row(const tigris_band *band, int32_t row, in
     return row_step == 0 ? 0 : (row - band->first) * row_step;
 }
 
-/* Steps of one input stay inside it for every output element. A step of 0 reads one row for all. */
+/* Whether the steps of input `index` stay inside it for every output element. A row step of 0 reads one row for all. */
 static inline int tigris_check_steps(const tigris_check_call *call, uint32_t index, int32_t row_step,
                                      int32_t column_step, int32_t channel_step)
 {

@@ -1,5 +1,5 @@
 /* ADD, SUB and MUL, float32, with broadcasting. */
-#include "binary_walk_float.h"
+#include "binary_loop_float.h"
 #include "tigris_kernels.h"
 
 static inline float clamped(const tigris_binary_float_params *params, float value)
@@ -26,7 +26,7 @@ TIGRIS_INLINE void run_binary(const tigris_kernel_call *call, tigris_binary_floa
 {
     const tigris_binary_float_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    tigris_binary_walk_float(call, steps, (uint32_t)sizeof(float), function, params);
+    tigris_run_binary_float(call, steps, (uint32_t)sizeof(float), function, params);
 }
 
 static void run_add(const tigris_kernel_call *call)

@@ -1,7 +1,7 @@
 /* Functions of two float32 tensors, with broadcasting: arithmetic, comparison and logic. */
 #include <math.h>
 
-#include "binary_walk_float.h"
+#include "binary_loop_float.h"
 #include "tigris_kernels.h"
 
 static float floor_mod(float a, float b)
@@ -64,7 +64,7 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_binary_function_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    tigris_binary_walk_float(call, steps, (uint32_t)sizeof(float), apply_to, params);
+    tigris_run_binary_float(call, steps, (uint32_t)sizeof(float), apply_to, params);
 }
 
 static tigris_status check(const tigris_check_call *call)

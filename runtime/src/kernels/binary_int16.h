@@ -1,13 +1,13 @@
-/* The loop of element-wise int16 kernels of two inputs, and the fields that their records have in common. */
+/* The loop of element-wise int16 kernels of two inputs, and the checks of their parameters. */
 #ifndef TIGRIS_BINARY_INT16_H
 #define TIGRIS_BINARY_INT16_H
 
-#include "binary_walk.h"
+#include "binary_loop.h"
 #include "int16.h"
 
 /* Each output is `function` of its two inputs and of `constants`. */
-TIGRIS_INLINE void tigris_walk_int16(const tigris_kernel_call *call, tigris_binary_steps steps,
-                                     tigris_binary_walk_function function, const void *constants)
+TIGRIS_INLINE void tigris_run_binary_int16(const tigris_kernel_call *call, tigris_binary_steps steps,
+                                           tigris_integer_function function, const void *constants)
 {
     const tigris_band *in = call->inputs;
     const tigris_tensor_record *output = call->output->tensor;
@@ -29,18 +29,18 @@ TIGRIS_INLINE void tigris_walk_int16(const tigris_kernel_call *call, tigris_bina
     }
 }
 
-/* Types of two inputs and steps that stay inside them. */
-static inline int tigris_check_walk_int16(const tigris_check_call *call, tigris_binary_steps steps)
+/* Whether both inputs and the output are int16, and the steps stay inside the inputs. */
+static inline int tigris_check_steps_int16(const tigris_check_call *call, tigris_binary_steps steps)
 {
     return tigris_check_types(call, 2U, TIGRIS_DTYPE_INT16, TIGRIS_DTYPE_INT16) && tigris_check_both_steps(call, steps);
 }
 
-/* tigris_binary_int8_params of int16: zero points are 0. */
+/* Checks tigris_binary_int8_params of an int16 operator: zero points must be 0. */
 static inline int tigris_check_binary_int16(const tigris_check_call *call)
 {
     const tigris_binary_int8_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    return tigris_check_walk_int16(call, steps) && params->zero_point[0] == 0 && params->zero_point[1] == 0 &&
+    return tigris_check_steps_int16(call, steps) && params->zero_point[0] == 0 && params->zero_point[1] == 0 &&
            params->output_zero_point == 0 && params->left_shift >= 0 && params->left_shift <= 15 &&
            tigris_check_multiplier(params->multiplier[0], params->shift[0]) &&
            tigris_check_multiplier(params->multiplier[1], params->shift[1]) &&

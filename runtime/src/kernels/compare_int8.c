@@ -1,5 +1,5 @@
 /* BINARY, int8: comparisons as TensorFlow Lite Micro's (kernels/comparisons.cc). Results are float32, 1 or 0. */
-#include "binary_walk_float.h"
+#include "binary_loop_float.h"
 #include "requantise.h"
 #include "tigris_kernels.h"
 
@@ -39,7 +39,7 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_compare_int8_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    tigris_binary_walk_float(call, steps, (uint32_t)sizeof(int8_t), holds, params);
+    tigris_run_binary_float(call, steps, (uint32_t)sizeof(int8_t), holds, params);
 }
 
 static tigris_status check(const tigris_check_call *call)

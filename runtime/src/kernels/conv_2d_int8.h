@@ -113,15 +113,13 @@ static void run(const tigris_kernel_call *call)
         return;
     }
 #endif
-#if HAS_PIXEL1
 #if HAS_PIXELS4
     const int32_t first = run_first_pixels4(call);
     if (first != pixels_of(call)) {
         run_remaining(call, first);
     }
-#else
+#elif HAS_PIXEL1
     run_remaining(call, 0);
-#endif
 #else
     run_pixels2(call, 0, 0);
 #endif

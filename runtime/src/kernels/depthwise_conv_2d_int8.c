@@ -2,8 +2,7 @@
  *
  * Weights are packed by blocks of four channels, [row][column][channel] in each (the last block may be smaller;
  * tigris_pio/compiler/weights/packing.py). Undilated 3x3 kernels of stride 1 and 2 are computed along lines of outputs
- * (depthwise_int8.h), rows or columns, whichever are longer. Any other kernel, and what does not fit the lines, is
- * computed pixel by pixel, a block of channels at a time. */
+ * (depthwise_int8.h). All other calls are computed pixel by pixel, a block of channels at a time. */
 #include "access.h"
 #include "check.h"
 #include "depthwise_int8.h"
@@ -34,7 +33,7 @@ typedef struct depthwise {
     int32_t input_channels;
     int32_t output_channels;
     int32_t channel_multiplier;
-    int8_t padding[BLOCK]; /* what padding reads */
+    int8_t padding[BLOCK]; /* values of padded taps */
 } depthwise;
 
 static void unpack(depthwise *d, const tigris_kernel_call *call)
@@ -54,14 +53,14 @@ static void unpack(depthwise *d, const tigris_kernel_call *call)
     memset(d->padding, params->input_zero_point, sizeof d->padding);
 }
 
-/* Channels of the block that `channel` lies in. */
+/* The number of channels in the block of `channel`. */
 static int32_t block_lanes(const depthwise *d, int32_t channel)
 {
     const int32_t left = d->output_channels - (channel & ~(BLOCK - 1));
     return left < BLOCK ? left : BLOCK;
 }
 
-/* Tap 0 of a channel; its taps are block_lanes apart. */
+/* Tap 0 of a channel. The stride of its taps is block_lanes. */
 static const int8_t *channel_weights(const depthwise *d, int32_t channel)
 {
     const int32_t lane = channel & (BLOCK - 1);
@@ -92,8 +91,8 @@ static int all_inside(const pixel_axis *axis)
     return axis->inside.end - axis->inside.first == axis->taps;
 }
 
-/* Adds `runs` runs of `count` taps, `step` and `run_step` apart in the input, to the sums of blocks of channels up to
- * `end`, at least one. */
+/* Adds `runs` runs of `count` taps to the sums of blocks of channels up to `end`, at least one. `step` and `run_step`:
+ * strides of taps and of runs in the input. */
 static TIGRIS_NOINLINE void add_runs(const int8_t *input, uint32_t step, uint32_t run_step, const int8_t *weights,
                                      int32_t count, int32_t runs, uint32_t *sum, const uint32_t *end)
 {
@@ -142,8 +141,8 @@ TIGRIS_INLINE const int8_t *add_some(const int8_t *from, uint32_t step, const in
     return weights + count * BLOCK;
 }
 
-/* The same in registers. The weights of padding behind a run and before the next lie side by side, so that both are
- * one. */
+/* add_padded for speed: sums stay in registers. Padding behind a run and before the next has adjacent weights, so it is
+ * added at once. */
 static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel *pixel, uint32_t input,
                                        const int8_t *weights, uint32_t sum[BLOCK])
 {
@@ -192,7 +191,7 @@ static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pix
 /* One channel of one pixel. */
 static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, int8_t *output)
 {
-    const int32_t apart = block_lanes(d, channel);
+    const int32_t stride = block_lanes(d, channel);
     const int8_t *weights = channel_weights(d, channel);
     uint32_t row = pixel->input + (uint32_t)(channel / d->channel_multiplier);
     uint32_t sum = (uint32_t)d->bias[channel];
@@ -201,7 +200,7 @@ static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int3
         for (int32_t j = 0; j < pixel->inner->taps; j++) {
             const int inside = is_inside(pixel->outer, i) && is_inside(pixel->inner, j);
             sum += tigris_product(inside ? d->input[at] : d->padding[0], *weights);
-            weights += apart;
+            weights += stride;
             at += pixel->inner->step;
         }
         row += pixel->outer->step;
@@ -210,7 +209,8 @@ static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int3
 }
 
 /* All output rows, whole blocks of channels together. */
-static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
+static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in, const tigris_band *out,
+                                       int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
     const int32_t end = d->output_channels, blocks_end = d->channel_multiplier == 1 ? end & ~(BLOCK - 1) : 0;
@@ -242,8 +242,8 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
 
 /* ---- along lines ---- */
 
-/* The kernel's way along the rows or along the columns of a band. */
-typedef struct walk_axis {
+/* One axis of a band, rows or columns, as the kernel moves along it. */
+typedef struct line_axis {
     int32_t first;       /* position of the first output's first tap; negative in the padding */
     int32_t stride;
     int32_t extent;      /* positions inside */
@@ -251,10 +251,10 @@ typedef struct walk_axis {
     int32_t outputs;
     int32_t output_step; /* bytes from an output to the next */
     int32_t weight_step; /* taps from a weight to the next */
-} walk_axis;
+} line_axis;
 
-/* Prepares lines along an axis. Returns 0 when there is more padding than one position on each side. */
-static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_line_walk *w)
+/* Prepares lines along an axis. Returns 0 if a side has more than one position of padding. */
+static int init_lines(const line_axis *along, const line_axis *across, tigris_line_loop *w)
 {
     const int32_t total = (along->outputs - 1) * along->stride + 3;
     w->left = along->first < 0;
@@ -269,24 +269,24 @@ static int begin_walk(const walk_axis *along, const walk_axis *across, tigris_li
            across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
 }
 
-/* Lines with the same lanes inside. */
-static void walk_lines(tigris_line_walk *w, const int8_t *input, int8_t *output, int32_t count)
+/* Computes `count` lines whose lanes are inside the input alike. */
+static void run_lines(tigris_line_loop *w, const int8_t *input, int8_t *output, int32_t count)
 {
-#if TIGRIS_WALKS_ROWS
-    if (tigris_walks_row(w)) {
+#if TIGRIS_HAS_ROW_LOOP
+    if (tigris_is_fast_row(w)) {
         for (; count > 0; count--) {
-            tigris_walk_row(w, input, output);
+            tigris_run_row(w, input, output);
             input += w->line_step;
             output += w->output_line_step;
         }
         return;
     }
 #endif
-    tigris_walk_lines(w, input, output, count);
+    tigris_run_lines(w, input, output, count);
 }
 
-/* What all lines share. */
-static void fill_walk(const depthwise *d, const walk_axis *along, const walk_axis *across, tigris_line_walk *w)
+/* Fills in what all lines share. */
+static void fill_loop(const depthwise *d, const line_axis *along, const line_axis *across, tigris_line_loop *w)
 {
     w->weights = d->weights;
     w->bias = d->bias;
@@ -299,9 +299,9 @@ static void fill_walk(const depthwise *d, const walk_axis *along, const walk_axi
     w->padding = d->padding[0];
 }
 
-/* All lines; neighbours with all lanes inside go together. Only the first line can lack the lane before, only the
- * last the one after. */
-static void walk_all(const depthwise *d, const walk_axis *across, tigris_line_walk *w, int8_t *output)
+/* Computes all lines; lines with all lanes inside in one call. Only the first line can lack the lane before, only
+ * the last the lane after. */
+static void run_all_lines(const depthwise *d, const line_axis *across, tigris_line_loop *w, int8_t *output)
 {
     const int32_t step = across->step, last = across->outputs - 1;
     const int whole = across->first + last * across->stride + 2 < across->extent;
@@ -311,36 +311,36 @@ static void walk_all(const depthwise *d, const walk_axis *across, tigris_line_wa
     for (int32_t line = 0, count; line <= last; line += count) {
         count = w->lane[1] == 0 ? 1 : whole ? last + 1 - line : line < last ? last - line : 1;
         w->lane[2] = line + count <= last || whole ? step : 0;
-        walk_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
+        run_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
         w->lane[1] = -step;
     }
 }
 
-/* The channels of 3x3 kernels. Returns 0 when lines cannot compute them. */
-static int walk_channels(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
+/* Computes all channels of a 3x3 kernel along lines. Returns 0, with nothing computed, if lines cannot. */
+static int run_channels(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
     const int32_t width = (int32_t)out->tensor->width;
-    const walk_axis rows = {-in->pad_top, params->stride_height, in->rows, d->input_width * d->input_channels,
+    const line_axis rows = {-in->pad_top, params->stride_height, in->rows, d->input_width * d->input_channels,
                             out->rows, width * d->output_channels, 3};
-    const walk_axis columns = {-params->pad_left, params->stride_width, d->input_width, d->input_channels,
+    const line_axis columns = {-params->pad_left, params->stride_width, d->input_width, d->input_channels,
                                width, d->output_channels, 1};
-    const walk_axis *along = rows.outputs > columns.outputs ? &rows : &columns;
-    const walk_axis *across = along == &rows ? &columns : &rows;
-    tigris_line_walk w;
+    const line_axis *along = rows.outputs > columns.outputs ? &rows : &columns;
+    const line_axis *across = along == &rows ? &columns : &rows;
+    tigris_line_loop w;
     if (params->kernel_height != 3 || params->kernel_width != 3 || params->dilation_height != 1 ||
-        params->dilation_width != 1 || d->channel_multiplier != 1 || !begin_walk(along, across, &w)) {
+        params->dilation_width != 1 || d->channel_multiplier != 1 || !init_lines(along, across, &w)) {
         return 0;
     }
-    fill_walk(d, along, across, &w);
-#if !TIGRIS_WALKS_ROWS
+    fill_loop(d, along, across, &w);
+#if !TIGRIS_HAS_ROW_LOOP
     for (int32_t channel = 0; channel < d->output_channels; channel++) {
-        if (!tigris_walks_channel(&w, channel)) {
+        if (!tigris_has_line_loop(&w, channel)) {
             return 0;
         }
     }
 #endif
-    walk_all(d, across, &w, output);
+    run_all_lines(d, across, &w, output);
     return 1;
 }
 
@@ -360,7 +360,7 @@ static void run(const tigris_kernel_call *call)
     }
 #endif
     unpack(&d, call);
-    if (!walk_channels(&d, in, out, output)) {
+    if (!run_channels(&d, in, out, output)) {
         pixel_rows(&d, in, out, output);
     }
 }

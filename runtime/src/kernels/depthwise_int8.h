@@ -1,39 +1,40 @@
-/* The loops of the depthwise convolution: 3x3 kernels along lines of outputs, a channel at a time, and runs of taps of
- * four channels. What depends on the machine is in dsp/depthwise_int8.h and portable/depthwise_int8.h.
+/* Inner loops of the depthwise convolution: 3x3 kernels along lines of outputs, one channel at a time, and runs of taps
+ * of four channels. dsp/depthwise_int8.h and portable/depthwise_int8.h implement them.
  *
- * A line is a row or a column of the output. It reads three lanes of the input; a column is the three bytes of the
- * lanes side by side. Each byte is loaded once a line and goes to all outputs it belongs to. */
+ * A line is a row or a column of the output, whichever is longer. It reads three lanes of the input: the rows or
+ * columns under the kernel. A column of a line is the three bytes side by side in the lanes. Each byte is loaded
+ * once per line and added to all outputs that it belongs to. */
 #ifndef TIGRIS_DEPTHWISE_INT8_H
 #define TIGRIS_DEPTHWISE_INT8_H
 
 #include "block_int8.h"
 #include "scale_int8.h"
 
-/* Where size does not count, rows by themselves have a way of their own, and lines one for channels of any scale. Without
- * optimisation compilers lack registers. */
+/* Except at -Os, single rows have a loop of their own, and lines one for channels with any shift. Without optimisation
+ * compilers lack registers for them. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define TIGRIS_WALKS_ROWS 1
+#define TIGRIS_HAS_ROW_LOOP 1
 #else
-#define TIGRIS_WALKS_ROWS 0
+#define TIGRIS_HAS_ROW_LOOP 0
 #endif
 
 #if defined(TIGRIS_DSP)
-/* A channel. Weights of a lane outside are 0, and its products with the padding part of the bias. */
-typedef struct tigris_channel_walk {
-    tigris_pair begin[3];      /* of each lane w0 and w1 */
+/* One channel. Weights of a lane outside the input are 0: its products with the padding are added to the bias. */
+typedef struct tigris_line_channel {
+    tigris_pair begin[3];      /* w0 and w1 of each lane */
     tigris_pair end[3];        /* w1 and w2 */
     uint32_t bias;
-    uint32_t padded[2];        /* what a column of padding adds as column 0 and as column 2 */
+    uint32_t padded[2];        /* products of a column of padding as column 0 and as column 2 of an output */
     tigris_scale scale;
     int32_t multiplier;
     int32_t shift;
-} tigris_channel_walk;
+} tigris_line_channel;
 #endif
 
-/* What lines share. Steps are in bytes. */
-typedef struct tigris_line_walk {
+/* Constants of the loop over all lines of a call. Steps are in bytes. */
+typedef struct tigris_line_loop {
 #if defined(TIGRIS_DSP)
-    tigris_channel_walk channel; /* the one that is computed */
+    tigris_line_channel channel; /* the current one */
 #endif
     const int8_t *weights;
     const int32_t *bias;
@@ -42,7 +43,7 @@ typedef struct tigris_line_walk {
     int32_t channels;
     int32_t along;             /* taps from a weight of a lane to its next: 1 or 3 */
     int32_t across;            /* taps from a lane's weights to the next lane's: 3 or 1 */
-    int32_t lane[3];           /* from the middle lane to this one: in the middle, before, after; 0 for one outside */
+    int32_t lane[3];           /* bytes from the middle lane to itself, the one before, the one after; 0: outside */
     int32_t padding;           /* the input's zero point */
     tigris_output_stage output;
     int32_t stride;            /* along a line, 1 or 2 */
@@ -53,29 +54,29 @@ typedef struct tigris_line_walk {
     int32_t left;              /* 1: the first column is padding */
     int32_t columns;           /* columns inside, at least one */
     int32_t right;             /* 1: the last column is padding */
-} tigris_line_walk;
+} tigris_line_loop;
 
 /* The taps of a channel, in the order of `lane`. */
 typedef struct tigris_line_taps {
     const int8_t *lane[3];
-    int32_t apart; /* from a tap of a lane to its next */
+    int32_t stride; /* bytes from a tap of a lane to the next */
 } tigris_line_taps;
 
-static inline tigris_line_taps tigris_channel_taps(const tigris_line_walk *walk, int32_t channel)
+static inline tigris_line_taps tigris_channel_taps(const tigris_line_loop *loop, int32_t channel)
 {
-    const int32_t place = channel & (TIGRIS_CHANNEL_BLOCK - 1), left = walk->channels - (channel - place);
+    const int32_t place = channel & (TIGRIS_CHANNEL_BLOCK - 1), left = loop->channels - (channel - place);
     const int32_t lanes = left < TIGRIS_CHANNEL_BLOCK ? left : TIGRIS_CHANNEL_BLOCK;
-    const int8_t *before = walk->weights + (channel - place) * 9 + place;
-    const int8_t *middle = before + walk->across * lanes;
-    const tigris_line_taps taps = {{middle, before, middle + walk->across * lanes}, walk->along * lanes};
+    const int8_t *before = loop->weights + (channel - place) * 9 + place;
+    const int8_t *middle = before + loop->across * lanes;
+    const tigris_line_taps taps = {{middle, before, middle + loop->across * lanes}, loop->along * lanes};
     return taps;
 }
 
 /* Whether lines are rows with padding on both sides and all lanes inside, in whole blocks, of stride 1. */
-static inline int tigris_is_plain_row(const tigris_line_walk *walk)
+static inline int tigris_is_plain_row(const tigris_line_loop *loop)
 {
-    return (walk->left & walk->right) != 0 && walk->stride == 1 && walk->along == 1 && walk->step == walk->output_step &&
-           walk->lane[1] != 0 && walk->lane[2] != 0 && (walk->channels & (TIGRIS_CHANNEL_BLOCK - 1)) == 0;
+    return (loop->left & loop->right) != 0 && loop->stride == 1 && loop->along == 1 && loop->step == loop->output_step &&
+           loop->lane[1] != 0 && loop->lane[2] != 0 && (loop->channels & (TIGRIS_CHANNEL_BLOCK - 1)) == 0;
 }
 
 #if defined(TIGRIS_DSP)

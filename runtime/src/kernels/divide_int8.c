@@ -1,6 +1,6 @@
 /* DIVIDE, int8, in TensorFlow Lite's arithmetic (kernels/internal/reference/div.h): the dividend, shifted left as far
  * as it goes, times the divisor's reciprocal, then scaled. Reciprocals and shifts are the plan's. */
-#include "binary_walk.h"
+#include "binary_loop.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
@@ -70,14 +70,14 @@ static void run(const tigris_kernel_call *call)
                       2 * params->output_zero_point + 1,
                       (int32_t)params->modulo,
                       {params->output_zero_point, params->activation_min, params->activation_max}};
-    tigris_binary_walk(call, steps, quotient, &d);
+    tigris_run_binary(call, steps, quotient, &d);
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_divide_int8_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    return tigris_check_result(tigris_check_walk(call, steps) && tigris_check_int8(params->zero_point[0]) &&
+    return tigris_check_result(tigris_check_binary(call, steps) && tigris_check_int8(params->zero_point[0]) &&
                                tigris_check_int8(params->zero_point[1]) &&
                                tigris_check_int8(params->output_zero_point) &&
                                params->multiplier >= 0 &&

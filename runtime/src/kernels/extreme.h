@@ -1,4 +1,4 @@
-/* The functions of EXTREME, for the loops of binary_walk.h and binary_int16.h. */
+/* The functions of EXTREME, for the loops of binary_loop.h and binary_int16.h. */
 #ifndef TIGRIS_EXTREME_H
 #define TIGRIS_EXTREME_H
 

@@ -1,5 +1,5 @@
 /* EXTREME, int8: the larger or the smaller of two elements of one scale. */
-#include "binary_walk.h"
+#include "binary_loop.h"
 #include "extreme.h"
 #include "tigris_kernels.h"
 
@@ -8,9 +8,9 @@ static void run(const tigris_kernel_call *call)
     const tigris_extreme_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     if (params->smallest != 0U) {
-        tigris_binary_walk(call, steps, tigris_smaller, NULL);
+        tigris_run_binary(call, steps, tigris_smaller, NULL);
     } else {
-        tigris_binary_walk(call, steps, tigris_larger, NULL);
+        tigris_run_binary(call, steps, tigris_larger, NULL);
     }
 }
 
@@ -18,7 +18,7 @@ static tigris_status check(const tigris_check_call *call)
 {
     const tigris_extreme_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    return tigris_check_result(tigris_check_walk(call, steps) && params->smallest <= 1U);
+    return tigris_check_result(tigris_check_binary(call, steps) && params->smallest <= 1U);
 }
 
 const tigris_kernel_entry tigris_extreme_int8 = {

@@ -47,14 +47,14 @@ static void run(const tigris_kernel_call *call)
     }
 #endif
     if (!tigris_is_right_shift(params->output_shift)) {
-        tigris_binary_walk(call, steps, general, params);
+        tigris_run_binary(call, steps, general, params);
         return;
     }
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     const usual_mul p = {{params->zero_point[0], params->zero_point[1]},
                          tigris_scale_of(params->output_multiplier, params->output_shift, stage),
                          stage};
-    tigris_binary_walk(call, steps, usual, &p);
+    tigris_run_binary(call, steps, usual, &p);
 }
 
 static tigris_status check(const tigris_check_call *call)

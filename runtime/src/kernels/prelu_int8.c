@@ -1,5 +1,5 @@
 /* PRELU, int8: elements that are not negative by a table, the others times their slope, scaled. */
-#include "binary_walk.h"
+#include "binary_loop.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
@@ -44,9 +44,9 @@ static void run(const tigris_kernel_call *call)
                      tigris_scale_of(params->multiplier, params->shift, stage),
                      stage};
     if (tigris_is_right_shift(params->shift)) {
-        tigris_binary_walk(call, steps, usual, &p);
+        tigris_run_binary(call, steps, usual, &p);
     } else {
-        tigris_binary_walk(call, steps, general, &p);
+        tigris_run_binary(call, steps, general, &p);
     }
 }
 
@@ -54,7 +54,7 @@ static tigris_status check(const tigris_check_call *call)
 {
     const tigris_prelu_int8_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    return tigris_check_result(tigris_check_walk(call, steps) && tigris_check_int8(params->zero_point[0]) &&
+    return tigris_check_result(tigris_check_binary(call, steps) && tigris_check_int8(params->zero_point[0]) &&
                                tigris_check_int8(params->zero_point[1]) &&
                                tigris_check_int8(params->output_zero_point) &&
                                tigris_check_multiplier(params->multiplier, params->shift) &&

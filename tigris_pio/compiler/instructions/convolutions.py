@@ -203,7 +203,7 @@ def _lines(call: Call, dsp: bool) -> Work:
 
 
 def _has_plain_rows(call: Call, dsp: bool) -> bool:
-    """tigris_walks_row of portable/depthwise_int8.h and dsp/depthwise_int8.h: whether rows inside go by themselves."""
+    """Whether inner rows have a loop of their own: tigris_is_fast_row of portable/ and dsp/depthwise_int8.h."""
     params: Any = call.op.params
     width = call.output.width
     padded = params.pad_left == 1 and call.inputs[0].width == width

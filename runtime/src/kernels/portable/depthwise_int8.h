@@ -5,12 +5,12 @@
 /* Whether weights and bias of a channel may be doubled for tigris_requantise_doubled: neither nine products and the
  * bias nor the zero point in tigris_doubled_sum_scale overflows. Exceptions are channels that training has switched
  * off, and outputs whose scale is no larger than that of the products. */
-static inline int tigris_walks_by(int32_t bias, int32_t shift)
+static inline int tigris_can_double(int32_t bias, int32_t shift)
 {
     return TIGRIS_LIKELY((uint32_t)(shift + 20) < 20U && (uint32_t)bias + (1U << 29) < 1U << 30);
 }
 
-/* Where the next column begins in each lane. */
+/* The address of the next column in each lane. */
 typedef struct tigris_column_at {
     const int8_t *r0, *r1, *r2;
 } tigris_column_at;
@@ -20,7 +20,7 @@ typedef struct tigris_column {
     int32_t v0, v1, v2;
 } tigris_column;
 
-TIGRIS_INLINE tigris_column tigris_walk_column(tigris_column_at *at, int32_t step)
+TIGRIS_INLINE tigris_column tigris_next_column(tigris_column_at *at, int32_t step)
 {
     const tigris_column column = {*at->r0, *at->r1, *at->r2};
     at->r0 += step, at->r1 += step, at->r2 += step;
@@ -28,8 +28,8 @@ TIGRIS_INLINE tigris_column tigris_walk_column(tigris_column_at *at, int32_t ste
     return column;
 }
 
-/* `sum` and a column as column k of an output. */
-TIGRIS_INLINE uint32_t tigris_walk_add(uint32_t sum, tigris_column column, const int32_t w[9], int32_t k)
+/* Adds a column to `sum`, as column k of an output. */
+TIGRIS_INLINE uint32_t tigris_add_to_line(uint32_t sum, tigris_column column, const int32_t w[9], int32_t k)
 {
     sum += (uint32_t)(column.v0 * w[k]);
     TIGRIS_HOLD(sum);
@@ -38,199 +38,200 @@ TIGRIS_INLINE uint32_t tigris_walk_add(uint32_t sum, tigris_column column, const
     return sum + (uint32_t)(column.v2 * w[6 + k]);
 }
 
-/* What a column of padding adds as column k of an output. */
-TIGRIS_INLINE uint32_t tigris_walk_padded(const tigris_line_walk *walk, const int32_t w[9], int32_t k)
+/* The products of a column of padding as column k of an output. */
+TIGRIS_INLINE uint32_t tigris_padding_sum(const tigris_line_loop *loop, const int32_t w[9], int32_t k)
 {
-    return (uint32_t)((w[k] + w[3 + k] + w[6 + k]) * walk->padding);
+    return (uint32_t)((w[k] + w[3 + k] + w[6 + k]) * loop->padding);
 }
 
-/* The weights of a lane, `times` what they are. Those of one outside are 0, and its products with the padding part
- * of the bias. */
-TIGRIS_INLINE void tigris_walk_lane(const tigris_line_walk *walk, const tigris_line_taps *taps, int32_t lane,
+/* Loads the weights of a lane, times `times`. Weights of a lane outside the input are 0: its products with the
+ * padding are added to the bias. */
+TIGRIS_INLINE void tigris_load_lane(const tigris_line_loop *loop, const tigris_line_taps *taps, int32_t lane,
                                     int32_t times, int32_t w[3], uint32_t *bias)
 {
     const int8_t *from = taps->lane[lane];
-    w[0] = times * from[0], w[1] = times * from[taps->apart], w[2] = times * from[2 * taps->apart];
-    if (lane != 0 && walk->lane[lane] == 0) {
-        *bias += (uint32_t)((w[0] + w[1] + w[2]) * walk->padding);
+    w[0] = times * from[0], w[1] = times * from[taps->stride], w[2] = times * from[2 * taps->stride];
+    if (lane != 0 && loop->lane[lane] == 0) {
+        *bias += (uint32_t)((w[0] + w[1] + w[2]) * loop->padding);
         w[0] = w[1] = w[2] = 0;
     }
 }
 
-/* How a channel's sums become outputs. */
-typedef struct tigris_walk_end {
-    tigris_scale scale; /* of doubled sums; of others its `doubled` is the multiplier, its `right` the shift */
+/* How a channel's sums are requantised. */
+typedef struct tigris_line_scale {
+    tigris_scale scale; /* of doubled sums; else `doubled` is the multiplier and `right` the shift */
     tigris_output_stage stage;
-} tigris_walk_end;
+} tigris_line_scale;
 
-TIGRIS_INLINE int8_t tigris_walk_output(uint32_t sum, tigris_walk_end end, int twice)
+TIGRIS_INLINE int8_t tigris_line_result(uint32_t sum, tigris_line_scale end, int twice)
 {
     return (int8_t)(twice ? tigris_requantise_doubled(sum, end.scale, end.stage)
                           : tigris_requantise_any_shift((int32_t)sum, (int32_t)end.scale.doubled, end.scale.right,
                                                         end.stage.zero_point, end.stage.low, end.stage.high));
 }
 
-/* Lines of a channel whose first output begins at `input` in the middle lane; `twice`: its sums are doubled. With
- * stride 1 a column ends one output and belongs to the next two. With stride 2 an odd column is the middle of an
- * output, an even one ends an output and begins the next. */
-TIGRIS_INLINE void tigris_walk_channel(const tigris_line_walk *walk, int32_t channel, const int8_t *input, int8_t *output,
-                                       int32_t lines, int twice)
+/* Lines of a channel. `input`: column 0 of the first output, in the middle lane; `twice`: sums are doubled. With
+ * stride 1 a column is the last of one output and belongs to the next two. With stride 2 an odd column is the middle
+ * of an output; an even one is the last of an output and the first of the next. */
+TIGRIS_INLINE void tigris_run_channel(const tigris_line_loop *loop, int32_t channel, const int8_t *input,
+                                      int8_t *output, int32_t lines, int twice)
 {
-    const int32_t step = walk->step, output_step = walk->output_step, times = twice ? 2 : 1;
-    const tigris_output_stage stage = walk->output;
-    tigris_scale scale = {(uint32_t)walk->multiplier[channel], walk->shift[channel], 0};
+    const int32_t step = loop->step, output_step = loop->output_step, times = twice ? 2 : 1;
+    const tigris_output_stage stage = loop->output;
+    tigris_scale scale = {(uint32_t)loop->multiplier[channel], loop->shift[channel], 0};
     if (twice) {
-        scale = tigris_doubled_sum_scale(walk->multiplier[channel], walk->shift[channel], stage);
+        scale = tigris_doubled_sum_scale(loop->multiplier[channel], loop->shift[channel], stage);
     }
-    const tigris_walk_end how = {scale, stage};
-    const tigris_line_taps taps = tigris_channel_taps(walk, channel);
-    uint32_t bias = (uint32_t)walk->bias[channel] * (uint32_t)times;
+    const tigris_line_scale path = {scale, stage};
+    const tigris_line_taps taps = tigris_channel_taps(loop, channel);
+    uint32_t bias = (uint32_t)loop->bias[channel] * (uint32_t)times;
     int32_t w[9];
-    tigris_walk_lane(walk, &taps, 0, times, w, &bias);
-    tigris_walk_lane(walk, &taps, 1, times, w + 3, &bias);
-    tigris_walk_lane(walk, &taps, 2, times, w + 6, &bias);
+    tigris_load_lane(loop, &taps, 0, times, w, &bias);
+    tigris_load_lane(loop, &taps, 1, times, w + 3, &bias);
+    tigris_load_lane(loop, &taps, 2, times, w + 6, &bias);
     for (; lines > 0; lines--) {
-        tigris_column_at at = {input, input + walk->lane[1], input + walk->lane[2]};
+        tigris_column_at at = {input, input + loop->lane[1], input + loop->lane[2]};
         int8_t *to = output;
-        uint32_t next = bias + tigris_walk_padded(walk, w, 0);
-        int32_t left = walk->columns;
-        if (walk->left == 0) {
-            next = tigris_walk_add(bias, tigris_walk_column(&at, step), w, 0);
+        uint32_t next = bias + tigris_padding_sum(loop, w, 0);
+        int32_t left = loop->columns;
+        if (loop->left == 0) {
+            next = tigris_add_to_line(bias, tigris_next_column(&at, step), w, 0);
             left--;
         }
-        if (walk->stride == 1) {
-            const tigris_column middle = tigris_walk_column(&at, step);
-            uint32_t after = tigris_walk_add(bias, middle, w, 0);
-            next = tigris_walk_add(next, middle, w, 1);
+        if (loop->stride == 1) {
+            const tigris_column middle = tigris_next_column(&at, step);
+            uint32_t after = tigris_add_to_line(bias, middle, w, 0);
+            next = tigris_add_to_line(next, middle, w, 1);
             const int8_t *const end = to + (left - 1) * output_step;
             while (to != end) {
-                const tigris_column column = tigris_walk_column(&at, step);
-                const uint32_t now = tigris_walk_add(next, column, w, 2);
-                next = tigris_walk_add(after, column, w, 1);
-                after = tigris_walk_add(bias, column, w, 0);
-                *to = tigris_walk_output(now, how, twice);
+                const tigris_column column = tigris_next_column(&at, step);
+                const uint32_t now = tigris_add_to_line(next, column, w, 2);
+                next = tigris_add_to_line(after, column, w, 1);
+                after = tigris_add_to_line(bias, column, w, 0);
+                *to = tigris_line_result(now, path, twice);
                 to += output_step;
             }
         } else {
             const int8_t *const end = to + (left >> 1) * output_step;
             while (to != end) {
-                next = tigris_walk_add(next, tigris_walk_column(&at, step), w, 1);
+                next = tigris_add_to_line(next, tigris_next_column(&at, step), w, 1);
                 TIGRIS_STEP();
-                const tigris_column even = tigris_walk_column(&at, step);
-                const uint32_t now = tigris_walk_add(next, even, w, 2);
-                next = tigris_walk_add(bias, even, w, 0);
-                *to = tigris_walk_output(now, how, twice);
+                const tigris_column even = tigris_next_column(&at, step);
+                const uint32_t now = tigris_add_to_line(next, even, w, 2);
+                next = tigris_add_to_line(bias, even, w, 0);
+                *to = tigris_line_result(now, path, twice);
                 to += output_step;
             }
-            if (walk->right != 0) {
-                next = tigris_walk_add(next, tigris_walk_column(&at, step), w, 1);
+            if (loop->right != 0) {
+                next = tigris_add_to_line(next, tigris_next_column(&at, step), w, 1);
             }
         }
-        if (walk->right != 0) {
-            *to = tigris_walk_output(next + tigris_walk_padded(walk, w, 2), how, twice);
+        if (loop->right != 0) {
+            *to = tigris_line_result(next + tigris_padding_sum(loop, w, 2), path, twice);
         }
-        input += walk->line_step;
-        output += walk->output_line_step;
+        input += loop->line_step;
+        output += loop->output_line_step;
     }
 }
 
-#if TIGRIS_WALKS_ROWS
-/* The same of all channels whose sums are not doubled. */
-static TIGRIS_NOINLINE void tigris_walk_others(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                               int32_t lines)
+#if TIGRIS_HAS_ROW_LOOP
+/* Lines of all channels whose sums cannot be doubled. */
+static TIGRIS_NOINLINE void tigris_run_slow_channels(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
+                                                     int32_t lines)
 {
-    for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (!tigris_walks_by(walk->bias[channel], walk->shift[channel])) {
-            tigris_walk_channel(walk, channel, input + channel, output + channel, lines, 0);
+    for (int32_t channel = 0; channel < loop->channels; channel++) {
+        if (!tigris_can_double(loop->bias[channel], loop->shift[channel])) {
+            tigris_run_channel(loop, channel, input + channel, output + channel, lines, 0);
         }
     }
 }
 
-/* The same of all channels. Others come last, so that the loop over the usual ones has all registers. */
-static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                              int32_t lines)
+/* Lines of all channels. The slow channels come last, so that the loop over the fast ones has all registers. */
+static TIGRIS_NOINLINE void tigris_run_lines(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
+                                             int32_t lines)
 {
-    int others = 0;
-    for (int32_t channel = 0; channel < walk->channels; channel++) {
-        if (tigris_walks_by(walk->bias[channel], walk->shift[channel])) {
-            tigris_walk_channel(walk, channel, input + channel, output + channel, lines, 1);
+    int slow = 0;
+    for (int32_t channel = 0; channel < loop->channels; channel++) {
+        if (tigris_can_double(loop->bias[channel], loop->shift[channel])) {
+            tigris_run_channel(loop, channel, input + channel, output + channel, lines, 1);
         } else {
-            others = 1;
+            slow = 1;
         }
     }
-    if (others) {
-        tigris_walk_others(walk, input, output, lines);
+    if (slow) {
+        tigris_run_slow_channels(loop, input, output, lines);
     }
 }
 #else
-/* Where size counts, whether lines have a way for a channel. */
-static inline int tigris_walks_channel(const tigris_line_walk *walk, int32_t channel)
+/* At -Os: whether lines can compute a channel. */
+static inline int tigris_has_line_loop(const tigris_line_loop *loop, int32_t channel)
 {
-    return tigris_walks_by(walk->bias[channel], walk->shift[channel]);
+    return tigris_can_double(loop->bias[channel], loop->shift[channel]);
 }
 
-/* The same of all channels. */
-static TIGRIS_NOINLINE void tigris_walk_lines(const tigris_line_walk *walk, const int8_t *input, int8_t *output,
-                                              int32_t lines)
+/* Lines of all channels. */
+static TIGRIS_NOINLINE void tigris_run_lines(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
+                                             int32_t lines)
 {
-    for (int32_t channel = 0; channel < walk->channels; channel++) {
-        tigris_walk_channel(walk, channel, input + channel, output + channel, lines, 1);
+    for (int32_t channel = 0; channel < loop->channels; channel++) {
+        tigris_run_channel(loop, channel, input + channel, output + channel, lines, 1);
     }
 }
 #endif
 
-#if TIGRIS_WALKS_ROWS
-/* Whether tigris_walk_row takes a line. */
-static inline int tigris_walks_row(const tigris_line_walk *walk)
+#if TIGRIS_HAS_ROW_LOOP
+/* Whether tigris_run_row can compute a line. */
+static inline int tigris_is_fast_row(const tigris_line_loop *loop)
 {
-    return tigris_is_plain_row(walk);
+    return tigris_is_plain_row(loop);
 }
 
-/* A row that tigris_walks_row takes. The set-up of a channel counts where rows are short: its weights lie at
- * constant places, and what channels share is in variables, since a store could change the record. */
-static TIGRIS_NOINLINE void tigris_walk_row(const tigris_line_walk *walk, const int8_t *input, int8_t *output)
+/* A row for which tigris_is_fast_row is true. The set-up of a channel is short, which counts in short rows: weights
+ * lie at constant offsets, and fields of the loop are in variables, since the compiler must assume that a store
+ * changes it. */
+static TIGRIS_NOINLINE void tigris_run_row(const tigris_line_loop *loop, const int8_t *input, int8_t *output)
 {
-    const int32_t step = walk->step, padding = walk->padding, lane_1 = walk->lane[1], lane_2 = walk->lane[2];
-    const int32_t *const biases = walk->bias, *const multipliers = walk->multiplier;
-    const int8_t *const shifts = walk->shift, *weights = walk->weights;
-    const int32_t channels = walk->channels, length = (walk->columns - 1) * step;
-    const tigris_output_stage stage = walk->output;
-    int others = 0;
+    const int32_t step = loop->step, padding = loop->padding, lane_1 = loop->lane[1], lane_2 = loop->lane[2];
+    const int32_t *const biases = loop->bias, *const multipliers = loop->multiplier;
+    const int8_t *const shifts = loop->shift, *weights = loop->weights;
+    const int32_t channels = loop->channels, length = (loop->columns - 1) * step;
+    const tigris_output_stage stage = loop->output;
+    int slow = 0;
     for (int32_t channel = 0; channel < channels; channel++) {
         const int32_t shift = shifts[channel];
-        if (tigris_walks_by(biases[channel], shift)) {
+        if (tigris_can_double(biases[channel], shift)) {
             const tigris_scale scale = tigris_doubled_sum_scale(multipliers[channel], shift, stage);
             const uint32_t bias = (uint32_t)biases[channel] << 1;
             const int32_t w[9] = {2 * weights[12], 2 * weights[16], 2 * weights[20], 2 * weights[0], 2 * weights[4],
                                   2 * weights[8],  2 * weights[24], 2 * weights[28], 2 * weights[32]};
             tigris_column_at at = {input, input + lane_1, input + lane_2};
-            tigris_column column = tigris_walk_column(&at, step);
-            uint32_t next = tigris_walk_add(bias + (uint32_t)((w[0] + w[3] + w[6]) * padding), column, w, 1);
-            uint32_t after = tigris_walk_add(bias, column, w, 0);
+            tigris_column column = tigris_next_column(&at, step);
+            uint32_t next = tigris_add_to_line(bias + (uint32_t)((w[0] + w[3] + w[6]) * padding), column, w, 1);
+            uint32_t after = tigris_add_to_line(bias, column, w, 0);
             int8_t *to = output;
             for (const int8_t *const end = to + length; to != end; to += step) {
-                column = tigris_walk_column(&at, step);
-                const uint32_t now = tigris_walk_add(next, column, w, 2);
-                next = tigris_walk_add(after, column, w, 1);
-                after = tigris_walk_add(bias, column, w, 0);
+                column = tigris_next_column(&at, step);
+                const uint32_t now = tigris_add_to_line(next, column, w, 2);
+                next = tigris_add_to_line(after, column, w, 1);
+                after = tigris_add_to_line(bias, column, w, 0);
                 *to = (int8_t)tigris_requantise_doubled(now, scale, stage);
             }
             next += (uint32_t)((w[2] + w[5] + w[8]) * padding);
             *to = (int8_t)tigris_requantise_doubled(next, scale, stage);
         } else {
-            others = 1;
+            slow = 1;
         }
         input++;
         output++;
         weights += (channel & 3) == 3 ? 33 : 1;
     }
-    if (others) {
-        tigris_walk_others(walk, input - walk->channels, output - walk->channels, 1);
+    if (slow) {
+        tigris_run_slow_channels(loop, input - loop->channels, output - loop->channels, 1);
     }
 }
 #endif
 
-/* Adds `count` taps of four channels, at least one; the inputs lie `step` apart. */
+/* Adds `count` taps of four channels, at least one. `step`: stride of the taps in the input. */
 TIGRIS_INLINE void tigris_add_run(const int8_t *a, int32_t step, const int8_t *w, int32_t count,
                                   uint32_t sum[TIGRIS_CHANNEL_BLOCK])
 {

@@ -1,16 +1,16 @@
 /* The loop of element-wise kernels of two inputs whose outputs are float32. */
-#ifndef TIGRIS_BINARY_WALK_FLOAT_H
-#define TIGRIS_BINARY_WALK_FLOAT_H
+#ifndef TIGRIS_BINARY_LOOP_FLOAT_H
+#define TIGRIS_BINARY_LOOP_FLOAT_H
 
-#include "binary_walk.h"
+#include "binary_loop.h"
 
-/* An output of the inputs' elements at `a` and `b`. */
+/* The output of the input elements at `a` and `b`. */
 typedef float (*tigris_binary_float_function)(const void *params, const void *a, const void *b);
 
-/* Each output is `function` of its two inputs, elements of `bytes` bytes, and of `params`. Behind the last element steps may be
- * any, so they are multiplied modulo 2^32. */
-TIGRIS_INLINE void tigris_binary_walk_float(const tigris_kernel_call *call, tigris_binary_steps steps, uint32_t bytes,
-                                            tigris_binary_float_function function, const void *params)
+/* Each output is `function` of its two inputs, elements of `bytes` bytes, and of `params`. A step behind the last
+ * element may be any number, so steps are multiplied modulo 2^32. */
+TIGRIS_INLINE void tigris_run_binary_float(const tigris_kernel_call *call, tigris_binary_steps steps, uint32_t bytes,
+                                           tigris_binary_float_function function, const void *params)
 {
     const tigris_band *in = call->inputs;
     const tigris_tensor_record *output = call->output->tensor;

@@ -1,29 +1,29 @@
-/* Steps of element-wise kernels of two inputs, and the loop of those of int8. */
-#ifndef TIGRIS_BINARY_WALK_H
-#define TIGRIS_BINARY_WALK_H
+/* Steps of element-wise kernels of two inputs, and the loop of the int8 kernels. */
+#ifndef TIGRIS_BINARY_LOOP_H
+#define TIGRIS_BINARY_LOOP_H
 
 #include "binary.h"
 #include "inlining.h"
 
-/* Elements from one row, column and channel to the next, of input 0 and 1. */
+/* Strides in elements of input 0 and 1: to the next row, column and channel; 0 broadcasts. */
 typedef struct tigris_binary_steps {
     int32_t row[2];
     int32_t column[2];
     int32_t channel[2];
 } tigris_binary_steps;
 
-/* The fields of a record that say so. */
+/* The steps of a parameter record. */
 #define TIGRIS_BINARY_STEPS(params)                                                                                    \
     {{(params)->row_step[0], (params)->row_step[1]},                                                                   \
      {(params)->column_step[0], (params)->column_step[1]},                                                             \
      {(params)->channel_step[0], (params)->channel_step[1]}}
 
-typedef int32_t (*tigris_binary_walk_function)(const void *constants, int32_t a, int32_t b);
+typedef int32_t (*tigris_integer_function)(const void *constants, int32_t a, int32_t b);
 
-/* Each output is `function` of its two inputs. `constants` lie in the caller's stack, so that they stay in registers
+/* Each output is `function` of its two inputs. `constants` lie on the caller's stack, so that they stay in registers
  * although outputs are written in between. */
-TIGRIS_INLINE void tigris_binary_walk(const tigris_kernel_call *call, tigris_binary_steps steps,
-                                      tigris_binary_walk_function function, const void *constants)
+TIGRIS_INLINE void tigris_run_binary(const tigris_kernel_call *call, tigris_binary_steps steps,
+                                     tigris_integer_function function, const void *constants)
 {
     const tigris_band *in = call->inputs;
     const tigris_tensor_record *output = call->output->tensor;
@@ -45,15 +45,15 @@ TIGRIS_INLINE void tigris_binary_walk(const tigris_kernel_call *call, tigris_bin
     }
 }
 
-/* Steps of two inputs that stay inside them. */
+/* Whether the steps of both inputs stay inside them. */
 static inline int tigris_check_both_steps(const tigris_check_call *call, tigris_binary_steps steps)
 {
     return tigris_check_steps(call, 0U, steps.row[0], steps.column[0], steps.channel[0]) &&
            tigris_check_steps(call, 1U, steps.row[1], steps.column[1], steps.channel[1]);
 }
 
-/* The same, and types. */
-static inline int tigris_check_walk(const tigris_check_call *call, tigris_binary_steps steps)
+/* Whether both inputs and the output are int8, and the steps stay inside the inputs. */
+static inline int tigris_check_binary(const tigris_check_call *call, tigris_binary_steps steps)
 {
     return tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) && tigris_check_both_steps(call, steps);
 }
