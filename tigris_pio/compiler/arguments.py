@@ -34,8 +34,7 @@ def size(option: str, value: object) -> int | None:
     """Bytes of a number or a text like "64K"; None for no limit."""
     if value is None:
         return None
-    given = value if isinstance(value, str) else whole_number(option, value, "bytes or a size like '64K'")
-    return parse_size(given, option)
+    return parse_size(value if isinstance(value, str) else integer(option, value, "bytes or a size like '64K'"), option)
 
 
 def switch(option: str, value: object) -> bool:
@@ -57,7 +56,7 @@ def alignment(value: object) -> int:
     if isinstance(value, bool) or value not in ALIGNMENTS:
         allowed = ", ".join(map(str, ALIGNMENTS))
         raise ArgumentError(f"{spelling.option('alignment')}: {_shown(value)} is none of {allowed}")
-    return whole_number("alignment", value, "bytes")
+    return integer("alignment", value, "bytes")
 
 
 def dims(value: object) -> dict[str, int]:
@@ -67,7 +66,7 @@ def dims(value: object) -> dict[str, int]:
     if not isinstance(value, Mapping):
         raise ArgumentError(f"dims: {_shown(value)} is no mapping of names to sizes, like {{'length': 512}}")
     right = "a positive whole number"
-    return {text("dims", name): whole_number(f"dims[{name!r}]", item, right) for name, item in value.items()}
+    return {text("dims", name): integer(f"dims[{name!r}]", item, right) for name, item in value.items()}
 
 
 def fixed(value: object) -> dict[str, object]:
@@ -112,7 +111,7 @@ def parse_ties(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 def cores(value: object) -> int:
     """The number of cores, 1 or 2."""
-    number = whole_number(spelling.option("cores"), value, "1 or 2")
+    number = integer(spelling.option("cores"), value, "1 or 2")
     if number not in (1, 2):
         raise UsageError(f"{spelling.option('cores')}: {number} is neither 1 nor 2")
     return number
@@ -125,13 +124,13 @@ def hop(value: object) -> int:
         if not value.strip().isdecimal():
             raise UsageError(f"{name}: '{value}' is no number of rows, like 1")
         value = int(value)
-    rows = whole_number(name, value, "a number of rows")
+    rows = integer(name, value, "a number of rows")
     if rows < 1:
         raise UsageError(f"{name}: {rows} rows are no hop; give at least 1")
     return rows
 
 
-def whole_number(option: str, value: object, right: str) -> int:
+def integer(option: str, value: object, right: str) -> int:
     """`value` as an int, from Python's or numpy's integers; the message asks for `right` instead."""
     try:
         if isinstance(value, bool):

@@ -26,14 +26,14 @@ def _external_data() -> ModuleType:
 
 def files(model: Model) -> list[Path]:
     """What is there of them. What is missing, or must not be read, the compiler names."""
-    return [model.path, *_external_data().files(model.path)]
+    return [model.path, *_external_data().readable_files(model.path)]
 
 
 def digest(model: Model) -> list[str]:
     """Of all that the compiler will read; other when a file changes, comes or goes."""
     external = _external_data()
     parts = [_of_file(model.path)]
-    for location, found in external.state(model.path).items():
+    for location, found in external.resolve_all(model.path).items():
         parts += [ascii(location), _of_file(found) if isinstance(found, Path) else str(found)]
     return parts
 

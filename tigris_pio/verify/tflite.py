@@ -137,7 +137,7 @@ def open_interpreter(data: bytes, model: FlatModel, shapes: Shapes) -> _Interpre
     command = f"{quoted(sys.executable)} -m pip install {missing[0]}" if missing else ""
     if not reasons:
         raise ToolError(f"verify needs TensorFlow Lite Micro's interpreter; install it: {command}")
-    refusal = f"{model.label}: no reference runs the model ({'; '.join(reasons)})"
+    refusal = f"{model.origin}: no reference runs the model ({'; '.join(reasons)})"
     if missing:
         raise ToolError(f"{refusal}; another one may run it: {command}")
     raise ModelError(refusal)

@@ -48,7 +48,7 @@ def in_model_order(array: Masked, value: StoredValue) -> Masked:
     size = math.prod(value.stored_shape)
     if array.size < size:
         whole: Masked = np.ma.masked_array(np.zeros(size, array.dtype), True)
-        whole[value.first_element : value.first_element + array.size] = array.reshape(-1)
+        whole[value.start : value.start + array.size] = array.reshape(-1)
         array = whole
     ordered: Masked = array.reshape(value.stored_shape).transpose(value.permutation).reshape(value.shape)
     return ordered

@@ -173,14 +173,14 @@ class StoredValue:
     """The program tensor that holds a tensor of the model.
 
     model array = stored.reshape(stored_shape).transpose(permutation).reshape(shape), in the program tensor's element
-    type. If nothing needs the rest, the program tensor holds only a part of `stored`, from element `first_element` on.
+    type. If nothing needs the rest, the program tensor holds only a part of `stored`, from element `start` on.
     """
 
     tensor: str
     shape: tuple[int, ...]
     stored_shape: tuple[int, ...]
     permutation: tuple[int, ...]
-    first_element: int = 0
+    start: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Checks on a loaded model that shape inference leaves out: sizes no plan can hold, and reshapes that lose elements."""
+"""Checks of a loaded model beside shape inference: sizes that no plan can hold, and reshapes that lose elements.
+
+`origin` is the model's file or name, for messages.
+"""
 
 from __future__ import annotations
 
@@ -11,44 +14,44 @@ from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.errors import ModelError
 
-#: A plan counts bytes in 32 bits; sums of two such sizes must not leave them.
+#: A plan counts bytes in 32 bits, and sums of two sizes must not overflow.
 MOST_BYTES = (1 << 31) - 1
 
 
 def check_sizes(
     nodes: Sequence[Node], tensors: Mapping[str, Tensor], inputs: Sequence[str], weights: Mapping[str, np.ndarray],
-    label: str, limits: Limits,
+    origin: str, limits: Limits,
 ) -> None:  # fmt: skip
-    """Raises ModelError for a tensor of 2 GB or more, or beyond the limit, and for weights of 2 GB together."""
+    """Raises ModelError for a tensor of 2 GB or more, or beyond the limit, and for weights of 2 GB or more in all."""
     for name in inputs:
-        _check_tensor(tensors[name], f"graph input {name}", label, limits)
+        _check_tensor(tensors[name], f"graph input {name}", origin, limits)
     for node in nodes:
         for name in filter(None, node.outputs):
             if name in tensors:
-                _check_tensor(tensors[name], f"node {node.name} ({node.op})", label, limits)
+                _check_tensor(tensors[name], f"node {node.name} ({node.op})", origin, limits)
     total = sum(value.nbytes for value in weights.values())
     if total > MOST_BYTES:
         largest = max(weights, key=lambda name: weights[name].nbytes)
         raise ModelError(
-            f"{label}: its weights take {total} bytes, a plan holds less than 2 GB; the largest is {largest} with "
+            f"{origin}: its weights take {total} bytes, a plan holds less than 2 GB; the largest is {largest} with "
             f"{weights[largest].nbytes}"
         )
 
 
-def _check_tensor(tensor: Tensor, where: str, label: str, limits: Limits) -> None:
+def _check_tensor(tensor: Tensor, where: str, origin: str, limits: Limits) -> None:
     size = math.prod(tensor.shape) * tensor.dtype.itemsize
     if size > MOST_BYTES:
         raise ModelError(
-            f"{label}: {where}: tensor {tensor.name} of shape {list(tensor.shape)} takes {size} bytes; "
+            f"{origin}: {where}: tensor {tensor.name} of shape {list(tensor.shape)} takes {size} bytes; "
             "a plan's tensors are smaller than 2 GB"
         )
-    limits.check("elements", math.prod(tensor.shape), f"{label}: {where}: tensor {tensor.name} {list(tensor.shape)}")
+    limits.check("elements", math.prod(tensor.shape), f"{origin}: {where}: tensor {tensor.name} {list(tensor.shape)}")
 
 
 def check_empty(
-    nodes: Sequence[Node], tensors: Mapping[str, Tensor], inputs: Sequence[str], outputs: Sequence[str], label: str
+    nodes: Sequence[Node], tensors: Mapping[str, Tensor], inputs: Sequence[str], outputs: Sequence[str], origin: str
 ) -> None:
-    """Raises ModelError for an input or output of the model without elements: a board has nothing to give or to take.
+    """Raises ModelError for an input or output of the model without elements. Its message names the first empty tensor.
 
     Empty tensors within the model are constants, which folding removes.
     """
@@ -57,7 +60,7 @@ def check_empty(
         if name in tensors and 0 in tensors[name].shape:
             what = f"graph {'input' if name in inputs else 'output'} {name}"
             made, node = name, producer.get(name)
-            while node is not None:  # back to where elements were lost
+            while node is not None:  # back to the first empty tensor
                 made = next(item for item in node.outputs if item in tensors and 0 in tensors[item].shape)
                 empty = (item for item in node.inputs if item in producer and 0 in tensors[item].shape)
                 before = next(empty, None)
@@ -65,35 +68,35 @@ def check_empty(
                     what = f"node {node.name} ({node.op}): {made}" + (f", and with it {what}," if made != name else "")
                 node = None if before is None else producer[before]
             raise ModelError(
-                f"{label}: {what} has shape {list(tensors[made].shape)}, which is empty; a plan's inputs and outputs "
+                f"{origin}: {what} has shape {list(tensors[made].shape)}, which is empty; a plan's inputs and outputs "
                 "have elements"
             )
 
 
-def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], label: str) -> None:
-    """Raises ModelError for a Reshape whose result has another number of elements than its input."""
+def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], origin: str) -> None:
+    """Raises ModelError for a Reshape that changes the number of elements."""
     for node in nodes:
         if node.op != "Reshape" or node.domain or not {node.inputs[0], node.outputs[0]} <= tensors.keys():
             continue
         source, result = tensors[node.inputs[0]].shape, tensors[node.outputs[0]].shape
         if math.prod(source) != math.prod(result):
             raise ModelError(
-                f"{label}: node {node.name} (Reshape): {list(source)} has not the size of "
+                f"{origin}: node {node.name} (Reshape): {list(source)} has not the size of "
                 f"{list(result)} and cannot become it"
             )
 
 
-def check_computed(node: Node, values: Mapping[str, np.ndarray], label: str, limits: Limits) -> None:
-    """Raises ModelError for a node of known inputs whose result would be too large to compute."""
+def check_computed(node: Node, values: Mapping[str, np.ndarray], origin: str, limits: Limits) -> None:
+    """Raises ModelError for a node of known inputs whose result would be too large."""
     shape = _computed_shape(node, values)
     if shape is not None and min(shape, default=0) < 0:
-        raise ModelError(f"{label}: node {node.name} ({node.op}): a constant of shape {shape}, which is negative")
+        raise ModelError(f"{origin}: node {node.name} ({node.op}): a constant of shape {shape}, which is negative")
     if shape is not None and math.prod(shape) > MOST_BYTES // 4:
         raise ModelError(
-            f"{label}: node {node.name} ({node.op}): a constant of shape {shape} takes 2 GB or more"
+            f"{origin}: node {node.name} ({node.op}): a constant of shape {shape} takes 2 GB or more"
         )
     if shape is not None:
-        where = f"{label}: node {node.name} ({node.op}): a constant of shape {shape}"
+        where = f"{origin}: node {node.name} ({node.op}): a constant of shape {shape}"
         limits.check("elements", math.prod(shape), where)
 
 

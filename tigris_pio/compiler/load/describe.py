@@ -1,4 +1,4 @@
-"""A model in words and numbers, as `tigris inspect` prints it."""
+"""Describes a model for `tigris inspect`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tigris_pio.compiler.lower.registry import refused
 
 
 def describe_model(path: Path, limits: Limits) -> dict[str, Any]:
-    """Inputs, outputs, weights and operators of the model at `path`, as plain values."""
+    """Inputs, outputs, weights and operators of the model at `path`, as values for JSON. Raises ModelError."""
     graph = load_model(path, limits=limits)
     if graph.refused:
         raise refused(graph.refused, graph.name)
@@ -34,10 +34,10 @@ def describe_model(path: Path, limits: Limits) -> dict[str, Any]:
 
 
 def _operators(path: Path, graph: Graph, limits: Limits) -> tuple[Counter[str], dict[str, Any]]:
-    """Operators as the file calls them, and what kind of file it is."""
+    """The nodes of each operator, by the file's names, and the file's format."""
     if not is_tflite(path):
         return Counter(node.op for node in graph.nodes), {"file": "onnx", "opset": graph.opset}
-    from tigris_pio.compiler.load.tflite.file import read  # noqa: PLC0415 (for those who have such files)
+    from tigris_pio.compiler.load.tflite.file import read  # noqa: PLC0415 (needed for .tflite alone)
 
     subgraphs = read(path, limits).subgraphs
     counts = Counter(operator.name for subgraph in subgraphs for operator in subgraph.operators)

@@ -1,4 +1,4 @@
-"""Binds the free dimensions of a model's inputs."""
+"""Gives the free dimensions of a model's inputs their sizes; both front ends call it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tigris_pio import spelling
 from tigris_pio.errors import ModelError, UsageError
 from tigris_pio.text import visible_name
 
-#: A shape as a model declares it: a free dimension is its symbol, or empty.
+#: A shape as a model declares it; a free dimension is its symbol, or an empty text.
 Declared = tuple[int | str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Binding:
-    """Shapes of the inputs, values of the named dimensions, and what to tell the user."""
+    """Shapes of the inputs, sizes of the symbols, and warnings for the user."""
 
     shapes: Mapping[str, tuple[int, ...]]
     symbols: Mapping[str, int]
@@ -25,7 +25,7 @@ class Binding:
 
 @dataclasses.dataclass(frozen=True)
 class _Free:
-    """One free dimension: `names` are what the user may call it, best first."""
+    """One free dimension; `names`: by which the user may set it, the preferred one first."""
 
     input: str
     axis: int
@@ -33,26 +33,27 @@ class _Free:
     names: tuple[str, ...]
 
 
-def bind_dimensions(shapes: Mapping[str, Declared], dims: Mapping[str, int], label: str) -> Binding:
-    """Gives every free dimension of the inputs a value: from `dims`, or 1 for a batch (axis 0).
+def bind_dimensions(shapes: Mapping[str, Declared], dims: Mapping[str, int], origin: str) -> Binding:
+    """Gives every free dimension of the inputs a size: from `dims`, or else 1 for axis 0, with a warning.
 
-    A dimension is named by its symbol or as INPUT:AXIS. Raises ModelError for one without a value
-    and UsageError for a name in `dims` that the model does not have.
+    A dimension is named by its symbol or as INPUT:AXIS. A symbol has one size everywhere. Raises ModelError for a
+    dimension without a size, and UsageError for a name in `dims` that the model does not have.
     """
     free = [_free(name, axis, dim) for name, shape in shapes.items() for axis, dim in enumerate(shape)
             if isinstance(dim, str)]
-    _check_names(dims, free, label)
+    _check_names(dims, free, origin)
     values: dict[tuple[str, int], int] = {}
     symbols = {name: value for name, value in dims.items() if any(name == dim.symbol for dim in free)}
     warnings: list[str] = []
     missing: list[_Free] = []
-    for dim in sorted(free, key=lambda item: item.axis):  # batch axes first: their symbols may recur elsewhere
+    for dim in sorted(free, key=lambda item: item.axis):  # axis 0 first: its symbol may recur in other axes
         given = next((dims[name] for name in dim.names if name in dims), None)
         if given is None:
             given = symbols.get(dim.symbol) if dim.symbol else None
         if given is None and dim.axis == 0:
             given = 1
-            warnings.append(f"input {dim.input}: free batch dimension {dim.names[0]} taken as 1")
+            warnings.append(f"input {dim.input}: free first axis {dim.names[0]} taken as a batch of 1; set it with "
+                            + spelling.dims({_name(dim): "VALUE"}))
         if given is None:
             missing.append(dim)
             continue
@@ -60,7 +61,7 @@ def bind_dimensions(shapes: Mapping[str, Declared], dims: Mapping[str, int], lab
             symbols.setdefault(dim.symbol, given)
         values[dim.input, dim.axis] = given
     if missing:
-        raise ModelError(_missing(missing, label))
+        raise ModelError(_missing(missing, origin))
     bound = {
         name: tuple(values[name, axis] if isinstance(dim, str) else dim for axis, dim in enumerate(shape))
         for name, shape in shapes.items()
@@ -68,18 +69,18 @@ def bind_dimensions(shapes: Mapping[str, Declared], dims: Mapping[str, int], lab
     return Binding(bound, symbols, tuple(warnings))
 
 
-def _missing(dims: list[_Free], label: str) -> str:
-    """All dimensions that lack a size, each by the name that sets it and no other one."""
+def _missing(dims: list[_Free], origin: str) -> str:
+    """The message for dimensions without a size; each is named as an option sets it."""
     dims = sorted(dims, key=lambda dim: (dim.input, dim.axis))
     names = {_name(dim): f"axis {dim.axis} of input {visible_name(dim.input)}" for dim in reversed(dims)}
-    told = ", ".join(f"{name} ({where})" for name, where in reversed(names.items()))
+    listed = ", ".join(f"{name} ({where})" for name, where in reversed(names.items()))
     what = "a free dimension" if len(names) == 1 else f"{len(names)} free dimensions"
     given = spelling.dims(dict.fromkeys(reversed(names), "VALUE"))
-    return f"{label}: it has {what} without a size: {told}; give it with {given}"
+    return f"{origin}: it has {what} without a size: {listed}; give it with {given}"
 
 
 def _name(dim: _Free) -> str:
-    """What sets this dimension: its symbol, unless that is no name, as the `?` that some exporters give to all."""
+    """The name that sets a dimension: its symbol, or INPUT:AXIS if the symbol is no name, such as `?`."""
     return dim.symbol if re.fullmatch(r"[^\W\d][\w.-]*", dim.symbol) else dim.names[-1]
 
 
@@ -88,12 +89,12 @@ def _free(name: str, axis: int, symbol: str) -> _Free:
     return _Free(name, axis, symbol, (symbol, position) if symbol else (position,))
 
 
-def _check_names(dims: Mapping[str, int], free: list[_Free], label: str) -> None:
+def _check_names(dims: Mapping[str, int], free: list[_Free], origin: str) -> None:
     known = {name for dim in free for name in dim.names}
     for name, value in dims.items():
         if name not in known:
             names = ", ".join(dim.names[0] for dim in free) or "none"
             given = spelling.dims({name: value})
-            raise UsageError(f"{given}: {label} has no free dimension of that name; it has: {names}")
+            raise UsageError(f"{given}: {origin} has no free dimension of that name; it has: {names}")
         if value < 1:
             raise UsageError(f"{spelling.dims({name: value})}: a dimension must be at least 1")

@@ -1,4 +1,4 @@
-"""Values that the user sets inputs to: numbers in the input's own type and shape."""
+"""Converts values for inputs that the user sets to the input's own type and shape."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tigris_pio.text import suggest_names, visible_name
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
-def check_name(name: str, value: object, known: Collection[str], label: str) -> None:
-    """UsageError for an input that the model does not have."""
+def check_name(name: str, value: object, known: Collection[str], origin: str) -> None:
+    """Raises UsageError for an input that the model does not have."""
     if name not in known:
-        raise UsageError(f"{given(name, value)}: {label} has no input of that name; {suggest_names(name, known)}")
+        raise UsageError(f"{given(name, value)}: {origin} has no input of that name; {suggest_names(name, known)}")
 
 
 def given(name: str, value: object) -> str:
@@ -27,9 +27,10 @@ def given(name: str, value: object) -> str:
 
 
 def fixed_array(name: str, dtype: np.dtype, declared: Sequence[int], value: object) -> np.ndarray:
-    """A value for an input of a declared shape, 0 where it is free: there are as many elements as are given, or one.
+    """The value of an input as an array of its type and shape. Raises UsageError.
 
-    A value is a number, several of them, or their text with commas between; one number fills an input of any shape.
+    declared: the shape, with 0 for a free axis; one free axis gets its size from the number of values
+    value: a number, several numbers, or their text with commas; one number fills the whole input
     """
     numbers = [_number(item, dtype, name, value) for item in _items(value)]
     free = [axis for axis, size in enumerate(declared) if not size]
@@ -52,7 +53,7 @@ def _items(value: object) -> Sequence[object]:
 
 
 def _number(item: object, dtype: np.dtype, name: str, value: object) -> object:
-    """One number in the range of `dtype`."""
+    """One number, checked against the range of `dtype`."""
     text = str(item).strip().lower()
     try:
         if dtype == np.bool_:

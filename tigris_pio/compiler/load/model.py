@@ -1,4 +1,4 @@
-"""Chooses the front end."""
+"""Loads a model by the front end of its format; the pipeline calls it."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from tigris_pio.compiler.load.onnx.model import load_onnx
 from tigris_pio.compiler.load.states import Tie, tie_states
 
 DEFAULT_LIMITS = Limits()
-#: What flatbuffers of TensorFlow Lite have at their fifth byte.
+#: The file identifier of TensorFlow Lite, at byte 4.
 _TFLITE = b"TFL3"
 
 
 def load_model(source: Path | str | bytes | onnx.ModelProto, dims: Mapping[str, int] | None = None,
                limits: Limits = DEFAULT_LIMITS, fixed: Mapping[str, object] | None = None,
                states: Sequence[Tie] = ()) -> Graph:
-    """Reads a model and gives every tensor a static shape and every node its place in the execution order.
+    """Reads a model into a graph with static shapes, nodes in execution order. Raises ModelError or UsageError.
 
-    `source`: a file, or in memory the content of a .tflite file or an ONNX model. `dims` sizes free input dimensions,
-    by symbol or as INPUT:AXIS; a free batch dimension becomes 1 and says so in the graph's warnings. `fixed` are inputs
-    that become constants, `states` outputs that become inputs of the next run. If `fixed` names such an input, its
-    value is the one of the first run. Raises ModelError or UsageError. Operators that cannot be read are listed in
-    `refused` of the graph.
+    source: a file, the content of a .tflite file, or an ONNX model in memory
+    dims: sizes of free input dimensions, by symbol or as INPUT:AXIS; a free first axis becomes 1, with a warning
+    fixed: values of inputs that become constants; for an input of `states`, its value in the first run
+    states: outputs that become inputs of the next run
+
+    Operators that cannot be read are listed in `refused` of the graph.
     """
     held = {name for _, name in states}
     first = {name: value for name, value in (fixed or {}).items() if name in held}
     fixed = {name: value for name, value in (fixed or {}).items() if name not in held}
     if isinstance(source, bytes) or (not isinstance(source, onnx.ModelProto) and is_tflite(source)):
-        from tigris_pio.compiler.load.tflite.model import load_tflite  # noqa: PLC0415 (for those who have such files)
+        from tigris_pio.compiler.load.tflite.model import load_tflite  # noqa: PLC0415 (needed for .tflite alone)
 
         graph = load_tflite(source, dims or {}, limits, fixed)
     else:
@@ -42,7 +43,7 @@ def load_model(source: Path | str | bytes | onnx.ModelProto, dims: Mapping[str, 
 
 
 def is_tflite(source: Path | str | bytes) -> bool:
-    """Whether a file, or its content, is TensorFlow Lite's, by its mark or else by the file's name."""
+    """Whether a file, or its content, is TensorFlow Lite's: by its identifier, or else by the file's name."""
     if isinstance(source, bytes):
         return source[4:8] == _TFLITE
     try:
@@ -50,5 +51,5 @@ def is_tflite(source: Path | str | bytes) -> bool:
             if file.read(8)[4:] == _TFLITE:
                 return True
     except (OSError, ValueError):
-        pass  # whoever reads it says what is wrong
+        pass  # the front end reports what is wrong
     return os.fspath(source).endswith(".tflite")

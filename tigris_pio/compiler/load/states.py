@@ -1,4 +1,4 @@
-"""Outputs that the user ties to inputs: what the one is after a run, the other is in the next."""
+"""Ties outputs to inputs as the user asks: the input has in each run the value of the output in the run before."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Tie = tuple[str, str]
 
 
 def tie_states(graph: Graph, ties: Sequence[Tie], first: Mapping[str, object] | None = None) -> Graph:
-    """`graph` with a state for each tie; its outputs and inputs are none of the model's any more.
+    """`graph` with a state for each tie; tied outputs and inputs are no longer the model's.
 
-    `first`: by inputs what the first run begins with, as numbers or their text; zeros where there is nothing.
+    `first`: values of inputs in the first run, as numbers or their text; other states start with zeros.
 
     Raises UsageError for names, shapes and types that do not fit.
     """
@@ -37,8 +37,8 @@ def tie_states(graph: Graph, ties: Sequence[Tie], first: Mapping[str, object] | 
     tied = {output for output, _ in ties}
     outputs = tuple(name for name in graph.outputs if name not in tied)
     if ties and not outputs:
-        raise UsageError(f"{_given(ties[-1])}: {graph.name} has no output left that is none of a state's; give the "
-                         "model one more")  # fmt: skip
+        raise UsageError(f"{_given(ties[-1])}: {graph.name} has no output left that is not tied; give the model one "
+                         "more output")  # fmt: skip
     return dataclasses.replace(
         graph,
         inputs=tuple(name for name in graph.inputs if name not in taken),
@@ -48,7 +48,7 @@ def tie_states(graph: Graph, ties: Sequence[Tie], first: Mapping[str, object] | 
 
 
 def _initial(graph: Graph, held: str, first: Mapping[str, object]) -> np.ndarray | None:
-    """The first value of a state as its tensor has it now: uint8 that stands for numbers is int8, less 128."""
+    """The first value of a state in its tensor's stored type: quantised uint8 is stored as int8, less 128."""
     if held not in first:
         return None
     tensor, dtype = graph.tensors[held], graph.io_dtypes[held]

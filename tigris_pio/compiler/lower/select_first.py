@@ -84,8 +84,7 @@ class _Moved:
         row = self._tensors[source].width * self._tensors[source].channels
         for name, value in self._values.items():
             if value.tensor == source:
-                first = taken.first * row
-                self._values[name] = dataclasses.replace(value, tensor=selection.output, first_element=first)
+                self._values[name] = dataclasses.replace(value, tensor=selection.output, start=taken.first * row)
         del self._tensors[source]
         return [item.tensor for item in operands if item.tensor in self._known.values()]
 

@@ -76,7 +76,8 @@ def test_declared_output_shape_contradicts_the_nodes() -> None:
 def test_free_batch_becomes_one() -> None:
     graph = load_model(relu(("N", 4)))
     assert graph.tensors["y"].shape == (1, 4)
-    assert graph.warnings == ("input x: free batch dimension N taken as 1",)
+    warning = 'input x: free first axis N taken as a batch of 1; set it with dims={"N": VALUE}'
+    assert graph.warnings == (warning,)
 
 
 def test_free_batch_without_a_name() -> None:

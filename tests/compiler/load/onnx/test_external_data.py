@@ -200,13 +200,13 @@ def test_only_a_file_in_the_models_folder_is_read(tmp_path, location, lay, said)
     path = saved(tmp_path / "model", location=location)
     if said is None:
         assert (load_model(path).weights["w"] == WEIGHTS).all()
-        assert external_data.files(path) == [Path(os.path.realpath(tmp_path / "model" / location))]
+        assert external_data.readable_files(path) == [Path(os.path.realpath(tmp_path / "model" / location))]
     else:
         with pytest.raises(ModelError, match=said) as error:
             load_model(path)
         assert "tensor w: " in str(error.value)
         assert str(error.value).isprintable()
-        assert external_data.files(path) == []
+        assert external_data.readable_files(path) == []
 
 
 @given(offset=st.integers(-9, 150), length=st.integers(-9, 150) | st.none())
@@ -217,10 +217,10 @@ def test_any_range_is_within_the_file(offset: int, length: int | None, tmp_path_
     allowed = offset >= 0 and (offset <= 100 if length is None else length >= 0 and offset + length <= 100)
     with path.open("rb") as file:
         if allowed:
-            assert external_data.part(file, entries) == bytes(range(100))[offset:][:length]
+            assert external_data.read_part(file, entries) == bytes(range(100))[offset:][:length]
         else:
             with pytest.raises(ExternalDataError, match=r"`range\.bin`"):
-                external_data.part(file, entries)
+                external_data.read_part(file, entries)
 
 
 @pytest.mark.parametrize("text", ["x", "1e3", " 1", "0x10", "-1", "9" * 19, "9" * 5000, "١", "1_0"])

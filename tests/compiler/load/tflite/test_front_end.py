@@ -52,7 +52,7 @@ def test_shapes_that_are_computed_become_constants(dims: dict[str, int], batch: 
     graph = load_model(shape_chain(), dims)
     assert [node.op for node in graph.nodes] == ["Reshape"]
     assert graph.tensors["x"].shape == (batch, 4, 3) and graph.tensors["y"].shape == (batch, 12)
-    said = ("input x: free batch dimension x:0 taken as 1",)
+    said = ('input x: free first axis x:0 taken as a batch of 1; set it with dims={"x:0": VALUE}',)
     assert graph.warnings == (() if dims else said)
 
 

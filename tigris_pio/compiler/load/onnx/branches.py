@@ -25,24 +25,24 @@ from tigris_pio.text import visible_name
 Expand = Callable[[onnx.ModelProto], onnx.ModelProto]
 
 
-def inline_branches(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], expand: Expand, label: str,
+def inline_branches(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], expand: Expand, origin: str,
                     limits: Limits) -> onnx.ModelProto:
     """The model without the Ifs and Loops that are decided when compiling; others stay and are refused by name later.
 
-    `shapes` are the inputs'. A branch may hold Ifs, and its results may decide others: each round settles the nodes
-    whose conditions are known by then.
+    `shapes`: the inputs'. A branch may contain further Ifs, and its results may decide others, so each round replaces
+    the nodes whose conditions are known.
     """
-    settled = True
-    while settled:
+    replaced = True
+    while replaced:
         names = {node.input[0] for node in model.graph.node if is_onnx(node, "If") and node.input}
         names = names.union(*(read_names(node) for node in model.graph.node if is_onnx(node, "Loop")))
-        changed = _settled(model, _known(model, shapes, names, label, limits) if names else {}, label, limits)
-        settled = changed is not model
-        model = expand(changed) if settled else model
+        changed = _replaced(model, _known(model, shapes, names, origin, limits) if names else {}, origin, limits)
+        replaced = changed is not model
+        model = expand(changed) if replaced else model
     return model
 
 
-def _known(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: set[str], label: str,
+def _known(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: set[str], origin: str,
            limits: Limits) -> dict[str, np.ndarray]:
     """The values of those tensors in `names` that are known when compiling."""
     bound = onnx.GraphProto()
@@ -51,29 +51,29 @@ def _known(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], names: s
         for value in model.graph.input if value.name in shapes
     )
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    nodes = read_nodes(model.graph, label)
+    nodes = read_nodes(model.graph, origin)
     protos = dict(zip((node.name for node in nodes), model.graph.node, strict=True))
-    order = execution_order(nodes, label)
+    order = execution_order(nodes, origin)
     types = {value.name: value.type for value in bound.input}
-    return known_values(order, [protos[node.name] for node in order], types, weights, model, names, label, limits)
+    return known_values(order, [protos[node.name] for node in order], types, weights, model, names, origin, limits)
 
 
-def _settled(model: onnx.ModelProto, known: Mapping[str, np.ndarray], label: str, limits: Limits) -> onnx.ModelProto:
+def _replaced(model: onnx.ModelProto, known: Mapping[str, np.ndarray], origin: str, limits: Limits) -> onnx.ModelProto:
     """The model with the branches and trips that `known` decides; `model` itself if it decides none."""
     nodes: list[onnx.NodeProto] = []
-    settled, names = False, tensor_names(model.graph)
+    replaced, names = False, tensor_names(model.graph)
     opsets = opsets_of(model)
     for index, node in enumerate(model.graph.node):
         parts, name = None, node.name or f"{node.op_type}_{index}"
         if is_onnx(node, "If") and node.input[0] in known and known[node.input[0]].size == 1:
-            parts = _branch(node, index, bool(known[node.input[0]].any()), names, label)
+            parts = _branch(node, index, bool(known[node.input[0]].any()), names, origin)
         elif is_onnx(node, "Loop"):
-            where = f"{label}: node {visible_name(name)} (Loop)"
+            where = f"{origin}: node {visible_name(name)} (Loop)"
             parts = unrolled(node, name, known, names, opsets, where, limits)
-        settled = settled or parts is not None
+        replaced = replaced or parts is not None
         nodes += [node] if parts is None else parts
-        limits.check("nodes", len(nodes), f"{label}: the graph, with its branches inlined and its loops unrolled")
-    if not settled:
+        limits.check("nodes", len(nodes), f"{origin}: the graph, with its branches inlined and its loops unrolled")
+    if not replaced:
         return model
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
@@ -82,10 +82,10 @@ def _settled(model: onnx.ModelProto, known: Mapping[str, np.ndarray], label: str
     return changed
 
 
-def _branch(node: onnx.NodeProto, index: int, condition: bool, names: Names, label: str) -> list[onnx.NodeProto]:
-    """The nodes in place of an If; `names` are in use."""
+def _branch(node: onnx.NodeProto, index: int, condition: bool, names: Names, origin: str) -> list[onnx.NodeProto]:
+    """The nodes that replace an If; `names`: those in use."""
     name = node.name or f"If_{index}"
-    where = f"{label}: node {visible_name(name)} (If)"
+    where = f"{origin}: node {visible_name(name)} (If)"
     wanted = "then_branch" if condition else "else_branch"
     body = next((item.g for item in node.attribute if item.name == wanted and item.HasField("g")), None)
     if body is None:

@@ -1,7 +1,7 @@
 """Rewrites operators of classical machine learning (ai.onnx.ml), as skl2onnx writes them, as products of matrices.
 
-A ZipMap becomes the probabilities themselves, and a text that names a class becomes its index: see _index_labels. The
-formulas are those of ONNX's Operators-ml.md, and onnxruntime's where that page leaves something open.
+A ZipMap becomes the probabilities themselves, and the name of a class its index: see _index_labels. The formulas are
+from ONNX's Operators-ml.md, and from onnxruntime if that page leaves something open.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes
 
 _ML = "ai.onnx.ml"
 _FLOAT, _INT64, _STRING = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.STRING
-#: The key of the metadata that say what classes are called, in JSON.
+#: The metadata key for the names of classes, in JSON.
 _LABELS = "labels"
 _CLASSES = ("classlabels_ints", "classlabels_int64s", "classlabels_strings")
-#: Since this opset reductions have their axes as an input, and since that one ReduceSum and Unsqueeze.
+#: The first opset in which the axes of a reduction are an input; and the first for ReduceSum and Unsqueeze.
 _REDUCTIONS, _SUMS = 18, 13
-#: onnxruntime bounds the probability of one of two classes.
+#: onnxruntime keeps the probabilities of two classes so far from 0 and 1.
 _LEAST = 1e-7
 
 
-def expand_classical(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
-    """A model that is_classical() in ONNX's own operators. Its metadata get the names of classes: see labels_of."""
+def expand_classical(model: onnx.ModelProto, origin: str) -> onnx.ModelProto:
+    """A model that is_classical(), in ONNX's own operators. Its metadata get the names of classes: see labels_of."""
     labels = _index_labels(model)
     if labels:
         helper.set_model_props(model, {**{item.key: item.value for item in model.metadata_props},
                                        _LABELS: json.dumps(labels)})
-    expanded = replace_nodes(model, CLASSICAL, label)
+    expanded = replace_nodes(model, CLASSICAL, origin)
     versions = opsets_of(model)
     versions.setdefault("", onnx.defs.onnx_opset_version())
     del expanded.opset_import[:]  # skl2onnx imports domains twice
@@ -53,7 +53,7 @@ def labels_of(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
         found = json.loads(text)
         return {str(name): tuple(map(str, names)) for name, names in found.items()}
     except (ValueError, TypeError, AttributeError):
-        return {}  # metadata of someone else's
+        return {}  # not this program's metadata
 
 
 def _index_labels(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
@@ -66,7 +66,7 @@ def _index_labels(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
     outputs = {value.name: value.type for value in graph.output}
     for node in graph.node:
         names, are_texts = _class_names(node) if node.domain == _ML else ((), False)
-        if names:  # a number that is a class says so itself
+        if names:  # a label that is a number needs no name
             classes |= dict.fromkeys(node.output[0 if are_texts or node.op_type == "ZipMap" else 1 : 2], names)
         elif node.input and node.input[0] in classes and node.op_type in _PASSING:
             classes[node.output[0]] = classes[node.input[0]]
@@ -75,7 +75,7 @@ def _index_labels(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
     for name, kind in outputs.items():
         if kind.tensor_type.elem_type == _STRING and name in classes:
             kind.tensor_type.elem_type = _INT64
-        kind.tensor_type.ClearField("shape")  # skl2onnx declares others than its operators give
+        kind.tensor_type.ClearField("shape")  # skl2onnx declares wrong shapes
     del graph.value_info[:]
     return {name: classes[name] for name in outputs if name in classes}
 
@@ -288,15 +288,16 @@ def _support_vector_classifier(part: Replacement) -> bool:
 
 
 def _pairs(counts: Sequence[int], coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights [supports][pairs] of coefficients [others][supports]; and for winners and losers [pairs][classes]."""
+    """Weights [supports][pairs] from coefficients [classes - 1][supports]; and the votes of a pair for its winner and
+    its loser, [2][pairs][classes]."""
     ends = np.cumsum([0, *counts])
     pairs = [(first, second) for first in range(len(counts)) for second in range(first + 1, len(counts))]
     weights, votes = np.zeros((ends[-1], len(pairs))), np.zeros((2, len(pairs), len(counts)))
-    for place, (first, second) in enumerate(pairs):
+    for position, (first, second) in enumerate(pairs):
         own, other = slice(ends[first], ends[first + 1]), slice(ends[second], ends[second + 1])
-        weights[own, place] = coefficients[second - 1, own]
-        weights[other, place] = coefficients[first, other]
-        votes[0, place, first] = votes[1, place, second] = 1
+        weights[own, position] = coefficients[second - 1, own]
+        weights[other, position] = coefficients[first, other]
+        votes[0, position, first] = votes[1, position, second] = 1
     return weights, votes
 
 

@@ -1,7 +1,7 @@
-"""Weights that an ONNX model keeps in files beside it: which files, and whether they may be read.
+"""Finds the files beside an ONNX model that hold its weights, checks that they may be read, and reads them.
 
-Standard library only, and no other module of the package: PlatformIO's hook loads this file by itself. It finds the
-locations without the package onnx, by walking the protobuf of the model (onnx.proto of ONNX has the numbers).
+PlatformIO's hook loads this file by itself, so it imports the standard library alone. It finds the locations without
+the package onnx, in the protobuf of the model; the field numbers are from ONNX's onnx.proto.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-# By message the fields that lead to a tensor's external data.
+# For each message, the fields that lead to a tensor's external data.
 _FIELDS: dict[str, dict[int, str]] = {
     "Model": {7: "Graph", 20: "Training", 25: "Function"},
     "Training": {1: "Graph", 2: "Graph"},
@@ -41,7 +41,7 @@ class ExternalDataError(Exception):
 
 
 def locations(model: Path) -> tuple[str, ...]:
-    """The files that tensors of `model` name, wherever these are in it; sorted. None for what is no ONNX file."""
+    """The files that tensors of `model` name, sorted; empty for a file that is not ONNX."""
     with model.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return ()
@@ -52,7 +52,7 @@ def locations(model: Path) -> tuple[str, ...]:
 
 
 def _locations(data: mmap.mmap) -> Iterator[bytes]:
-    """A malformed message ends where it stops to make sense: the compiler refuses such a model."""
+    """The locations in a model's bytes. A malformed message is read as far as it is valid; the compiler refuses it."""
     waiting = [("Model", 0, len(data))]
     while waiting:
         message, start, end = waiting.pop()
@@ -66,7 +66,7 @@ def _locations(data: mmap.mmap) -> Iterator[bytes]:
 
 
 def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number, start and end of the fields with bytes."""
+    """Number, start and end of a message's fields that hold bytes."""
     depth = 0
     while at < end:
         tag, at = _varint(data, at, end)
@@ -76,7 +76,7 @@ def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]
         elif kind == _BYTES:
             size, at = _varint(data, at, end)
         elif kind in (_GROUP, _GROUP_END):
-            # Groups are no part of ONNX: what is in one is passed over.
+            # ONNX has no groups; their contents are skipped.
             depth += 1 if kind == _GROUP else -1
         else:
             size = {_FIXED64: 8, _FIXED32: 4}.get(kind, end)
@@ -88,7 +88,7 @@ def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]
 
 
 def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
-    """Its value, and where it ends: behind `end` when it is cut off."""
+    """The value of a varint, and the offset behind it; an offset beyond `end` if it is cut off."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= end:
@@ -105,10 +105,10 @@ def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
 
 
 def resolve(folder: Path, location: str) -> Path:
-    """The regular file that a model in `folder` means by `location`, without a link in its path.
+    """The regular file at `location` in the model's `folder`, with links resolved. Raises ExternalDataError.
 
-    It lies in the folder or below it, also when links are followed, so that a model from elsewhere takes nothing else
-    of this machine into a plan. That is why a file with a second name (a hard link) is refused: that may be anywhere.
+    The file must lie in the folder or below it, also behind links, so that a foreign model cannot copy other files of
+    this machine into a plan. A hard link is refused, because its other name may lie anywhere.
     """
     if not location:
         raise ExternalDataError("a tensor's external data has no location; export the model again")
@@ -136,18 +136,18 @@ def resolve(folder: Path, location: str) -> Path:
 
 
 def open_file(folder: Path, location: str) -> BinaryIO:
-    """The file of resolve, open."""
+    """The file that `resolve` finds, open for reading. Raises ExternalDataError."""
     path = resolve(folder, location)
     try:
-        # Not through a link, nor waiting for a pipe's other end, that came in its place meanwhile.
+        # The file may have been replaced since: neither follow a link nor wait for a pipe's other end.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         return os.fdopen(os.open(path, flags), "rb")
     except OSError as error:
         raise ExternalDataError(f"external data `{printable(location)}` cannot be read ({_reason(error)})") from None
 
 
-def part(file: BinaryIO, entries: Mapping[str, str]) -> bytes:
-    """What a tensor's external data says is the tensor's: `length` bytes from `offset`, or all behind it."""
+def read_part(file: BinaryIO, entries: Mapping[str, str]) -> bytes:
+    """The bytes of a tensor by its external data: `length` bytes from `offset`, or all bytes behind `offset`."""
     shown = printable(entries.get("location", ""))
     size = os.fstat(file.fileno()).st_size
     offset = _number(entries, "offset", 0, shown)
@@ -161,18 +161,18 @@ def part(file: BinaryIO, entries: Mapping[str, str]) -> bytes:
     return file.read(length)
 
 
-def _number(entries: Mapping[str, str], key: str, otherwise: int, shown: str) -> int:
+def _number(entries: Mapping[str, str], key: str, default: int, shown: str) -> int:
     text = entries.get(key, "")
     if not text:
-        return otherwise
-    # More digits than any file has bytes would only cost time.
+        return default
+    # Longer numbers exceed any file, and take time to convert.
     if not re.fullmatch(r"[0-9]{1,19}", text):
         raise ExternalDataError(f"external data `{shown}`: {key} `{printable(text)}` is no number of bytes")
     return int(text)
 
 
 def printable(text: str) -> str:
-    """`text` with everything that a terminal might obey written out."""
+    """`text` with control characters escaped."""
     return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
@@ -192,7 +192,7 @@ def file_digest(file: BinaryIO) -> bytes:
 
 
 def source_digest(model: bytes, data: Mapping[str, bytes]) -> bytes:
-    """A plan's source_sha256 from the digest of the model and those of its data files by location; see SPEC.md."""
+    """A plan's source_sha256, from the digest of the model and the digests of its data files; see SPEC.md."""
     if not data:
         return model
     digest = hashlib.sha256(model)
@@ -201,13 +201,13 @@ def source_digest(model: bytes, data: Mapping[str, bytes]) -> bytes:
     return digest.digest()
 
 
-def files(model: Path) -> list[Path]:
-    """The data files of `model` that are there and may be read."""
-    return [path for path in state(model).values() if isinstance(path, Path)]
+def readable_files(model: Path) -> list[Path]:
+    """The data files of `model` that exist and may be read."""
+    return [path for path in resolve_all(model).values() if isinstance(path, Path)]
 
 
-def state(model: Path) -> dict[str, Path | str]:
-    """The file of each location, or why there is none."""
+def resolve_all(model: Path) -> dict[str, Path | str]:
+    """The file of each location, or the reason why it cannot be read."""
     found: dict[str, Path | str] = {}
     for location in locations(model):
         try:

@@ -1,4 +1,4 @@
-"""Inputs that the user sets: each becomes a constant of its own type before anything else looks at the model."""
+"""Makes constants of the inputs that the user sets, before any other step reads the model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tigris_pio.compiler.load.fixed_values import check_name, fixed_array, given
 from tigris_pio.errors import UsageError
 
 
-def fix_inputs(model: onnx.ModelProto, values: Mapping[str, object], label: str) -> onnx.ModelProto:
-    """The model with the inputs named in `values` as initializers; `model` itself when there are none.
+def fix_inputs(model: onnx.ModelProto, values: Mapping[str, object], origin: str) -> onnx.ModelProto:
+    """The model with the inputs in `values` as initializers; `model` itself without any.
 
     Raises UsageError for a name or a value that does not fit.
     """
@@ -22,7 +22,7 @@ def fix_inputs(model: onnx.ModelProto, values: Mapping[str, object], label: str)
     known = {value.name: value for value in model.graph.input}
     arrays = {}
     for name, value in values.items():
-        check_name(name, value, known, label)
+        check_name(name, value, known, origin)
         arrays[name] = _array(known[name], value)
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
@@ -38,7 +38,7 @@ def fix_inputs(model: onnx.ModelProto, values: Mapping[str, object], label: str)
 
 
 def _array(info: onnx.ValueInfoProto, value: object) -> np.ndarray:
-    """The value in the input's own type and shape."""
+    """The value as an array of the input's own type and shape."""
     kind = info.type.tensor_type.elem_type
     if info.type.WhichOneof("value") != "tensor_type" or kind not in _TYPES:
         raise UsageError(f"{given(info.name, value)}: only inputs of numbers and truth values can be set")

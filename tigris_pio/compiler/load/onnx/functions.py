@@ -1,4 +1,4 @@
-"""Replaces operators that ONNX defines by a function of others, and that have no kernels, by that function."""
+"""Replaces operators without kernels by the function of other operators by which ONNX defines them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from onnx import helper, inliner, shape_inference
 
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.nodes import domain_of, opsets_of
-from tigris_pio.compiler.load.onnx.shapes import walked_types
+from tigris_pio.compiler.load.onnx.shapes import infer_remaining_types
 from tigris_pio.errors import ModelError
 
-#: Functions of functions: each round opens one more level.
+#: Each round inlines one level of functions that use functions.
 _MOST_ROUNDS = 8
 _DOMAIN = "tigris.function"
-#: Weights with more elements take part in inference by type only.
+#: Weights with more elements enter inference by their type alone.
 _SMALL = 4096
 
 #: Whether a node stays as it is.
 Keep = Callable[[onnx.NodeProto], bool]
 
 
-def expand_functions(model: onnx.ModelProto, keep: Keep, label: str, limits: Limits) -> onnx.ModelProto:
-    """The model with every node that `keep` rejects replaced by its body, where ONNX has one.
+def expand_functions(model: onnx.ModelProto, keep: Keep, origin: str, limits: Limits) -> onnx.ModelProto:
+    """The model with every node that `keep` rejects replaced by its function's body, if ONNX defines one.
 
-    A part is named after the node it comes from. Returns `model` itself when there is nothing to do.
+    New nodes are named after the node that they replace. Returns `model` itself if nothing is replaced.
     """
     for _ in range(_MOST_ROUNDS):
         opsets = opsets_of(model)
@@ -39,17 +39,17 @@ def expand_functions(model: onnx.ModelProto, keep: Keep, label: str, limits: Lim
         if changed is None:
             break
         parts = sum(len(function.node) for function in changed.functions)
-        where = f"{label}: the graph, with its operators' functions inlined"
+        where = f"{origin}: the graph, with its operators' functions inlined"
         limits.check("nodes", len(changed.graph.node) + parts, where)
         try:
             model = inliner.inline_local_functions(changed)
         except (RuntimeError, ValueError) as error:
-            raise ModelError(f"{label}: the functions of its operators cannot be inlined: {error}") from None
+            raise ModelError(f"{origin}: the functions of its operators cannot be inlined: {error}") from None
     return model
 
 
 def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Any:
-    """The schema of an operator that has a function, or None; the package's type stubs lack functions."""
+    """The schema of an operator that has a function, or None. Any, because onnx's type stubs lack functions."""
     domain = domain_of(node)
     version = opsets.get(domain)
     if version is None or not onnx.defs.has(node.op_type, version, domain):
@@ -60,7 +60,7 @@ def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Any:
 
 def _with_local_functions(model: onnx.ModelProto, chosen: set[int],
                           opsets: Mapping[str, int]) -> onnx.ModelProto | None:
-    """The model with the chosen nodes turned into calls of local functions; None when none has a body here."""
+    """The model with the chosen nodes as calls of local functions; None if none has a body in this opset."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     types = tensor_types(model)
@@ -99,14 +99,14 @@ def _body(node: onnx.NodeProto, opsets: Mapping[str, int],
     if not serialised:
         return None
     body: onnx.FunctionProto = onnx.FunctionProto.FromString(serialised)
-    for entry in body.opset_import:  # the inliner wants the model's own versions
+    for entry in body.opset_import:  # the inliner requires the model's own versions
         entry.version = opsets.get(entry.domain, entry.version)
     _set_defaults(body, schema, node)
     return body
 
 
 def _set_defaults(body: onnx.FunctionProto, schema: Any, node: onnx.NodeProto) -> None:
-    """Attributes that the node leaves out get the operator's default."""
+    """Adds the operator's defaults for attributes that the node leaves out."""
     given = {attribute.name for attribute in node.attribute}
     for name, attribute in schema.attributes.items():
         if name not in given and attribute.default_value.name:
@@ -116,7 +116,7 @@ def _set_defaults(body: onnx.FunctionProto, schema: Any, node: onnx.NodeProto) -
 
 
 def tensor_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
-    """Types of all tensors, as far as inference knows them; large weights take part by type only."""
+    """The types of all tensors, as far as inference finds them."""
     light = onnx.ModelProto()
     light.ir_version = model.ir_version
     light.opset_import.extend(model.opset_import)
@@ -132,11 +132,11 @@ def tensor_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
             graph.initializer.append(tensor)
         else:
             graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    # The loader infers again and reports what is wrong.
+    # The loader infers again, and reports errors.
     with contextlib.suppress(RuntimeError, ValueError, shape_inference.InferenceError):
         light = shape_inference.infer_shapes(light)
     types = {tensor.name: helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
              for tensor in graph.initializer}
     known = (*light.graph.value_info, *light.graph.output, *light.graph.input)
     types |= {value.name: value.type for value in known}
-    return types | walked_types(light, types)
+    return types | infer_remaining_types(light, types)

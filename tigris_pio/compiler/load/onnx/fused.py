@@ -1,7 +1,7 @@
-"""Replaces the fused operators of onnxruntime's optimiser by the operators they stand for.
+"""Replaces the fused operators of onnxruntime's optimiser by ONNX's operators.
 
-Signatures: onnxruntime's docs/ContribOperators.md. Attention, and operators laid out for one processor, stay and are
-refused later.
+Signatures: onnxruntime's docs/ContribOperators.md. Attention and operators for one processor's element order stay, and
+are refused later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes, wi
 _MICROSOFT = "com.microsoft"
 #: The first opset with Gelu.
 _GELU = 20
-#: Activations, and the attributes that their numbers are, in order.
+#: Activations, with the attributes to which `activation_params` are assigned, in order.
 _ACTIVATIONS = {
     "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",), "Relu": (),
     "Selu": ("alpha", "gamma"), "Sigmoid": (), "Softplus": (), "Softsign": (), "Tanh": (),
@@ -27,13 +27,13 @@ _ACTIVATIONS = {
 _OWN = ("activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma")
 
 
-def expand_fused(model: onnx.ModelProto, label: str, runnable: bool = False) -> onnx.ModelProto:
-    """The model without onnxruntime's fused operators; `model` itself when it has none.
+def expand_fused(model: onnx.ModelProto, origin: str, runnable: bool = False) -> onnx.ModelProto:
+    """The model without onnxruntime's fused operators; `model` itself if it has none.
 
-    runnable: onnxruntime will run the result, so operators stay whose replacement the model's opset lacks
+    runnable: onnxruntime will run the result, so operators stay if the model's opset lacks their replacement
     """
     table = {key: replace for key, replace in FUSED.items() if not (runnable and "Simplified" in key[1])}
-    return replace_nodes(model, table, label)
+    return replace_nodes(model, table, origin)
 
 
 def _conv(part: Replacement) -> bool:
@@ -60,7 +60,7 @@ def _gemm(part: Replacement) -> bool:
 
 
 def _mat_mul(part: Replacement) -> bool:
-    """Transposed operands as an Einsum, which needs no ranks: with transBatch the rows stand in front of the batch."""
+    """A product of transposed operands as Einsum, which needs no rank. With transBatch, rows precede the batch axes."""
     terms = []
     for letter, rows, columns in (("A", "i", "j"), ("B", "j", "k")):
         first, last = (columns, rows) if part.attributes.get(f"trans{letter}", 0) else (rows, columns)
@@ -75,7 +75,7 @@ def _mat_mul(part: Replacement) -> bool:
 
 
 def _gelu(part: Replacement) -> bool:
-    """Gelu. In an opset without it, the operators that exporters write, which a later pass recognises."""
+    """Gelu. In an opset without it, the operators that exporters write; table_fuse recognises them."""
     x = part.part("Add", part.input(0), part.input(1)) if part.input(1) else part.input(0)
     by_tanh = part.node.op_type == "FastGelu"
     if part.opset >= _GELU:
@@ -97,7 +97,7 @@ def _quick_gelu(part: Replacement) -> bool:
 
 
 def _normalisation(part: Replacement) -> bool:
-    """LayerNormalization or RMSNormalization, of a sum if there is a tensor that skips; the sum may be an output."""
+    """LayerNormalization or RMSNormalization; with a residual, of its sum with the input, which may be an output."""
     skips, simple = part.node.op_type.startswith("Skip"), "Simplified" in part.node.op_type
     if simple and (part.output(1) or part.output(2)):
         return False  # RMSNormalization gives no deviations
@@ -114,8 +114,8 @@ def _normalisation(part: Replacement) -> bool:
 
 
 def _mat_mul_of_bits(part: Replacement) -> bool:
-    """A product with a constant matrix [outputs][blocks][bytes] of 2, 4 or 8 bits, in float32. Nodes with a group index
-    stay."""
+    """A product with a constant matrix [outputs][blocks][bytes] of 2, 4 or 8 bits an element, in float32. Nodes with a
+    group index stay."""
     packed, scales, zeros = (part.value(part.input(index)) for index in (1, 2, 3))
     given = part.attributes
     depth, count, bits, size = (int(given[name]) for name in ("K", "N", "bits", "block_size"))
@@ -137,9 +137,9 @@ def _mat_mul_of_bits(part: Replacement) -> bool:
 
 
 def _unpacked(packed: np.ndarray, bits: int) -> np.ndarray:
-    """Integers of some bits in bytes, the lowest first, as float32."""
-    places = np.arange(0, 8, bits, dtype=np.uint8)
-    integers = (packed[..., np.newaxis] >> places) & ((1 << bits) - 1)
+    """Integers of `bits` bits, packed in bytes with the lowest bits first, as float32."""
+    positions = np.arange(0, 8, bits, dtype=np.uint8)
+    integers = (packed[..., np.newaxis] >> positions) & ((1 << bits) - 1)
     return integers.reshape(*packed.shape[:-1], -1).astype(np.float32)
 
 

@@ -1,6 +1,6 @@
-"""Reads float16 and bfloat16 as float32: constants keep their values, results are rounded less.
+"""Reads float16 and bfloat16 as float32: constants keep their values, and results are rounded less.
 
-Models by skl2onnx have float64 as well. It is read as float32, too, since no shape depends on it there.
+Models by skl2onnx also contain float64. It is read as float32, because no shape depends on it in these models.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _TYPES = frozenset(("to", "dtype", "output_dtype", "precision", "softmax_precisi
 
 
 def read_as_float32(model: onnx.ModelProto, doubles: bool) -> str | None:
-    """Changes a model in place; returns a warning that names types, inputs and outputs, or None if nothing changed."""
+    """Changes a model in place. Returns a warning with the types, inputs and outputs; None if nothing changed."""
     change = _Change(_HALVES | _DOUBLE if doubles else _HALVES)
     shown = [f"{kind} {value.name}" for kind, values in (("input", model.graph.input), ("output", model.graph.output))
              for value in values if value.type.tensor_type.elem_type in change.kinds]
-    change.graph(model.graph)
+    change.change_graph(model.graph)
     for function in model.functions:
-        change.nodes(function.node)
+        change.change_nodes(function.node)
     if not change.found:
         return None
     names = " and ".join(change.kinds[kind] for kind in sorted(change.found, reverse=True))
@@ -37,14 +37,14 @@ def read_as_float32(model: onnx.ModelProto, doubles: bool) -> str | None:
 
 
 class _Change:
-    """Goes through a model; collects the element types that it found among `kinds`."""
+    """Changes the element types in `kinds` to float32; `found` collects the types that occurred."""
 
     def __init__(self, kinds: Mapping[int, str]):
         self.kinds = kinds
         self.found: set[int] = set()
 
-    def graph(self, graph: onnx.GraphProto) -> None:
-        """A graph and all within it."""
+    def change_graph(self, graph: onnx.GraphProto) -> None:
+        """Changes a graph and all graphs within it."""
         for value in (*graph.input, *graph.output, *graph.value_info):
             kind = value.type.tensor_type
             if value.type.HasField("tensor_type") and kind.elem_type in self.kinds:
@@ -52,10 +52,10 @@ class _Change:
                 kind.elem_type = _FLOAT
         for tensor in graph.initializer:
             self._tensor(tensor)
-        self.nodes(graph.node)
+        self.change_nodes(graph.node)
 
-    def nodes(self, nodes: Iterable[onnx.NodeProto]) -> None:
-        """Attributes that are such tensors or name such types."""
+    def change_nodes(self, nodes: Iterable[onnx.NodeProto]) -> None:
+        """Changes attributes that hold tensors of these types, or name the types."""
         for node in nodes:
             for item in node.attribute:
                 if item.name in _TYPES and item.i in self.kinds:
@@ -64,10 +64,10 @@ class _Change:
                 if item.HasField("t"):
                     self._tensor(item.t)
             for graph in subgraphs_of(node):
-                self.graph(graph)
+                self.change_graph(graph)
 
     def _tensor(self, tensor: onnx.TensorProto) -> None:
-        """Tensors that cannot be read stay; whoever needs them says what is wrong."""
+        """Changes a tensor. One that cannot be read stays, and its reader reports it."""
         if tensor.data_type in self.kinds:
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 values = numpy_helper.to_array(tensor).astype(np.float32)

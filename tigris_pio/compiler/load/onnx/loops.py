@@ -1,6 +1,6 @@
-"""Unrolls Loop: its body once for each trip, where the number of trips follows from constants and shapes.
+"""Unrolls Loop, if the number of trips follows from constants and shapes: the body is copied for each trip.
 
-ONNX's operator specification has the rules: a trip count, a condition, carried values, and outputs of each trip.
+ONNX's operator specification defines trip count, condition, carried values, and outputs of each trip.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _Values = Mapping[str, np.ndarray]
 
 
 def read_names(node: onnx.NodeProto) -> set[str]:
-    """A loop's inputs, and the names that its body takes from around it."""
+    """A loop's inputs, and the names that its body reads from outside."""
     return {*filter(None, node.input)}.union(*map(captured_graph_names, subgraphs_of(node)))
 
 
 def unrolled(node: onnx.NodeProto, name: str, known: _Values, names: Names, opsets: Mapping[str, int], where: str,
              limits: Limits) -> list[onnx.NodeProto] | None:
-    """The nodes in place of a Loop; None where data decide how often it runs. `names` are in use."""
+    """The nodes that replace a Loop; None if data decide how often it runs. `names`: those in use."""
     body = _body(node, where)
     count = len(node.input) - 2
     given = {item.name for item in (*body.input, *body.initializer)}
@@ -45,21 +45,21 @@ def unrolled(node: onnx.NodeProto, name: str, known: _Values, names: Names, opse
         return None
     limits.check("unrolled", trips * len(body.node), where)
     nodes, constants = hoisted(body, name, names)
-    states, gathered = list(node.input[2:]), [list[str]() for _ in node.output[count:]]
+    carried, gathered = list(node.input[2:]), [list[str]() for _ in node.output[count:]]
     for trip in range(trips):
         values = dict(constants)
         for inner, value in zip(body.input, (np.array(trip, np.int64), np.array(True)), strict=False):
             values[inner.name] = names.fresh(f"{name}/{trip}/{inner.name}")
             nodes.append(helper.make_node("Constant", [], [values[inner.name]], values[inner.name],
                                           value=numpy_helper.from_array(value)))
-        values |= {item.name: state for item, state in zip(body.input[2:], states, strict=True)}
+        values |= {item.name: state for item, state in zip(body.input[2:], carried, strict=True)}
         nodes += inlined(body, f"{name}/{trip}", values, names)
         results = [values.get(item.name, item.name) for item in body.output][1:]
-        states = results[:count]
+        carried = results[:count]
         for parts, result in zip(gathered, results[count:], strict=True):
             parts.append(result)
     nodes += [helper.make_node("Identity", [state], [output], f"{name}/{output}")
-              for state, output in zip(states, node.output, strict=False) if output]
+              for state, output in zip(carried, node.output, strict=False) if output]
     for parts, output in zip(gathered, node.output[count:], strict=True):
         if output:
             nodes += stacked(parts, output, 0, name, opsets.get("", onnx.defs.onnx_opset_version()), names)
@@ -76,21 +76,21 @@ def _body(node: onnx.NodeProto, where: str) -> onnx.GraphProto:
 
 def _trips(node: onnx.NodeProto, body: onnx.GraphProto, known: _Values, opsets: Mapping[str, int], where: str,
            limits: Limits) -> int | None:
-    """The number of trips, computed by the nodes that the condition depends on; None if it depends on data."""
+    """The number of trips, by evaluating the nodes that the condition depends on; None if it depends on data."""
     count, condition = (known.get(name) for name in node.input[:2])
     if (node.input[0] and count is None) or (node.input[1] and condition is None):
         return None
     most = int(count.reshape(-1)[0]) if count is not None and count.size else np.iinfo(np.int64).max
     going = condition is None or bool(condition.any())
-    nodes, places = _deciding(body, where)
+    nodes, positions = _deciding_nodes(body, where)
     initial = {tensor.name: numpy_helper.to_array(tensor) for tensor in body.initializer}
-    states = {place: known.get(node.input[place]) for place in places}
+    carried = {position: known.get(node.input[position]) for position in positions}
     trip = 0
     while going and trip < most:
         if trip == limits.most_counted_trips(len(body.node)):
             raise limits.too_many_trips(len(body.node), where)
         values = {**known, **initial, body.input[0].name: np.array(trip, np.int64), body.input[1].name: np.array(True)}
-        values |= {body.input[place].name: value for place, value in states.items() if value is not None}
+        values |= {body.input[position].name: value for position, value in carried.items() if value is not None}
         for item in nodes:
             if all(name in values for name in item.inputs if name) and is_deterministic(item):
                 values |= zip(item.outputs, evaluate(item, values, opsets, where), strict=False)
@@ -98,22 +98,23 @@ def _trips(node: onnx.NodeProto, body: onnx.GraphProto, known: _Values, opsets: 
         if found is None:
             return None
         going = bool(found.any())
-        states = {place: values.get(body.output[place - 1].name) for place in states}
+        carried = {position: values.get(body.output[position - 1].name) for position in carried}
         trip += 1
     return trip
 
 
-def _deciding(body: onnx.GraphProto, where: str) -> tuple[Sequence[Node], set[int]]:
-    """The nodes of a body that decide whether it runs again, and the places of the carried values that they read."""
-    places, order = set[int](), read_nodes(body, where)
+def _deciding_nodes(body: onnx.GraphProto, where: str) -> tuple[Sequence[Node], set[int]]:
+    """The nodes of a body that decide whether it runs again, and the input positions of carried values that they read.
+    """
+    positions, order = set[int](), read_nodes(body, where)
     while True:
-        read = {body.output[0].name, *(body.output[place - 1].name for place in places)}
+        read = {body.output[0].name, *(body.output[position - 1].name for position in positions)}
         nodes = []
         for item in reversed(order):
             if read & {*item.outputs}:
                 read |= {*item.inputs, *captured_names(item)}
                 nodes.append(item)
-        found = {place for place, value in enumerate(body.input) if place > 1 and value.name in read}
-        if found <= places:
-            return nodes[::-1], places
-        places |= found
+        found = {position for position, value in enumerate(body.input) if position > 1 and value.name in read}
+        if found <= positions:
+            return nodes[::-1], positions
+        positions |= found

@@ -1,4 +1,4 @@
-"""ONNX model -> Graph: the front end for ONNX files."""
+"""The front end for ONNX files: from a model to a Graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tigris_pio.compiler.load.consistency import check_empty, check_reshapes, ch
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.onnx.branches import inline_branches
 from tigris_pio.compiler.load.onnx.classical import labels_of
-from tigris_pio.compiler.load.onnx.dimensions import declared_shape
+from tigris_pio.compiler.load.onnx.declared_shapes import declared_shape
 from tigris_pio.compiler.load.onnx.extent import check_extent
 from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
 from tigris_pio.compiler.load.onnx.functions import expand_functions
@@ -27,7 +27,7 @@ from tigris_pio.compiler.load.onnx.nodes import check_names, read_nodes, read_we
 from tigris_pio.compiler.load.onnx.protobuf import Source, read
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.compiler.load.onnx.scan import unroll_scans
-from tigris_pio.compiler.load.onnx.shapes import infer, left_open
+from tigris_pio.compiler.load.onnx.shapes import infer, nodes_without_shape
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
@@ -36,33 +36,33 @@ OLDEST_OPSET = 7
 
 def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None, limits: Limits,
               fixed: Mapping[str, object]) -> Graph:
-    """See load_model."""
+    """See load_model; `path`: a file or a model in memory."""
     source = read(path)
-    check_extent(source.model, limits, source.label)
-    source = dataclasses.replace(source, model=fix_inputs(source.model, fixed, source.label))
+    check_extent(source.model, limits, source.origin)
+    source = dataclasses.replace(source, model=fix_inputs(source.model, fixed, source.origin))
     model = _inlined(source, dims or {}, limits)
-    opset = _opset(model, source.label)
-    weights = read_weights(model.graph, source.label)
+    opset = _opset(model, source.origin)
+    weights = read_weights(model.graph, source.origin)
     inputs = [value for value in model.graph.input if value.name not in weights]
     outputs = [value.name for value in model.graph.output]
     if len({value.name for value in inputs}) != len(inputs) or len(set(outputs)) != len(outputs):
-        raise ModelError(f"{source.label}: two inputs or two outputs of the graph have the same name")
-    shapes = {value.name: declared_shape(value, source.label) for value in inputs}
-    binding = bind_dimensions(shapes, dims or {}, source.label)
-    nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.label)
-    tensors = infer(model, nodes, protos, binding, weights, source.label, limits)
+        raise ModelError(f"{source.origin}: two inputs or two outputs of the graph have the same name")
+    shapes = {value.name: declared_shape(value, source.origin) for value in inputs}
+    binding = bind_dimensions(shapes, dims or {}, source.origin)
+    nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.origin)
+    tensors = infer(model, nodes, protos, binding, weights, source.origin, limits)
     names = tuple(value.name for value in inputs)
-    why = left_open(nodes, outputs, tensors)
-    refused = tuple((node, why[node.name]) for node in nodes if why.get(node.name))
-    if why:
-        nodes = [node for node in nodes if node.name not in why and _reads_known(node, tensors)]
+    reasons = nodes_without_shape(nodes, outputs, tensors)
+    refused = tuple((node, reasons[node.name]) for node in nodes if reasons.get(node.name))
+    if reasons:
+        nodes = [node for node in nodes if node.name not in reasons and _reads_known(node, tensors)]
         used = {name for node in nodes for name in (*node.inputs, *captured_names(node))}
         outputs = [name for node in nodes for name in node.outputs if name in tensors and name not in used]
     else:
-        _check_outputs(outputs, tensors, source.label)
-        check_reshapes(nodes, tensors, source.label)
-        check_empty(nodes, tensors, names, outputs, source.label)
-    check_sizes(nodes, tensors, names, weights, source.label, limits)
+        _check_outputs(outputs, tensors, source.origin)
+        check_reshapes(nodes, tensors, source.origin)
+        check_empty(nodes, tensors, names, outputs, source.origin)
+    check_sizes(nodes, tensors, names, weights, source.origin, limits)
     labels = labels_of(source.model)
     return Graph(
         name=source.name,
@@ -89,8 +89,8 @@ def _class_warnings(labels: Mapping[str, tuple[str, ...]], tensors: Mapping[str,
 
 
 def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.ModelProto:
-    """The model without functions (its own, and those of operators that have no kernels), and without the control flow
-    that is decided when compiling."""
+    """The model without functions (its own, and those of operators without kernels), and without control flow that is
+    decided when compiling."""
     from tigris_pio.compiler.lower.registry import is_lowered  # noqa: PLC0415 (only to know what has kernels)
 
     model = source.model
@@ -100,52 +100,52 @@ def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.Mo
         try:
             model = inliner.inline_local_functions(model)
         except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
-            raise ModelError(f"{source.label}: its functions cannot be inlined: {error}") from None
+            raise ModelError(f"{source.origin}: its functions cannot be inlined: {error}") from None
 
     def expand(part: onnx.ModelProto) -> onnx.ModelProto:
-        part = expand_fused(expand_qoperators(part, source.label), source.label)
-        return expand_functions(part, is_lowered, source.label, limits)
+        part = expand_fused(expand_qoperators(part, source.origin), source.origin)
+        return expand_functions(part, is_lowered, source.origin, limits)
 
     def unroll(part: onnx.ModelProto) -> onnx.ModelProto:
-        return unroll_scans(part, expand, source.label, limits)
+        return unroll_scans(part, expand, source.origin, limits)
 
     model = unroll(model)
     if not any(node.op_type in ("If", "Loop") for node in model.graph.node):
         return model
     weights = {tensor.name for tensor in model.graph.initializer}
-    shapes = {value.name: declared_shape(value, source.label) for value in model.graph.input
+    shapes = {value.name: declared_shape(value, source.origin) for value in model.graph.input
               if value.name not in weights}
-    return inline_branches(model, bind_dimensions(shapes, dims, source.label).shapes, unroll, source.label, limits)
+    return inline_branches(model, bind_dimensions(shapes, dims, source.origin).shapes, unroll, source.origin, limits)
 
 
-def _opset(model: onnx.ModelProto, label: str) -> int:
+def _opset(model: onnx.ModelProto, origin: str) -> int:
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     newest = onnx.defs.onnx_opset_version()
     if not versions:
         return newest
     if versions[0] < OLDEST_OPSET:
         raise ModelError(
-            f"{label}: opset {versions[0]} is older than {OLDEST_OPSET}; update the model with onnx.version_converter"
+            f"{origin}: opset {versions[0]} is older than {OLDEST_OPSET}; update the model with onnx.version_converter"
         )
     if versions[0] > newest:
         raise ModelError(
-            f"{label}: opset {versions[0]} is newer than {newest}, the newest the installed onnx package knows; "
+            f"{origin}: opset {versions[0]} is newer than {newest}, the newest the installed onnx package knows; "
             "update it (pip install -U onnx)"
         )
     return int(versions[0])
 
 
 def _ordered(graph: onnx.GraphProto, inputs: Mapping[str, Any], weights: Mapping[str, np.ndarray], outputs: list[str],
-             label: str) -> tuple[list[Node], list[onnx.NodeProto]]:
-    nodes = read_nodes(graph, label)
-    check_names(nodes, inputs, weights, outputs, label)
+             origin: str) -> tuple[list[Node], list[onnx.NodeProto]]:
+    nodes = read_nodes(graph, origin)
+    check_names(nodes, inputs, weights, outputs, origin)
     proto = dict(zip((node.name for node in nodes), graph.node, strict=True))
-    ordered = execution_order(nodes, label)
+    ordered = execution_order(nodes, origin)
     return list(ordered), [_named(proto[node.name], node.name) for node in ordered]
 
 
 def _named(proto: onnx.NodeProto, name: str) -> onnx.NodeProto:
-    """The node under the name that messages use."""
+    """The node with the name that messages use."""
     if proto.name == name:
         return proto
     copy = onnx.NodeProto()
@@ -159,13 +159,13 @@ def _reads_known(node: Node, tensors: Mapping[str, Any]) -> bool:
 
 
 def _without_unknown(node: Node, tensors: Mapping[str, Any]) -> Node:
-    """Outputs that nothing reads and whose shape is unknown, such as an old Dropout's mask, are dropped."""
+    """The node without outputs of unknown shape, which nothing reads, such as an old Dropout's mask."""
     if all(name in tensors for name in node.outputs if name):
         return node
     return dataclasses.replace(node, outputs=tuple(name if name in tensors else "" for name in node.outputs))
 
 
-def _check_outputs(outputs: list[str], tensors: Mapping[str, Any], label: str) -> None:
+def _check_outputs(outputs: list[str], tensors: Mapping[str, Any], origin: str) -> None:
     for name in outputs:
         if name not in tensors:
-            raise ModelError(f"{label}: graph output {name} is not a tensor")
+            raise ModelError(f"{origin}: graph output {name} is not a tensor")

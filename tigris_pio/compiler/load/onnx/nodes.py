@@ -1,4 +1,4 @@
-"""Turns protobuf nodes, initializers and attributes into plain data."""
+"""Converts protobuf nodes, initializers and attributes to plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
-#: Lowest and highest value of the types whose elements int32_data holds.
+#: The lowest and highest value of element types that TensorProto stores in int32_data.
 _STORED_WIDE: dict[int, tuple[int, int]] = {
     onnx.TensorProto.INT8: (-128, 127),
     onnx.TensorProto.UINT8: (0, 255),
@@ -24,12 +24,12 @@ _STORED_WIDE: dict[int, tuple[int, int]] = {
 
 
 def domain_of(item: onnx.NodeProto | onnx.OperatorSetIdProto) -> str:
-    """An operator's domain; empty for ONNX's own, which has two names."""
+    """An operator's domain; empty for ONNX's own, which the file may also call ai.onnx."""
     return "" if item.domain == "ai.onnx" else str(item.domain)
 
 
 def opsets_of(model: onnx.ModelProto) -> dict[str, int]:
-    """The versions of operators that a model imports, by domain."""
+    """The operator set versions that a model imports, by domain."""
     return {domain_of(entry): entry.version for entry in model.opset_import}
 
 
@@ -38,29 +38,29 @@ def is_onnx(node: onnx.NodeProto, op: str) -> bool:
     return node.op_type == op and not domain_of(node)
 
 
-def read_nodes(graph: onnx.GraphProto, label: str) -> list[Node]:
-    """All nodes in file order, each with a unique, non-empty name."""
+def read_nodes(graph: onnx.GraphProto, origin: str) -> list[Node]:
+    """All nodes in file order, each with a unique name. Raises ModelError."""
     taken: set[str] = set()
     nodes = []
     for index, proto in enumerate(graph.node):
-        name = visible_name(proto.name) or f"{proto.op_type}_{index}"  # only people read nodes' names
+        name = visible_name(proto.name) or f"{proto.op_type}_{index}"  # a node's name is for people alone
         while name in taken:
             name += f"_{index}"
         taken.add(name)
-        nodes.append(_read_node(proto, name, label))
+        nodes.append(_read_node(proto, name, origin))
     return nodes
 
 
-def _read_node(proto: onnx.NodeProto, name: str, label: str) -> Node:
+def _read_node(proto: onnx.NodeProto, name: str, origin: str) -> Node:
     outputs = tuple(proto.output)
     if not any(outputs):
-        raise ModelError(f"{label}: node {name} ({proto.op_type}) has no outputs")
+        raise ModelError(f"{origin}: node {name} ({proto.op_type}) has no outputs")
     attributes = {}
     for attribute in proto.attribute:
         try:
             attributes[attribute.name] = _attribute(attribute)
         except (ValueError, TypeError) as error:
-            raise ModelError(f"{label}: node {name}: attribute {attribute.name} cannot be read ({error})") from None
+            raise ModelError(f"{origin}: node {name}: attribute {attribute.name} cannot be read ({error})") from None
     return Node(name, proto.op_type, tuple(proto.input), outputs, attributes, domain_of(proto))
 
 
@@ -77,27 +77,27 @@ def _attribute(attribute: onnx.AttributeProto) -> Any:
     return value
 
 
-def read_weights(graph: onnx.GraphProto, label: str) -> dict[str, np.ndarray]:
-    """Initializers by name."""
+def read_weights(graph: onnx.GraphProto, origin: str) -> dict[str, np.ndarray]:
+    """Initializers by name. Raises ModelError for one that cannot be read."""
     if graph.sparse_initializer:
         names = ", ".join(sparse.values.name for sparse in graph.sparse_initializer)
-        raise ModelError(f"{label}: sparse initializers ({names}) are not read; store them dense")
+        raise ModelError(f"{origin}: sparse initializers ({names}) are not read; store them dense")
     weights: dict[str, np.ndarray] = {}
     for tensor in graph.initializer:
         if tensor.name in weights:
-            raise ModelError(f"{label}: two initializers are named {tensor.name}")
+            raise ModelError(f"{origin}: two initializers are named {tensor.name}")
         try:
             weights[tensor.name] = numpy_helper.to_array(tensor)
         except (ValueError, TypeError, KeyError, MemoryError, onnx.checker.ValidationError) as error:
             raise ModelError(
-                f"{label}: initializer {tensor.name} with shape {list(tensor.dims)} cannot be read ({error})"
+                f"{origin}: initializer {tensor.name} with shape {list(tensor.dims)} cannot be read ({error})"
             ) from None
-        _check_range(tensor, graph, label)
+        _check_range(tensor, graph, origin)
     return weights
 
 
-def _check_range(tensor: onnx.TensorProto, graph: onnx.GraphProto, label: str) -> None:
-    """Narrow integers may be stored 32 bits wide; a value outside the type would silently wrap."""
+def _check_range(tensor: onnx.TensorProto, graph: onnx.GraphProto, origin: str) -> None:
+    """Raises ModelError for a value outside of its type: narrow integers may be stored as int32, and would wrap."""
     limits = _STORED_WIDE.get(tensor.data_type)
     if limits is None or not tensor.int32_data:
         return
@@ -106,23 +106,23 @@ def _check_range(tensor: onnx.TensorProto, graph: onnx.GraphProto, label: str) -
             kind = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
             readers = ", ".join(node.name or node.op_type for node in graph.node if tensor.name in node.input) or "none"
             raise ModelError(
-                f"{label}: initializer {tensor.name} holds {value}, which is outside {kind}; read by {readers}"
+                f"{origin}: initializer {tensor.name} holds {value}, which is outside {kind}; read by {readers}"
             )
 
 
 def check_names(nodes: list[Node], inputs: Mapping[str, Any], weights: Mapping[str, Any], outputs: list[str],
-                label: str) -> None:
-    """Every name is defined exactly once and every name read is defined. Raises ModelError."""
+                origin: str) -> None:
+    """Raises ModelError for a name that is defined twice, or read but never defined."""
     defined: dict[str, str] = dict.fromkeys((*inputs, *weights), "an input or initializer")
     for node in nodes:
         for name in filter(None, node.outputs):
             if name in defined:
-                raise ModelError(f"{label}: node {node.name} defines {name}, which {defined[name]} defines already")
+                raise ModelError(f"{origin}: node {node.name} defines {name}, which {defined[name]} defines already")
             defined[name] = f"node {node.name}"
     for node in nodes:
         for name in (*filter(None, node.inputs), *sorted(captured_names(node))):
             if name not in defined:
-                raise ModelError(f"{label}: node {node.name} ({node.op}) reads {name}, which nothing defines")
+                raise ModelError(f"{origin}: node {node.name} ({node.op}) reads {name}, which nothing defines")
     for name in outputs:
         if name not in defined:
-            raise ModelError(f"{label}: graph output {name} is not computed by any node")
+            raise ModelError(f"{origin}: graph output {name} is not computed by any node")

@@ -1,7 +1,7 @@
-"""Pooling in ceil mode: the number of windows as onnxruntime and the operator's text have it.
+"""Corrects the shapes of pools with ceil_mode.
 
-A last window that would start in the padding behind the tensor is left out; shape inference of several onnx
-versions counts it.
+ONNX's specification and onnxruntime leave out a last window that would start in the padding behind the tensor. Shape
+inference of several onnx versions counts it.
 """
 
 from __future__ import annotations
@@ -16,25 +16,28 @@ import onnx.shape_inference
 _POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 
-def settle_pools(model: onnx.ModelProto) -> None:
-    """Rewrites the pooling nodes of `model` for which inference counts such windows, front to back.
+def correct_pools(model: onnx.ModelProto) -> None:
+    """Rewrites the pools of `model` whose inferred shape is wrong, front to back, so that inference finds it right.
 
-    The rewritten nodes infer the right shape and serve for nothing else: their pads are not those of the model.
+    The rewritten nodes serve for inference alone: their pads are not the model's.
     """
     pools = [node for node in model.graph.node if node.op_type in _POOLS and attributes_of(node).get("ceil_mode")]
     changed = bool(pools)
     while changed:
-        shapes = inferred(model)
+        shapes = inferred_shapes(model)
         found = (node for node in pools if node.input[0] in shapes and node.output[0] in shapes
                  and _correct(node, shapes[node.input[0]], shapes[node.output[0]]))
         changed = (node := next(found, None)) is not None
         if node is not None:
             pools.remove(node)
-            forget_declared(model)
+            drop_declared_shapes(model)
 
 
-def settled(node: onnx.NodeProto, inputs: Mapping[str, onnx.TypeProto], found: Mapping[str, onnx.TypeProto]) -> bool:
-    """The same for one node whose output's shape inference has `found`; whether it was rewritten."""
+def correct_pool(node: onnx.NodeProto, inputs: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Rewrites one node if the type that inference `found` for its output is wrong; returns whether it did.
+
+    inputs, found: an onnx.TypeProto for each input and output
+    """
     if node.op_type not in _POOLS or not attributes_of(node).get("ceil_mode"):
         return False
     shapes = [[dim.dim_value for dim in kind.tensor_type.shape.dim]
@@ -42,11 +45,11 @@ def settled(node: onnx.NodeProto, inputs: Mapping[str, onnx.TypeProto], found: M
     return all(len(shape) > 2 for shape in shapes) and _correct(node, *shapes)
 
 
-def inferred(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
-    """Shapes as inference finds them, whatever the model declares."""
+def inferred_shapes(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
+    """The shapes that inference finds without the model's declarations."""
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
-    forget_declared(bare)
+    drop_declared_shapes(bare)
     graph = onnx.shape_inference.infer_shapes(bare, strict_mode=False).graph
     shapes = {}
     for value in (*graph.value_info, *graph.output, *graph.input):
@@ -56,8 +59,8 @@ def inferred(model: onnx.ModelProto) -> Mapping[str, Sequence[int]]:
     return shapes
 
 
-def forget_declared(model: onnx.ModelProto) -> None:
-    """Tools write what inference counted into the model."""
+def drop_declared_shapes(model: onnx.ModelProto) -> None:
+    """Removes declared shapes, which tools may have written by the same wrong inference."""
     del model.graph.value_info[:]
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")

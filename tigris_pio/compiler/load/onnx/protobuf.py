@@ -1,4 +1,4 @@
-"""Reads an ONNX protobuf with its external data."""
+"""Reads an ONNX protobuf with its external data, and converts its types and operators to those of the compiler."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _OTHER_FORMATS = (
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A parsed model and where it came from; `label` names it in messages, `warnings` are about how it is read."""
+    """A parsed model and its origin; `origin`: its file or name for messages; `warnings`: changes made by reading."""
 
     model: onnx.ModelProto
     name: str
-    label: str
+    origin: str
     sha256: bytes
     warnings: tuple[str, ...] = ()
 
 
 def read(source: Path | str | onnx.ModelProto) -> Source:
-    """Reads a file, or takes a model that is already in memory. Raises ModelError."""
+    """Reads a file, or copies a model in memory. Raises ModelError."""
     if isinstance(source, onnx.ModelProto):
         name = source.graph.name or "model"
         _refuse_external(source, name)
@@ -55,11 +55,11 @@ def read(source: Path | str | onnx.ModelProto) -> Source:
 
 
 def _simplified(source: Source) -> Source:
-    """In the types and operators that the rest of the compiler knows."""
+    """The model in the types and operators that the other steps know."""
     classical = is_classical(source.model)
-    said = read_as_float32(source.model, classical)
-    model = expand_classical(source.model, source.label) if classical else source.model
-    return dataclasses.replace(source, model=model, warnings=() if said is None else (said,))
+    warning = read_as_float32(source.model, classical)
+    model = expand_classical(source.model, source.origin) if classical else source.model
+    return dataclasses.replace(source, model=model, warnings=() if warning is None else (warning,))
 
 
 def _fits(model: onnx.ModelProto) -> bool:
@@ -92,16 +92,16 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
     return model
 
 
-def _checked(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
+def _checked(model: onnx.ModelProto, origin: str) -> onnx.ModelProto:
     if not model.ir_version or not model.graph.output:
-        raise ModelError(f"{label}: is no ONNX model (it has no graph with outputs)")
+        raise ModelError(f"{origin}: is no ONNX model (it has no graph with outputs)")
     return model
 
 
 def _load_external(model: onnx.ModelProto, path: Path) -> dict[str, bytes]:
-    """Puts the data files' bytes into the model; the digest of each file by location.
+    """Copies the data files' bytes into the model; returns the digest of each file by location.
 
-    Not by the package onnx: what it refuses differs from version to version.
+    The package onnx is not used for it, because its checks differ from version to version.
     """
     waiting: dict[str, list[onnx.TensorProto]] = {}
     for tensor in _external(model):
@@ -113,7 +113,7 @@ def _load_external(model: onnx.ModelProto, path: Path) -> dict[str, bytes]:
             with external_data.open_file(path.parent, location) as file:
                 digests[location] = external_data.file_digest(file)
                 for tensor in tensors:
-                    tensor.raw_data = external_data.part(file, _entries(tensor))
+                    tensor.raw_data = external_data.read_part(file, _entries(tensor))
                     tensor.ClearField("data_location")
                     tensor.ClearField("external_data")
         except ExternalDataError as error:
@@ -123,16 +123,16 @@ def _load_external(model: onnx.ModelProto, path: Path) -> dict[str, bytes]:
     return digests
 
 
-def _refuse_external(model: onnx.ModelProto, label: str) -> None:
+def _refuse_external(model: onnx.ModelProto, origin: str) -> None:
     for tensor in _external(model):
         raise ModelError(
-            f"{label}: the data of initializer {tensor.name} is in a file beside the model, whose folder is not known; "
+            f"{origin}: the data of initializer {tensor.name} is in a file beside the model, whose folder is unknown; "
             "give the model's path, or load it with its data (onnx.load)"
         )
 
 
 def _external(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """The tensors, wherever they are in the model, whose data are in other files."""
+    """All tensors of the model whose data are in other files."""
     waiting: list[Message] = [model]
     while waiting:
         message = waiting.pop()

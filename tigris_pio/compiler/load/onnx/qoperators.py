@@ -1,10 +1,8 @@
-"""Rewrites operator-oriented quantised models (onnxruntime's QOperator format) in terms of QuantizeLinear and
-DequantizeLinear.
+"""Rewrites quantised operators (onnxruntime's QOperator format) with QuantizeLinear and DequantizeLinear.
 
-A QLinear operator takes each quantised tensor with its scale and zero point and gives its output in a scale
-of its own: the same as the plain operator between DequantizeLinear and QuantizeLinear nodes, which the
-qdq_fold pass turns into int8 kernels. Operator signatures: ONNX's QLinearConv and QLinearMatMul,
-onnxruntime's contrib operators (docs/ContribOperators.md of onnxruntime).
+A QLinear operator reads each quantised tensor with its scale and zero point, and has inputs for those of its output. It
+becomes the plain operator between DequantizeLinear and QuantizeLinear nodes, which the pass qdq_fold folds. Signatures:
+ONNX's QLinearConv and QLinearMatMul, onnxruntime's docs/ContribOperators.md.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from onnx import helper
 from tigris_pio.compiler.load.onnx.replace import Replacement, replace_nodes, without
 
 _MICROSOFT = "com.microsoft"
-#: Operators with inputs (x, scale, zero point, output scale, output zero point), and what they are.
+#: Operators with inputs (x, scale, zero point, output scale, output zero point), and the plain operators.
 _UNARY = {
     "QLinearGlobalAveragePool": "GlobalAveragePool", "QLinearAveragePool": "AveragePool", "QLinearSigmoid": "Sigmoid",
     "QLinearLeakyRelu": "LeakyRelu", "QLinearSoftmax": "Softmax", "QLinearReduceMean": "ReduceMean",
@@ -26,30 +24,30 @@ _UNARY = {
 _BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
 #: Attributes of the contrib operators that the plain ones lack.
 _EXTRA = ("channels_last", "opset")
-#: The number of an image's axes, if no attribute says another.
+#: The number of an image's axes, unless an attribute implies another.
 _IMAGE_RANK = 4
 
 
 class _Quantised(Replacement):
-    """An operator that takes each tensor with its scale and zero point."""
+    """The replacement of an operator that reads each tensor with its scale and zero point."""
 
     def real(self, index: int, axis: int | None = None) -> str:
-        """The dequantised form of the tensor at `index`, whose scale and zero point follow; `axis` counts where the
-        scale is a vector."""
-        tensor, scale, zero_point = (self.input(index + place) for place in range(3))
+        """The dequantised input `index`; the next two inputs are its scale and zero point. `axis`: for a vector of
+        scales."""
+        tensor, scale, zero_point = (self.input(index + position) for position in range(3))
         values = self.value(scale)
         attributes = {"axis": axis} if axis is not None and values is not None and values.size > 1 else {}
         inputs = (tensor, self.wide(scale), zero_point)
         return self.part("DequantizeLinear", *inputs[: 3 if zero_point else 2], **attributes)
 
     def wide(self, scale: str) -> str:
-        """A scale in float32: one of float16 would make its operator one of float16."""
+        """A scale in float32: with a scale of float16, the operator would compute in float16."""
         values = self.value(scale)
         return scale if values is None or values.dtype != np.float16 else self.constant(
             "scale", values.astype(np.float32))
 
     def bias(self, tensor: str, first: str, second: str) -> str | None:
-        """An int32 bias in units of the product of two scales; None when they are computed."""
+        """An int32 bias, dequantised by the product of two scales; None if these are computed at run time."""
         if not tensor:
             return ""
         scales = [self.value(name) for name in (first, second)]
@@ -61,9 +59,9 @@ class _Quantised(Replacement):
         return self.part("DequantizeLinear", tensor, name, **axis)
 
     def apply(self, op: str, inputs: list[str], scale: int, rank: int = _IMAGE_RANK) -> bool:
-        """The plain operator, and the quantisation of its result by the scale at an input and the zero point behind.
+        """Adds the plain operator, and QuantizeLinear by input `scale` and the zero point behind it; True.
 
-        With channels_last the first input and the result have their channels as the last of `rank` axes.
+        With the attribute channels_last, channels are the last of `rank` axes in the first input and the result.
         """
         turned = bool(self.attributes.get("channels_last", 0))
         order = tuple(range(rank))
@@ -84,9 +82,9 @@ class _Quantised(Replacement):
         return True
 
 
-def expand_qoperators(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
-    """The model without QLinear operators; `model` itself when it has none."""
-    return replace_nodes(model, QUANTISED, label, _Quantised)
+def expand_qoperators(model: onnx.ModelProto, origin: str) -> onnx.ModelProto:
+    """The model without QLinear operators; `model` itself if it has none."""
+    return replace_nodes(model, QUANTISED, origin, _Quantised)
 
 
 def _conv(part: _Quantised) -> bool:
@@ -103,7 +101,7 @@ def _mat_mul(part: _Quantised) -> bool:
 
 
 def _gemm(part: _Quantised) -> bool:
-    """Only without a factor: its bias is in units of the scales' product."""
+    """Gemm, if its alpha is 1: the bias is in units of the scales' product."""
     bias = part.bias(part.input(6), part.input(1), part.input(4))
     if part.attributes.get("alpha", 1.0) != 1.0 or bias is None:
         return False
@@ -129,13 +127,13 @@ def _concat(part: _Quantised) -> bool:
 
 
 def _max_pool(part: _Quantised) -> bool:
-    """MaxPool of the integers themselves, with channels last."""
+    """MaxPool on the integers themselves, with channels last."""
     part.attributes["channels_last"] = 1
     return part.apply("MaxPool", [part.input(0)], 1, len(part.attributes["kernel_shape"]) + 2)
 
 
 def _product_of_integers(part: _Quantised, left: tuple[str, str, str], right: tuple[str, str, str], bias: str) -> bool:
-    """The product of two matrices, each with its scale and zero point: in int32, then times both scales."""
+    """The product of two matrices in int32, times both scales. Each matrix: names of integers, scale, zero point."""
     names = (left[0], right[0], left[2], right[2])
     total = part.part("MatMulInteger", *names[: 4 if right[2] else 3 if left[2] else 2])
     total = part.part("Cast", total, to=onnx.TensorProto.FLOAT)

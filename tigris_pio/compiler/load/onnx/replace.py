@@ -1,4 +1,5 @@
-"""Replaces operators of exporters and optimisers by ONNX's own, which compute the same."""
+"""Replaces operators of exporters and optimisers by ONNX's own, by tables of functions (qoperators.py, fused.py,
+classical.py)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tigris_pio.text import visible_name
 
 
 class Replacement:
-    """Collects the nodes that stand for one. New operators may be of a later opset than the model's."""
+    """Collects the nodes that replace one. New operators may be of a later opset than the model's."""
 
     def __init__(self, node: onnx.NodeProto, name: str, tensors: Mapping[str, onnx.TensorProto], names: Names,
                  opset: int):
@@ -28,26 +29,26 @@ class Replacement:
         self._tensors, self._names = tensors, names
 
     def input(self, index: int) -> str:
-        """The name at an input, empty when absent."""
+        """The name of an input, empty if absent."""
         return self.node.input[index] if index < len(self.node.input) else ""
 
     def output(self, index: int) -> str:
-        """The name at an output, empty when absent."""
+        """The name of an output, empty if absent."""
         return self.node.output[index] if index < len(self.node.output) else ""
 
     def value(self, name: str) -> np.ndarray | None:
-        """A constant of the model; None for what is computed, and for what is stored elsewhere."""
+        """The value of a constant; None for a computed tensor, and for external data."""
         tensor = self._tensors.get(name)
         if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
             return None
         return numpy_helper.to_array(tensor)
 
     def fresh(self, base: str) -> str:
-        """A name for a tensor that is not in use."""
+        """A name that no tensor has."""
         return self._names.fresh(f"{self.name}/{base}")
 
     def constant(self, base: str, value: np.ndarray | float) -> str:
-        """Adds a constant, float32 if it is a number of Python's; returns its name."""
+        """Adds a constant, a float as float32; returns its name."""
         array = np.asarray(value, np.float32) if isinstance(value, float) else np.asarray(value)
         self.added.append(numpy_helper.from_array(array, self.fresh(base)))
         return self.added[-1].name
@@ -59,19 +60,19 @@ class Replacement:
         return result
 
     def last(self, op: str, *inputs: str, **attributes: Any) -> bool:
-        """Adds the node that gives the first output; True."""
+        """Adds the node that computes the original node's first output; True."""
         self.nodes.append(helper.make_node(op, inputs, [self.node.output[0]], self.name, **attributes))
         return True
 
 
-#: Functions that replace an operator, by its domain and name. A function gets a Replacement; it returns False if the
+#: Functions that replace an operator, by its domain and name. A function fills a Replacement; it returns False if the
 #: node stays.
 Table = Mapping[tuple[str, str], Callable[[Any], bool]]
 
 
-def replace_nodes(model: onnx.ModelProto, table: Table, label: str,
+def replace_nodes(model: onnx.ModelProto, table: Table, origin: str,
                   kind: type[Replacement] = Replacement) -> onnx.ModelProto:
-    """The model without the operators of a table; `model` itself when it has none. `label` names it in messages."""
+    """The model with the operators of `table` replaced; `model` itself if it has none. Raises ModelError."""
     if not any(_key(node) in table for node in model.graph.node):
         return model
     changed = onnx.ModelProto()
@@ -90,7 +91,7 @@ def replace_nodes(model: onnx.ModelProto, table: Table, label: str,
             stays = replace is None or not replace(part)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise ModelError(
-                f"{label}: node {visible_name(part.name)} ({node.op_type}): its attributes and constants do not fit "
+                f"{origin}: node {visible_name(part.name)} ({node.op_type}): its attributes and constants do not fit "
                 f"each other ({type(error).__name__}: {error}); export the model again") from error
         changed.graph.node.extend([node] if stays else part.nodes)
         changed.graph.initializer.extend(() if stays else part.added)

@@ -1,7 +1,7 @@
-"""Unrolls Scan: its body once for each step, since all shapes are static.
+"""Unrolls Scan: all shapes are static, so the body is copied for each step.
 
-Step t of a scan input is a Slice; a scan output is the Concat of what each step gives. ONNX's operator
-specification, version 9 and later, has the rules.
+A step reads its element of a scan input by Gather; a scan output is the Concat of the steps' results. ONNX's operator
+specification, version 9 and later, defines the rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIRST_VERSION = 9
 _AXES_ARE_AN_INPUT_SINCE = 13
 
 
-def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onnx.ModelProto], label: str,
+def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onnx.ModelProto], origin: str,
                  limits: Limits) -> onnx.ModelProto:
     """The model with functions expanded by `expand` and every Scan of static length unrolled."""
     model = expand(model)
@@ -39,12 +39,12 @@ def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onn
         if not is_onnx(node, "Scan"):
             nodes.append(node)
             continue
-        where = f"{label}: node {visible_name(name)} (Scan)"
+        where = f"{origin}: node {visible_name(name)} (Scan)"
         scan = _Scan(node, where)
         length = _length(node, scan, types)
         limits.check("unrolled", length * (len(scan.body.node) + 2 * scan.scanned), where)
         nodes += _unrolled(node, name, scan, length, versions[0], names) if length else [node]
-        limits.check("nodes", len(nodes), f"{label}: the graph, with its Scans unrolled")
+        limits.check("nodes", len(nodes), f"{origin}: the graph, with its Scans unrolled")
     if len(nodes) == len(model.graph.node):
         return model
     changed = onnx.ModelProto()
@@ -55,7 +55,7 @@ def unroll_scans(model: onnx.ModelProto, expand: Callable[[onnx.ModelProto], onn
 
 
 class _Scan:
-    """One Scan node's attributes, with their defaults; ModelError where they contradict the node or each other."""
+    """One Scan node's attributes, with their defaults. Raises ModelError if they contradict the node or each other."""
 
     def __init__(self, node: onnx.NodeProto, where: str):
         attributes: dict[str, Any] = {item.name: helper.get_attribute_value(item) for item in node.attribute}
@@ -94,7 +94,7 @@ class _Scan:
 
 def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version: int,
               names: Names) -> list[onnx.NodeProto]:
-    """The nodes in place of a Scan; `names` are in use."""
+    """The nodes that replace a Scan; `names`: those in use."""
     nodes, constants = hoisted(scan.body, name, names)
     states = list(node.input[: scan.states])
     gathered: list[list[str]] = [[] for _ in node.output[scan.states :]]
@@ -121,7 +121,7 @@ def _unrolled(node: onnx.NodeProto, name: str, scan: _Scan, length: int, version
 
 
 def _length(node: onnx.NodeProto, scan: _Scan, types: Mapping[str, onnx.TypeProto]) -> int:
-    """The number of steps; 0 when it is not static."""
+    """The number of steps; 0 if it is not static."""
     kind = types.get(node.input[scan.states])
     if kind is None or not kind.tensor_type.HasField("shape"):
         return 0
@@ -135,14 +135,14 @@ def _constant(value: list[int], name: str) -> onnx.NodeProto:
 
 
 def _element(source: str, result: str, axis: int, at: int, names: Names) -> list[onnx.NodeProto]:
-    """Index `at` of a tensor along an axis, which goes."""
+    """The nodes for element `at` of a tensor along an axis, without that axis."""
     name = names.fresh(f"{result}/index")
     index = helper.make_node("Constant", [], [name], name, value=numpy_helper.from_array(np.array(at, np.int64)))
     return [index, helper.make_node("Gather", [source, name], [result], result, axis=axis)]
 
 
 def stacked(parts: list[str], output: str, axis: int, name: str, version: int, names: Names) -> list[onnx.NodeProto]:
-    """Tensors side by side along a new axis."""
+    """The nodes that join tensors along a new axis."""
     axes = names.fresh(f"{name}/{output}/axes")
     rows = [names.fresh(f"{part}/{output}/row") for part in parts]
     if version < _AXES_ARE_AN_INPUT_SINCE:

@@ -1,4 +1,7 @@
-"""Shape inference: every tensor of the model gets a static shape and an element type."""
+"""Shape inference: every tensor of the model gets a static shape and an element type.
+
+onnx's inference runs on the whole model first. _NodeInference then completes it node by node, with computed constants.
+"""
 
 from __future__ import annotations
 
@@ -21,37 +24,37 @@ from tigris_pio.compiler.limits import ConstantBudget, Limits
 from tigris_pio.compiler.load.consistency import check_computed
 from tigris_pio.compiler.load.dimensions import Binding
 from tigris_pio.compiler.load.onnx.nodes import opsets_of, read_nodes
-from tigris_pio.compiler.load.onnx.pool_shapes import settle_pools, settled
-from tigris_pio.compiler.load.onnx.resize_shapes import settle_resizes
+from tigris_pio.compiler.load.onnx.pool_shapes import correct_pool, correct_pools
+from tigris_pio.compiler.load.onnx.resize_shapes import correct_resizes
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible
 
-#: Initializers with more elements enter inference by shape only: shapes never depend on them.
+#: Initializers with more elements enter inference by shape alone: shapes never depend on them.
 _SMALL = 4096
 _NEWEST = onnx.defs.onnx_opset_version()
-#: Operators whose output is like their first input, which the library does not infer.
+#: Operators whose output has the type and shape of their first input; onnx does not infer them.
 _LIKE_INPUT = frozenset(("GroupNormalization",))
-#: Shapes never depend on what these compute, and not every version of them can be evaluated.
+#: Operators that are not evaluated: no shape depends on them, and the evaluator lacks some of their versions.
 _QUANTISING = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
 
 
 def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], binding: Binding,
-          weights: Mapping[str, np.ndarray], label: str, limits: Limits) -> dict[str, Tensor]:
-    """Tensors by name for all inputs, weights and node outputs.
+          weights: Mapping[str, np.ndarray], origin: str, limits: Limits) -> dict[str, Tensor]:
+    """The tensors of all inputs, weights and node outputs, by name. Raises ModelError if shapes contradict each other.
 
-    `nodes` and `protos` are the same nodes in execution order. Raises ModelError where shapes contradict each other.
-    Tensors are left out if their shape depends on data, or on an operator that ONNX does not define.
+    `nodes` and `protos` are the same nodes in execution order. A tensor is left out if its shape depends on data, or on
+    an operator that ONNX does not define.
     """
     skeleton = _skeleton(model, protos, binding, weights)
     try:
         if all(_has_schema(node, opsets_of(model)) for node in nodes):
             _check(skeleton)
-        settle_pools(skeleton)
-        settle_resizes(skeleton)
-        # Without the library's propagation of data, which makes an object of every element of a vector; see _Walk.
+        correct_pools(skeleton)
+        correct_resizes(skeleton)
+        # Without data_prop, which makes an object of every element of a vector; _NodeInference evaluates instead.
         inferred = shape_inference.infer_shapes(skeleton, check_type=True, strict_mode=True)
     except (onnx.checker.ValidationError, shape_inference.InferenceError, ValueError, RuntimeError) as error:
-        raise ModelError(f"{label}: {_message(error)}") from None
+        raise ModelError(f"{origin}: {_message(error)}") from None
     types = _types(inferred)
     declared = _only_declared(skeleton)
     tensors = {name: Tensor(name, value.shape, value.dtype) for name, value in weights.items()}
@@ -62,12 +65,12 @@ def infer(model: onnx.ModelProto, nodes: Sequence[Node], protos: Sequence[onnx.N
     missing = {name for node in nodes for name in node.outputs if name and name not in tensors}
     if missing:
         types = {name: kind for name, kind in types.items() if name not in declared}
-        _Walk(nodes, protos, types, tensors, weights, model, label, limits, declared).run()
+        _NodeInference(nodes, protos, types, tensors, weights, model, origin, limits, declared).run()
     return tensors
 
 
 def _only_declared(skeleton: onnx.ModelProto) -> dict[str, Tensor]:
-    """Tensors whose shape the model declares, but inference does not find by itself: perhaps not true."""
+    """Tensors whose declared shape inference cannot confirm; it may be wrong."""
     names = {value.name for value in (*skeleton.graph.value_info, *skeleton.graph.output)}
     if not names:
         return {}
@@ -78,7 +81,7 @@ def _only_declared(skeleton: onnx.ModelProto) -> dict[str, Tensor]:
         value.type.tensor_type.ClearField("shape")
     try:
         found = _types(shape_inference.infer_shapes(bare))
-    except shape_inference.InferenceError:  # the walk along the nodes says which
+    except shape_inference.InferenceError:  # _NodeInference names the node
         found = {}
     declared = _types(skeleton)
     tensors = ((name, _tensor(name, declared[name])) for name in names)
@@ -87,7 +90,7 @@ def _only_declared(skeleton: onnx.ModelProto) -> dict[str, Tensor]:
 
 
 def _check(skeleton: onnx.ModelProto) -> None:
-    """The checker insists on declared output shapes, which inference finds by itself."""
+    """Runs onnx's checker. It requires declared output shapes, so missing ones are added and then removed."""
     bare = [value for value in skeleton.graph.output if not value.type.tensor_type.HasField("shape")]
     types = [onnx.TypeProto.FromString(value.type.SerializeToString()) for value in bare]
     for value in bare:
@@ -116,7 +119,7 @@ def _skeleton(model: onnx.ModelProto, protos: Sequence[onnx.NodeProto], binding:
     graph.node.extend(protos)
     for proto in graph.node:
         if proto.op_type == "MeanVarianceNormalization" and not proto.attribute:
-            # Inference expands its function and stumbles over the attribute left out.
+            # Inference of its function fails without the attribute.
             proto.attribute.append(helper.make_attribute("axes", [0, 2, 3]))
     for tensor in model.graph.initializer:
         if weights[tensor.name].size <= _SMALL:
@@ -138,7 +141,7 @@ def _skeleton(model: onnx.ModelProto, protos: Sequence[onnx.NodeProto], binding:
 
 
 def _without_free_dimensions(value: onnx.ValueInfoProto, symbols: Mapping[str, int]) -> onnx.ValueInfoProto:
-    """A copy whose symbolic dimensions are bound or left to inference."""
+    """A copy with bound dimensions instead of symbols; dimensions without a size are left to inference."""
     copy = onnx.ValueInfoProto()
     copy.CopyFrom(value)
     for dim in copy.type.tensor_type.shape.dim if copy.type.HasField("tensor_type") else ():
@@ -156,7 +159,7 @@ def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
 
 
 def _tensor(name: str, kind: onnx.TypeProto) -> Tensor | None:
-    """The tensor, or None when its type or a dimension is unknown."""
+    """The tensor of a type; None if the element type or a dimension is unknown."""
     if kind.WhichOneof("value") != "tensor_type" or not kind.tensor_type.HasField("shape"):
         return None
     if not kind.tensor_type.elem_type or kind.tensor_type.elem_type not in onnx.TensorProto.DataType.values():
@@ -168,19 +171,19 @@ def _tensor(name: str, kind: onnx.TypeProto) -> Tensor | None:
     return Tensor(name, tuple(int(dim.dim_value) for dim in dims), dtype)
 
 
-class _Walk:
-    """Resolves what whole-model inference leaves open: shapes computed by chains of constant nodes.
+class _NodeInference:
+    """Infers the shapes that inference of the whole model cannot find: those that nodes compute from constants.
 
-    Goes through the nodes once, evaluates those whose inputs are known and infers the others one by
-    one with the values at hand.
+    For each node in order, `run` evaluates it if its inputs are known, and infers its outputs with the known values
+    otherwise. `tensors` and `values` collect the results.
     """
 
     def __init__(self, nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types: Mapping[str, onnx.TypeProto],
-                 tensors: dict[str, Tensor], weights: Mapping[str, np.ndarray], model: onnx.ModelProto, label: str,
+                 tensors: dict[str, Tensor], weights: Mapping[str, np.ndarray], model: onnx.ModelProto, origin: str,
                  limits: Limits, declared: Mapping[str, Tensor]):
         self.declared = declared
-        self.nodes, self.protos, self.tensors, self.label = nodes, protos, tensors, label
-        self.limits, self.budget = limits, ConstantBudget(limits, label)
+        self.nodes, self.protos, self.tensors, self.origin = nodes, protos, tensors, origin
+        self.limits, self.budget = limits, ConstantBudget(limits, origin)
         self.readers = Counter(name for node in nodes for name in {*node.inputs, *captured_names(node)})
         self.types = dict(types)
         self.values: dict[str, np.ndarray] = dict(weights)
@@ -191,22 +194,22 @@ class _Walk:
             self._evaluate(node, proto)
             if any(name and name not in self.tensors for name in node.outputs):
                 self._infer(node, proto)
-            self._settle(node)
-            self._forget(node)
+            self._check_declared(node)
+            self._release_inputs(node)
 
-    def _settle(self, node: Node) -> None:
-        """Takes declared shapes that nothing contradicts. Raises ModelError for one that is not what is computed."""
+    def _check_declared(self, node: Node) -> None:
+        """Accepts a declared shape that was not computed. Raises ModelError for one that differs from the computed."""
         for name in node.outputs:
             if name in self.declared:
                 computed, declared = self.tensors.setdefault(name, self.declared[name]), self.declared[name]
                 if computed.shape != declared.shape:
                     raise ModelError(
-                        f"{self.label}: node {node.name} ({node.op}): {name} is declared as {list(declared.shape)}, "
+                        f"{self.origin}: node {node.name} ({node.op}): {name} is declared as {list(declared.shape)}, "
                         f"but is {list(computed.shape)}; export the model again, or correct the declaration"
                     )
 
-    def _forget(self, node: Node) -> None:
-        """Drops computed values that no node behind this one reads."""
+    def _release_inputs(self, node: Node) -> None:
+        """Drops computed values that no later node reads."""
         for name in {*node.inputs, *captured_names(node)}:
             self.readers[name] -= 1
             if not self.readers[name] and self.budget.free(name):
@@ -216,22 +219,22 @@ class _Walk:
         source = self.tensors.get(node.inputs[0]) if node.inputs else None
         if node.op == "Shape" and source is not None:
             start, end = node.attributes.get("start", 0), node.attributes.get("end")
-            self._learn(node.outputs[0], np.array(source.shape[start:end], np.int64))
+            self._set_value(node.outputs[0], np.array(source.shape[start:end], np.int64))
         elif self._is_known(node):
             large = sum(self.values[name].size for name in node.inputs if name) > _SMALL
             if large and all(name in self.tensors for name in node.outputs if name):
                 return
-            check_computed(node, self.values, self.label, self.limits)
+            check_computed(node, self.values, self.origin, self.limits)
             where = f"node {node.name} ({node.op})"
             self.budget.check(where, self._size(node, proto))
-            results = evaluate(node, self.values, self.opsets, self.label)
+            results = evaluate(node, self.values, self.opsets, self.origin)
             for name, value in zip(node.outputs, results, strict=False):
                 if name:
                     self.budget.add(name, value.nbytes, where)
-                    self._learn(name, value)
+                    self._set_value(name, value)
 
     def _size(self, node: Node, proto: onnx.NodeProto) -> int:
-        """Bytes of what a node of known inputs will compute, as far as inference can tell."""
+        """The bytes that a node of known inputs will compute, as far as inference finds them."""
         if any(name and name not in self.tensors for name in node.outputs):
             self._infer(node, proto)
         sizes = [math.prod(tensor.shape) * tensor.dtype.itemsize
@@ -243,7 +246,7 @@ class _Walk:
             return False
         return all(name in self.values for name in node.inputs if name)
 
-    def _learn(self, name: str, value: np.ndarray) -> None:
+    def _set_value(self, name: str, value: np.ndarray) -> None:
         self.values[name] = value
         self.tensors[name] = Tensor(name, value.shape, value.dtype)
 
@@ -253,7 +256,7 @@ class _Walk:
             return
         version = self.opsets.get(node.domain, 1)
         if not _has_schema(node, self.opsets):
-            version = _NEWEST  # onnxruntime knows some operators in opsets that lack them, and so do rewrites here
+            version = _NEWEST  # onnxruntime and the rewrites here use operators that the model's opset lacks
             if not onnx.defs.has(node.op, version, node.domain):
                 self._infer_quantised(node)
                 return
@@ -272,10 +275,10 @@ class _Walk:
         try:
             own = node_proto(node) if node.attributes else proto
             found = shape_inference.infer_node_outputs(schema, own, inputs, data, {}, imports)
-            if settled(own, inputs, found):
+            if correct_pool(own, inputs, found):
                 found = shape_inference.infer_node_outputs(schema, own, inputs, data, {}, imports)
         except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError) as error:
-            raise ModelError(f"{self.label}: node {node.name} ({node.op}): {_message(error)}") from None
+            raise ModelError(f"{self.origin}: node {node.name} ({node.op}): {_message(error)}") from None
         for name, kind in found.items():
             tensor = _tensor(name, kind)
             if tensor is not None:
@@ -283,7 +286,7 @@ class _Walk:
                 self.types[name] = kind
 
     def _infer_suppressed(self, node: Node) -> None:
-        """The largest number of rows of NonMaxSuppression, if the number of boxes of a class is constant."""
+        """NonMaxSuppression's output with the largest number of rows, if the limit of boxes a class is constant."""
         most = self.values.get((*node.inputs, "", "")[2])
         boxes, scores = (self.tensors.get(name) for name in node.inputs[:2])
         if most is not None and most.size == 1 and boxes is not None and scores is not None:
@@ -291,7 +294,7 @@ class _Walk:
             self.tensors[node.outputs[0]] = Tensor(node.outputs[0], (max(rows, 0), 3), np.dtype(np.int64))
 
     def _infer_quantised(self, node: Node) -> None:
-        """onnxruntime's own QuantizeLinear and DequantizeLinear, which are for 16 bits in opsets below 21."""
+        """The output of onnxruntime's own QuantizeLinear and DequantizeLinear, for 16 bits in opsets below 21."""
         source = self.tensors.get(node.inputs[0]) if node.inputs else None
         if node.domain != "com.microsoft" or node.op not in _QUANTISING[:2] or source is None:
             return
@@ -307,43 +310,44 @@ class _Walk:
         return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.dtype), tensor.shape)
 
 
-def walked_types(model: onnx.ModelProto, types: Mapping[str, onnx.TypeProto]) -> dict[str, onnx.TypeProto]:
-    """Types beyond `types` that follow from constants of a model whose inputs are not bound yet; the loader finds its
-    faults later."""
+def infer_remaining_types(model: onnx.ModelProto, types: Mapping[str, onnx.TypeProto]) -> dict[str, onnx.TypeProto]:
+    """Types that are missing in `types`, by inference node by node. Errors are ignored: the loader reports them later.
+    The model's free dimensions may have no size yet."""
     tensors = {name: tensor for name, kind in types.items() if (tensor := _tensor(name, kind)) is not None}
     if all(name in tensors for node in model.graph.node for name in node.output if name):
         return {}
     known = dict(tensors)
     with contextlib.suppress(ModelError, ValueError, LookupError, TypeError, AttributeError, RuntimeError):
         nodes = read_nodes(model.graph, "model")
-        protos = dict(zip((node.name for node in nodes), model.graph.node, strict=True))
+        named = dict(zip((node.name for node in nodes), model.graph.node, strict=True))
         order = execution_order(nodes, "model")
         values = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-        _Walk(order, [protos[node.name] for node in order], types, tensors, values, model, "model", Limits(), {}).run()
+        protos = [named[node.name] for node in order]
+        _NodeInference(order, protos, types, tensors, values, model, "model", Limits(), {}).run()
     return {name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(tensor.dtype), tensor.shape)
             for name, tensor in tensors.items() if name not in known}
 
 
 def known_values(nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types: Mapping[str, onnx.TypeProto],
-                 weights: Mapping[str, np.ndarray], model: onnx.ModelProto, names: Collection[str], label: str,
+                 weights: Mapping[str, np.ndarray], model: onnx.ModelProto, names: Collection[str], origin: str,
                  limits: Limits) -> dict[str, np.ndarray]:
-    """Of the tensors `names`, those that follow from constants and shapes; `types` are the inputs', bound.
+    """The values of tensors in `names` that follow from constants and shapes. `types`: the inputs', without free sizes.
 
-    A node that contradicts its inputs ends the walk: it may be in a branch's way, and the loader says so later.
+    A node that contradicts its inputs ends the inference without an error; the loader reports it later.
     """
     tensors = {name: tensor for name, kind in types.items() if (tensor := _tensor(name, kind)) is not None}
     tensors |= {name: Tensor(name, value.shape, value.dtype) for name, value in weights.items()}
     plain = [index for index, node in enumerate(nodes) if not captured_names(node) and node.op not in DATA_DEPENDENT]
     nodes, protos = [nodes[index] for index in plain], [protos[index] for index in plain]
-    walk = _Walk(nodes, protos, types, tensors, weights, model, label, limits, {})
-    walk.readers.update(names)  # not to be forgotten
+    inference = _NodeInference(nodes, protos, types, tensors, weights, model, origin, limits, {})
+    inference.readers.update(names)  # keeps their values
     with contextlib.suppress(ModelError, ValueError, LookupError, TypeError, AttributeError, RuntimeError):
-        walk.run()
-    return {name: walk.values[name] for name in names if name in walk.values}
+        inference.run()
+    return {name: inference.values[name] for name in names if name in inference.values}
 
 
-def left_open(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """The reasons why nodes have outputs without a shape, by node; "" where an input without a shape is the reason.
+def nodes_without_shape(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    """The nodes that have outputs without a shape, with the reason; "" if an input without a shape is the reason.
 
     Outputs that nothing reads, such as Dropout's mask, may stay unknown.
     """
@@ -359,7 +363,7 @@ def left_open(nodes: Sequence[Node], outputs: Sequence[str], tensors: Mapping[st
 
 
 def _message(error: Any) -> str:
-    """The library's message on one line, with nodes as ours name them, and a remedy."""
+    """onnx's message on one line, with nodes named as in other messages, and a remedy."""
     text = " ".join(str(error).split()).replace("[ShapeInferenceError] ", "").replace("Inference error(s): ", "")
     text = re.sub(r"\(op_type: ?(\w+)(?:, node name: ?([^)]*))?\):? ?", _node_of, text)
     text = visible(text.replace("==> Context: ", "in "))

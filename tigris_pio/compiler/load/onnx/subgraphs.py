@@ -1,4 +1,4 @@
-"""Bodies of control flow (If, Loop, Scan) in the place of the node that holds them."""
+"""Copies the bodies of control flow (If, Loop, Scan) into the graph around them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tigris_pio.compiler.load.onnx.nodes import is_onnx
 
 
 def tensor_names(graph: onnx.GraphProto) -> Names:
-    """The names of a graph's tensors, and of those in the bodies of its nodes."""
+    """The names of all tensors in a graph and in the bodies of its nodes."""
     names, graphs = Names(), [graph]
     while graphs:
         part = graphs.pop()
@@ -25,7 +25,7 @@ def tensor_names(graph: onnx.GraphProto) -> Names:
 
 
 def hoisted(body: onnx.GraphProto, name: str, names: Names) -> tuple[list[onnx.NodeProto], dict[str, str]]:
-    """Nodes of the body's constants, which all copies of it share, and the constants' names outside of the body."""
+    """The nodes of the body's constants, which all its copies share, and the constants' names outside of the body."""
     nodes, values = [], {}
     given = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in body.initializer]
     for node in (*given, *(node for node in body.node if is_onnx(node, "Constant") and len(node.output) == 1)):
@@ -37,10 +37,10 @@ def hoisted(body: onnx.GraphProto, name: str, names: Names) -> tuple[list[onnx.N
 
 
 def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Names) -> list[onnx.NodeProto]:
-    """A copy of the body's nodes but for hoisted constants, with tensors of their own, whose names begin with `name`.
+    """A copy of the body's nodes without hoisted constants; the names of its tensors start with `name`.
 
-    `values` has the outer names of the body's inputs and hoisted constants. The names of its other tensors are added
-    to it. Names of outer graphs stay as they are.
+    `values`: the outer names of the body's inputs and hoisted constants; the names of its other tensors are added.
+    Names of outer graphs stay.
     """
     nodes = []
     for index, node in enumerate(body.node):
@@ -61,7 +61,7 @@ def inlined(body: onnx.GraphProto, name: str, values: dict[str, str], names: Nam
 
 
 def _rename(graph: onnx.GraphProto, values: Mapping[str, str]) -> None:
-    """Gives a nested body the new names of what it takes from outside."""
+    """Renames the tensors that a nested body reads from outside."""
     own = {item.name for item in (*graph.input, *graph.initializer)} | {name for node in graph.node
                                                                        for name in node.output}
     outer = {old: new for old, new in values.items() if old not in own}

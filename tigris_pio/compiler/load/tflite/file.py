@@ -112,7 +112,7 @@ class FlatModel:
     """The file. `signatures`: names of inputs and of outputs by tensor index, for each subgraph that has them."""
 
     name: str
-    label: str
+    origin: str
     sha256: bytes
     subgraphs: tuple[Subgraph, ...]
     signatures: Mapping[int, tuple[Mapping[int, str], Mapping[int, str]]]
@@ -121,24 +121,24 @@ class FlatModel:
 def read(source: Path | str | bytes, limits: Limits) -> FlatModel:
     """Reads a file, or its content. Raises ModelError."""
     if isinstance(source, bytes):
-        name = label = "model"
+        name = origin = "model"
         data = source
     else:
         path = Path(source)
-        name, label = path.stem, str(path)
+        name, origin = path.stem, str(path)
         data = read_named(path, "the path of a model", ModelFileError)
     if data[4:8] != IDENTIFIER:
-        raise ModelError(f"{label}: is no TensorFlow Lite model, or a truncated one ({len(data)} bytes); convert or "
+        raise ModelError(f"{origin}: is no TensorFlow Lite model, or a truncated one ({len(data)} bytes); convert or "
                          "copy it again")
-    reader = _Reader(data, label, limits)
-    return FlatModel(name, label, hashlib.sha256(data).digest(), *reader.model())
+    reader = _Reader(data, origin, limits)
+    return FlatModel(name, origin, hashlib.sha256(data).digest(), *reader.model())
 
 
 class _Reader:
     """Walks the flatbuffer once; `_where` is the place that a message names."""
 
-    def __init__(self, data: bytes, label: str, limits: Limits) -> None:
-        self._data, self._label, self._limits = data, label, limits
+    def __init__(self, data: bytes, origin: str, limits: Limits) -> None:
+        self._data, self._label, self._limits = data, origin, limits
         self._left = _SHARED * len(data)
         self._where = "the file"
         self._tensors = self._nodes = 0
@@ -166,7 +166,7 @@ class _Reader:
             model = tflite.Model.GetRootAs(self._data, 0)
             if model.Version() != _VERSION:
                 raise self._error(f"version {model.Version()} of TensorFlow Lite's format; version {_VERSION} is read")
-            codes = [self._code(model, place) for place in range(self._count(model.OperatorCodesLength()))]
+            codes = [self._code(model, position) for position in range(self._count(model.OperatorCodesLength()))]
             buffers = self._count(model.BuffersLength())
             count = self._count(model.SubgraphsLength())
             if not count:
@@ -174,14 +174,14 @@ class _Reader:
             subgraphs = tuple(self._subgraph(model, index, codes, buffers) for index in range(count))
             return subgraphs, self._signatures(model, subgraphs)
 
-    def _code(self, model: Any, place: int) -> tuple[str, int]:
+    def _code(self, model: Any, position: int) -> tuple[str, int]:
         """An operator's name and version.
 
         The number is the larger one of a wide field and of a narrow, older one; a writer may fill either alone. The
         package's method for the wide field returns the narrow one, so the wide one is read from its slot.
         """
-        self._where = f"operator code {place}"
-        code = model.OperatorCodes(place)
+        self._where = f"operator code {position}"
+        code = model.OperatorCodes(position)
         number = max(_number(code, _WIDE_CODE), code.DeprecatedBuiltinCode())
         custom = self._text(code.CustomCode(), "custom code")
         return custom or _OPERATORS.get(number, f"operator {number}"), int(code.Version())
@@ -203,9 +203,9 @@ class _Reader:
         self._limits.check("nodes", self._nodes, f"{self._label}: its subgraphs")
         self._limits.check("nodes", self._tensors // 8, f"{self._label}: its {self._tensors} tensors count as")
         inputs, outputs = (self._indices(graph, what, tensors) for what in ("Inputs", "Outputs"))
-        found = tuple(self._tensor(model, graph.Tensors(place), place, index, buffers) for place in range(tensors))
-        operators = tuple(self._operator(graph.Operators(place), place, index, codes, tensors)
-                          for place in range(nodes))
+        found = tuple(self._tensor(model, graph.Tensors(item), item, index, buffers) for item in range(tensors))
+        operators = tuple(self._operator(graph.Operators(position), position, index, codes, tensors)
+                          for position in range(nodes))
         return Subgraph(index, found, operators, inputs, outputs)
 
     def _indices(self, table: Any, what: str, tensors: int) -> tuple[int, ...]:
@@ -222,8 +222,8 @@ class _Reader:
         values: np.ndarray = getattr(table, f"{what}AsNumpy")()
         return values
 
-    def _tensor(self, model: Any, tensor: Any, place: int, subgraph: int, buffers: int) -> FlatTensor:
-        self._where = f"tensor {place}" + (f" of subgraph {subgraph}" if subgraph else "")
+    def _tensor(self, model: Any, tensor: Any, position: int, subgraph: int, buffers: int) -> FlatTensor:
+        self._where = f"tensor {position}" + (f" of subgraph {subgraph}" if subgraph else "")
         name = self._text(tensor.Name(), "name")
         self._where += f" ({visible_name(name[:60])})"
         shape, signature = (self._shape(tensor, what) for what in ("Shape", "ShapeSignature"))
@@ -239,7 +239,7 @@ class _Reader:
         if _number(tensor, _EXTERNAL_BUFFER):
             raise self._error("its data are in another file; convert the model into one file")
         scale, zero_point, axis = self._quantisation(tensor)
-        return FlatTensor(place, name, shape, signature, TYPES[number], self._data_of(model, tensor.Buffer()), scale,
+        return FlatTensor(position, name, shape, signature, TYPES[number], self._data_of(model, tensor.Buffer()), scale,
                           zero_point, axis, bool(tensor.IsVariable()), self._sparsity(tensor), self._blocks(tensor))
 
     def _shape(self, tensor: Any, what: str) -> tuple[int, ...]:
@@ -285,7 +285,7 @@ class _Reader:
         if found.DimMetadataLength() > 2 * MOST_AXES:
             raise self._error(f"{found.DimMetadataLength()} axes of sparse elements; {2 * MOST_AXES} are read")
         order, blocks = (tuple(map(int, self._vector(found, what))) for what in ("TraversalOrder", "BlockMap"))
-        axes = tuple(self._sparse_axis(found.DimMetadata(place)) for place in range(found.DimMetadataLength()))
+        axes = tuple(self._sparse_axis(found.DimMetadata(position)) for position in range(found.DimMetadataLength()))
         return Sparsity(order, blocks, axes)
 
     def _sparse_axis(self, axis: Any) -> SparseAxis:
@@ -301,9 +301,9 @@ class _Reader:
             parts.append(self._vector(vector, "Values"))
         return SparseAxis(int(axis.DenseSize()), *parts)
 
-    def _operator(self, operator: Any, place: int, subgraph: int, codes: list[tuple[str, int]],
+    def _operator(self, operator: Any, index: int, subgraph: int, codes: list[tuple[str, int]],
                   tensors: int) -> FlatOperator:
-        self._where = f"operator {place}" + (f" of subgraph {subgraph}" if subgraph else "")
+        self._where = f"operator {index}" + (f" of subgraph {subgraph}" if subgraph else "")
         number = operator.OpcodeIndex()
         if number >= len(codes):
             raise self._error(f"its code is number {number} of {len(codes)}; the file is damaged")
@@ -321,7 +321,7 @@ class _Reader:
         custom = bytes(self._vector(operator, "CustomOptions").astype(np.uint8))
         if operator.LargeCustomOptionsOffset() > 1:
             custom = bytes(self._behind(operator.LargeCustomOptionsOffset(), operator.LargeCustomOptionsSize()))
-        return FlatOperator(place, name, version, inputs, outputs, kind if table is not None else "", options, custom)
+        return FlatOperator(index, name, version, inputs, outputs, kind if table is not None else "", options, custom)
 
     def _options(self, kind: str, table: Any) -> Options:
         """All fields by the schema's names, in CamelCase."""
@@ -345,9 +345,9 @@ class _Reader:
     def _signatures(self, model: Any, subgraphs: tuple[Subgraph, ...]
                     ) -> Mapping[int, tuple[Mapping[int, str], Mapping[int, str]]]:
         found: dict[int, tuple[Mapping[int, str], Mapping[int, str]]] = {}
-        for place in range(self._count(model.SignatureDefsLength())):
-            self._where = f"signature {place}"
-            signature = model.SignatureDefs(place)
+        for position in range(self._count(model.SignatureDefsLength())):
+            self._where = f"signature {position}"
+            signature = model.SignatureDefs(position)
             inputs = self._names(signature.Inputs, self._count(signature.InputsLength()))
             outputs = self._names(signature.Outputs, self._count(signature.OutputsLength()))
             if signature.SubgraphIndex() < len(subgraphs):
@@ -355,15 +355,15 @@ class _Reader:
         return found
 
     def _names(self, entry: Any, count: int) -> dict[int, str]:
-        entries = (entry(place) for place in range(count))
+        entries = (entry(position) for position in range(count))
         return {int(item.TensorIndex()): self._text(item.Name(), "name") for item in entries}
 
 
 def _number(table: Any, slot: int) -> int:
     """A field of 32 bits by its slot, for which the package has no method, or one that returns another field."""
     table = getattr(table, "_tab", table)
-    place = table.Offset(slot)
-    return int(table.Get(number_types.Int32Flags, place + table.Pos)) if place else 0
+    position = table.Offset(slot)
+    return int(table.Get(number_types.Int32Flags, position + table.Pos)) if position else 0
 
 
 def _fields(known: type) -> Iterator[str]:

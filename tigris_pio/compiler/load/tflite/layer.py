@@ -52,7 +52,7 @@ class Layer:
     @property
     def where(self) -> str:
         """File and node, for messages."""
-        return f"{self.network.label}: node {self.name}"
+        return f"{self.network.origin}: node {self.name}"
 
     def fault(self, text: str) -> ModelError:
         """The file contradicts itself here."""
@@ -71,27 +71,27 @@ class Layer:
         """How many inputs it has, absent ones included."""
         return len(self.operator.inputs)
 
-    def has(self, place: int) -> bool:
+    def has(self, position: int) -> bool:
         """Whether there is an input at a place."""
-        return place < self.count and self.operator.inputs[place] >= 0
+        return position < self.count and self.operator.inputs[position] >= 0
 
-    def declared(self, place: int) -> FlatTensor:
+    def declared(self, position: int) -> FlatTensor:
         """An input as the file declares it."""
-        if not self.has(place):
-            raise self.fault(f"it has no input {place}")
-        return self.scope.subgraph.tensors[self.operator.inputs[place]]
+        if not self.has(position):
+            raise self.fault(f"it has no input {position}")
+        return self.scope.subgraph.tensors[self.operator.inputs[position]]
 
-    def output(self, place: int = 0) -> FlatTensor:
+    def output(self, position: int = 0) -> FlatTensor:
         """An output as the file declares it."""
-        if place >= len(self.operator.outputs):
-            raise self.fault(f"it has no output {place}")
-        return self.scope.subgraph.tensors[self.operator.outputs[place]]
+        if position >= len(self.operator.outputs):
+            raise self.fault(f"it has no output {position}")
+        return self.scope.subgraph.tensors[self.operator.outputs[position]]
 
     # Inputs.
 
-    def input(self, place: int) -> str:
+    def input(self, position: int) -> str:
         """The graph's name of an input."""
-        tensor = self.declared(place)
+        tensor = self.declared(position)
         name = self.scope.names.get(tensor.index)
         if name is None and (tensor.data is not None or _is_empty(tensor)):
             name = self.scope.names[tensor.index] = self.stored_constant(tensor)
@@ -132,30 +132,30 @@ class Layer:
 
     def inputs(self) -> list[str]:
         """All of them, absent ones empty."""
-        return [self.input(place) if self.has(place) else "" for place in range(self.count)]
+        return [self.input(position) if self.has(position) else "" for position in range(self.count)]
 
-    def image(self, place: int) -> str:
+    def image(self, position: int) -> str:
         """The image [N, C, H, W] of an input."""
-        if len(self.shape(place)) > 4:
-            raise Unsupported(f"its input {place} has {len(self.shape(place))} axes; at most four are supported")
-        return self.network.image(self.input(place))
+        if len(self.shape(position)) > 4:
+            raise Unsupported(f"its input {position} has {len(self.shape(position))} axes; at most four are supported")
+        return self.network.image(self.input(position))
 
-    def shape(self, place: int) -> tuple[int, ...]:
+    def shape(self, position: int) -> tuple[int, ...]:
         """An input's shape. A complex one has a last axis more in the graph: real and imaginary parts."""
-        shape = self.network.tensors[self.input(place)].shape
-        return shape[:-1] if self.declared(place).type == COMPLEX else shape
+        shape = self.network.tensors[self.input(position)].shape
+        return shape[:-1] if self.declared(position).type == COMPLEX else shape
 
-    def quantisation(self, place: int) -> Quantisation | None:
+    def quantisation(self, position: int) -> Quantisation | None:
         """An input's annotation."""
-        return self.network.tensors[self.input(place)].quantisation
+        return self.network.tensors[self.input(position)].quantisation
 
-    def constant(self, place: int) -> np.ndarray | None:
+    def constant(self, position: int) -> np.ndarray | None:
         """An input's elements as they are stored; None for one that is computed."""
-        return self.network.weights.get(self.input(place))
+        return self.network.weights.get(self.input(position))
 
-    def integers(self, place: int, what: str) -> list[int]:
+    def integers(self, position: int, what: str) -> list[int]:
         """A constant input of whole numbers, such as a shape; Unsupported when it is computed at run time."""
-        value = self.constant(place)
+        value = self.constant(position)
         if value is None:
             raise Unsupported(f"its {what} are computed at run time")
         if value.dtype.kind not in "iu":
@@ -164,26 +164,26 @@ class Layer:
             raise self.fault(f"its {what} are {value.size} numbers")
         return [int(item) for item in value.reshape(-1)]
 
-    def broadcast(self, *places: int) -> tuple[int, ...]:
+    def broadcast(self, *positions: int) -> tuple[int, ...]:
         """The shape of inputs together."""
-        return self.joint(*(self.shape(place) for place in places))
+        return self.joint(*(self.shape(position) for position in positions))
 
-    def as_images(self, *places: int) -> bool:
+    def as_images(self, *positions: int) -> bool:
         """Whether inputs are better read as images: one has been written as such, and none has more axes."""
-        names = [self.input(place) for place in places]
+        names = [self.input(position) for position in positions]
         return (any(self.network.has_image(name) and not self.network.is_constant(name) for name in names)
                 and max(len(self.network.tensors[name].shape) for name in names) == 4)
 
-    def axes(self, place: int, rank: int) -> list[int]:
+    def axes(self, position: int, rank: int) -> list[int]:
         """A constant input of axes, sorted."""
-        given = self.integers(place, "axes")
+        given = self.integers(position, "axes")
         if any(not -rank <= axis < rank for axis in given):
             raise self.fault(f"axes {given} of {rank}")
         return sorted({axis % rank for axis in given})
 
-    def axis(self, place: int, rank: int) -> int:
+    def axis(self, position: int, rank: int) -> int:
         """A constant input of one axis."""
-        axes = self.axes(place, rank)
+        axes = self.axes(position, rank)
         if len(axes) != 1:
             raise self.fault(f"{len(axes)} axes instead of one")
         return axes[0]
@@ -196,21 +196,21 @@ class Layer:
             told = ", ".join(str(list(shape)) for shape in shapes)
             raise self.fault(f"shapes {told} do not fit each other") from None
 
-    def weights(self, place: int) -> str:
+    def weights(self, position: int) -> str:
         """An input that an output's channels are computed with: of a hybrid layer, as float32."""
-        name = self.input(place)
-        if self.network.is_constant(name) and self.quantisation(place) is not None and self.annotation()[1] is None:
+        name = self.input(position)
+        if self.network.is_constant(name) and self.quantisation(position) is not None and self.annotation()[1] is None:
             return self.network.widened(name, self.name)
         return name
 
-    def bias(self, place: int, count: int) -> list[str]:
+    def bias(self, position: int, count: int) -> list[str]:
         """The bias, if there is one: integers in units of the product of the scales, whatever the file says of them."""
-        if not self.has(place):
+        if not self.has(position):
             return []
-        name = self.input(place)
+        name = self.input(position)
         value = self.network.weights.get(name)
-        if self.shape(place) != (count,):
-            raise self.fault(f"a bias of shape {list(self.shape(place))} instead of [{count}]")
+        if self.shape(position) != (count,):
+            raise self.fault(f"a bias of shape {list(self.shape(position))} instead of [{count}]")
         first, second = (self.quantisation(item) for item in self._multiplied)
         if value is None or value.dtype.kind != "i" or first is None or second is None:
             return [name]
@@ -220,12 +220,12 @@ class Layer:
             raise self.fault(f"scales of shape {list(scale.shape)} instead of [{count}]")
         axis = 0 if scale.ndim else None
         if first.dtype == np.int16:  # whose sums have 64 bits
-            said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int64), axis)
-            return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int64), said)]
-        said = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int32), axis)
+            quantisation = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int64), axis)
+            return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int64), quantisation)]
+        quantisation = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int32), axis)
         if value.size and not -(1 << 31) <= int(value.min()) <= int(value.max()) < 1 << 31:
             raise Unsupported("a bias beyond 32 bits")
-        return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int32), said)]
+        return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int32), quantisation)]
 
     @property
     def _multiplied(self) -> tuple[int, int]:
@@ -234,16 +234,16 @@ class Layer:
 
     # Outputs.
 
-    def elementwise(self, op: str, places: Sequence[int], attributes: Mapping[str, Any] | None = None, *,
+    def elementwise(self, op: str, indices: Sequence[int], attributes: Mapping[str, Any] | None = None, *,
                     activation: int = 0, domain: str = "") -> None:
         """The one output of a node that takes its inputs element by element, with broadcasting."""
-        inputs, _, image = self.operands(*places)
-        self.write(op, inputs, self.broadcast(*places), attributes, image=image, activation=activation, domain=domain)
+        inputs, _, image = self.operands(*indices)
+        self.write(op, inputs, self.broadcast(*indices), attributes, image=image, activation=activation, domain=domain)
 
-    def operands(self, *places: int) -> tuple[list[str], tuple[int, ...], bool]:
+    def operands(self, *positions: int) -> tuple[list[str], tuple[int, ...], bool]:
         """Inputs of nodes that work element by element, the shape of what they compute, and whether it is an image."""
-        shape, image = self.broadcast(*places), self.as_images(*places)
-        names = [self.image(place) if image else self.input(place) for place in places]
+        shape, image = self.broadcast(*positions), self.as_images(*positions)
+        names = [self.image(position) if image else self.input(position) for position in positions]
         return names, tuple(shape[axis] for axis in TO_IMAGE) if image else shape, image
 
     def numbers(self, values: Sequence[int]) -> str:
@@ -270,14 +270,14 @@ class Layer:
         return DTYPES[tensor.type], quantisation
 
     def part(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any] | None = None,
-             *, like: str = "", real: bool = False, said: Quantisation | None = None, domain: str = "") -> str:
+             *, like: str = "", real: bool = False, quantised: Quantisation | None = None, domain: str = "") -> str:
         """A node whose result is no tensor of the file: of the output's type, like another tensor, quantised as `said`,
         or float32."""
         tensor = self.network.tensors.get(like)
         dtype: np.dtype[Any] = np.dtype(np.float32)
         quantisation: Quantisation | None = None
-        if said is not None:
-            dtype, quantisation = said.dtype, said
+        if quantised is not None:
+            dtype, quantisation = quantised.dtype, quantised
         elif not real:
             dtype, quantisation = self.annotation() if tensor is None else (tensor.dtype, tensor.quantisation)
         name = self.network.fresh(f"{self.name}/{op.lower()}")
@@ -346,10 +346,10 @@ class Layer:
             return name
         return self.part("Reshape", [name, self.numbers(shape)], shape, like=name)
 
-    def item(self, name: str, place: int) -> str:
+    def item(self, name: str, position: int) -> str:
         """The part of a tensor at a place of its first axis, without that axis."""
         shape = self.network.tensors[name].shape[1:]
-        return self.part("Gather", [name, self.index(place)], shape, {"axis": 0}, like=name)
+        return self.part("Gather", [name, self.index(position)], shape, {"axis": 0}, like=name)
 
     def listed(self, items: Sequence[str]) -> str:
         """The name of a new list of tensors."""
@@ -390,9 +390,9 @@ class Layer:
         """Makes the output a handle of a variable."""
         self.scope.handles[self.output().index] = key
 
-    def variable(self, place: int) -> object:
+    def variable(self, position: int) -> object:
         """The variable whose handle an input is; or, of a layer with memory, that very input."""
-        tensor = self.declared(place)
+        tensor = self.declared(position)
         if tensor.index not in self.scope.handles and tensor.is_variable and tensor.data is None:
             key = self.scope.handles[tensor.index] = (self.scope.prefix, tensor.index)
             self.scope.variables.declare(key, tensor_name(tensor))
@@ -400,17 +400,17 @@ class Layer:
             raise self.fault(f"its input {tensor.name} is no variable")
         return self.scope.handles[tensor.index]
 
-    def state(self, place: int) -> str:
+    def state(self, position: int) -> str:
         """What a layer's memory at an input holds before it."""
-        return self.scope.variables.read(self.variable(place), self.input_like(place))
+        return self.scope.variables.read(self.variable(position), self.input_like(position))
 
-    def set_state(self, place: int, name: str) -> None:
+    def set_state(self, position: int, name: str) -> None:
         """What it holds after it."""
-        self.scope.variables.assign(self.variable(place), name)
+        self.scope.variables.assign(self.variable(position), name)
 
-    def input_like(self, place: int) -> Tensor:
+    def input_like(self, position: int) -> Tensor:
         """An input that nothing computes, as a tensor of the graph."""
-        tensor = self.declared(place)
+        tensor = self.declared(position)
         quantisation = annotation(tensor, tensor.shape, f"{self.where}: {tensor.name}")
         if tensor.type not in DTYPES:
             raise Unsupported(f"its input {tensor.name} has type {tensor.type}")

@@ -17,8 +17,8 @@ from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation, store
 from tigris_pio.compiler.load.tflite.file import FlatModel, FlatTensor, read
 from tigris_pio.compiler.load.tflite.layer import Scope
 from tigris_pio.compiler.load.tflite.network import OPSET, Network
+from tigris_pio.compiler.load.tflite.subgraph import read_operators
 from tigris_pio.compiler.load.tflite.variables import Variables
-from tigris_pio.compiler.load.tflite.walk import read_operators
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 from tigris_pio.errors import ModelError, UsageError
 
@@ -44,18 +44,18 @@ def set_inputs(model: FlatModel, fixed: Mapping[str, object]) -> dict[int, np.nd
     """The values of those inputs that the user sets, by their place among the file's."""
     main = model.subgraphs[0]
     names = io_names(model)
-    tensors = {place: main.tensors[index] for place, index in enumerate(main.inputs) if names[index] in fixed}
-    return {place: _set_value(tensor, names[tensor.index], fixed[names[tensor.index]])
-            for place, tensor in tensors.items()}
+    tensors = {position: main.tensors[index] for position, index in enumerate(main.inputs) if names[index] in fixed}
+    return {position: _set_value(tensor, names[tensor.index], fixed[names[tensor.index]])
+            for position, tensor in tensors.items()}
 
 
 def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
           fixed: Mapping[str, object]) -> tuple[Graph, Scope]:
     model = read(source, limits)
-    network = Network(model.label, limits, model.subgraphs)
+    network = Network(model.origin, limits, model.subgraphs)
     main = model.subgraphs[0]
     if not main.outputs:
-        raise ModelError(f"{model.label}: it has no outputs")
+        raise ModelError(f"{model.origin}: it has no outputs")
     names = io_names(model)
     scope = Scope(main, {}, Variables(network), "", names)
     warnings = _add_inputs(network, scope, names, dims, fixed)
@@ -66,7 +66,7 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
     graph = Graph(
         name=model.name,
         opset=OPSET,
-        nodes=execution_order(network.nodes, model.label),
+        nodes=execution_order(network.nodes, model.origin),
         tensors=network.tensors,
         weights=network.weights,
         inputs=tuple(network.inputs),
@@ -85,12 +85,12 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
                if names[index] not in fixed},
         },
     )
-    check_empty(graph.nodes, graph.tensors, graph.inputs, graph.outputs, model.label)
-    check_sizes(graph.nodes, graph.tensors, graph.inputs, graph.weights, model.label, limits)
+    check_empty(graph.nodes, graph.tensors, graph.inputs, graph.outputs, model.origin)
+    check_sizes(graph.nodes, graph.tensors, graph.inputs, graph.weights, model.origin, limits)
     try:
         check_graph(graph)
     except BrokenGraph as fault:
-        raise ModelError(f"{model.label}: {fault}: the types that the file declares contradict each other") from None
+        raise ModelError(f"{model.origin}: {fault}: the types that the file declares contradict each other") from None
     return graph, scope
 
 
@@ -102,12 +102,12 @@ def io_names(model: FlatModel) -> dict[int, str]:
     taken: set[str] = set()
     for what, signed, indices in (("input", inputs, main.inputs), ("output", outputs, main.outputs)):
         if len(set(indices)) != len(indices) or -1 in indices:
-            raise ModelError(f"{model.label}: its {what}s {list(indices)} are not all there, or not different")
-        for place, index in enumerate(indices):
-            wanted = signed.get(index) or main.tensors[index].name.split(";")[0] or f"{what}_{place}"
+            raise ModelError(f"{model.origin}: its {what}s {list(indices)} are not all there, or not different")
+        for position, index in enumerate(indices):
+            wanted = signed.get(index) or main.tensors[index].name.split(";")[0] or f"{what}_{position}"
             name = wanted
             while name in taken:
-                name = f"{wanted}_{place}" if name == wanted else f"{name}_"
+                name = f"{wanted}_{position}" if name == wanted else f"{name}_"
             taken.add(name)
             names.setdefault(index, name)
     return names
@@ -119,14 +119,14 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
     are constants."""
     tensors = [scope.subgraph.tensors[index] for index in scope.subgraph.inputs]
     for name, value in fixed.items():
-        check_name(name, value, [names[tensor.index] for tensor in tensors], network.label)
+        check_name(name, value, [names[tensor.index] for tensor in tensors], network.origin)
     for tensor in [item for item in tensors if names[item.index] in fixed]:
         scope.names[tensor.index] = _set_input(network, tensor, names[tensor.index], fixed[names[tensor.index]])
         tensors.remove(tensor)
-    binding = bind_dimensions({names[tensor.index]: _declared(tensor) for tensor in tensors}, dims, network.label)
+    binding = bind_dimensions({names[tensor.index]: _declared(tensor) for tensor in tensors}, dims, network.origin)
     for tensor in tensors:
         name = names[tensor.index]
-        where = f"{network.label}: input {name}"
+        where = f"{network.origin}: input {name}"
         network.limits.check("name", len(name.encode()), where)
         if tensor.type not in DTYPES:
             network.refuse(name, "graph input", _ONLY.format(tensor.type))
@@ -142,7 +142,7 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
         scope.names[tensor.index] = name
     for index in scope.subgraph.outputs:
         if names[index] not in network.tensors:
-            network.limits.check("name", len(names[index].encode()), f"{network.label}: output {names[index]}")
+            network.limits.check("name", len(names[index].encode()), f"{network.origin}: output {names[index]}")
             network.fresh(names[index])
     return binding.warnings
 
@@ -150,7 +150,7 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
 def _set_input(network: Network, tensor: FlatTensor, name: str, value: object) -> str:
     """An input that the user sets: a constant of its type, integers of a quantised one as the file has them."""
     array = _set_value(tensor, name, value)
-    quantisation = annotation(tensor, tensor.shape, f"{network.label}: input {name}")
+    quantisation = annotation(tensor, tensor.shape, f"{network.origin}: input {name}")
     return network.add_constant(name, array if quantisation is None else stored(array), quantisation)
 
 
@@ -173,9 +173,9 @@ def _outputs(network: Network, scope: Scope, names: Mapping[int, str]) -> tuple[
     for index in scope.subgraph.outputs:
         tensor, name = scope.subgraph.tensors[index], scope.names.get(index)
         if name is None and tensor.data is not None:
-            raise ModelError(f"{network.label}: output {names[index]} is a constant")
+            raise ModelError(f"{network.origin}: output {names[index]} is a constant")
         if name is None:
-            raise ModelError(f"{network.label}: output {names[index]} is computed by no operator")
+            raise ModelError(f"{network.origin}: output {names[index]} is computed by no operator")
         if tensor.type not in DTYPES or name in network.lists:
             network.refuse(names[index], "graph output", _ONLY.format(tensor.type))
         if name in network.lists:

@@ -39,8 +39,8 @@ class Unsupported(Exception):
 class Network:
     """State of one load."""
 
-    def __init__(self, label: str, limits: Limits, subgraphs: Sequence[Subgraph] = ()) -> None:
-        self.label, self.limits, self.subgraphs = label, limits, subgraphs
+    def __init__(self, origin: str, limits: Limits, subgraphs: Sequence[Subgraph] = ()) -> None:
+        self.origin, self.limits, self.subgraphs = origin, limits, subgraphs
         self.tensors: dict[str, Tensor] = {}
         self.weights: dict[str, np.ndarray] = {}
         self.nodes: list[Node] = []
@@ -54,7 +54,7 @@ class Network:
         self._transposed: dict[tuple[str, tuple[int, ...]], str] = {}  #: constants
         self._names = Names()
         self._nodes = 0
-        self._budget = ConstantBudget(limits, label)
+        self._budget = ConstantBudget(limits, origin)
 
     def refuse(self, name: str, op: str, reason: str, domain: str = "") -> None:
         """Records why the model cannot be compiled, if no node of the graph can carry the reason."""
@@ -63,7 +63,7 @@ class Network:
     def count_nodes(self, more: int) -> None:
         """Counts the nodes of subgraphs, each time that one is run."""
         self._nodes += more
-        self.limits.check("nodes", self._nodes, f"{self.label}: its subgraphs, where they are run")
+        self.limits.check("nodes", self._nodes, f"{self.origin}: its subgraphs, where they are run")
 
     def fresh(self, base: str) -> str:
         """A name that no tensor or node has."""
@@ -109,10 +109,10 @@ class Network:
         written = [self.tensors[name] for name in node.outputs if name]
         if node.domain or not all(map(self.is_constant, read)) or not is_deterministic(node):
             return False
-        said = {self.tensors[name].quantisation for name in read[:1]} | {item.quantisation for item in written}
-        said |= {quantisation for name in read[1:] if (quantisation := self.tensors[name].quantisation) is not None}
-        if said != {None}:
-            (only, *others) = said
+        annotations = {self.tensors[name].quantisation for name in read[:1]} | {item.quantisation for item in written}
+        annotations |= {self.tensors[name].quantisation for name in read[1:]} - {None}
+        if annotations != {None}:
+            (only, *others) = annotations
             if others or only is None or only.axis is not None or node.op not in _MOVES:
                 return False
         if node.op == "Reshape":
@@ -122,9 +122,9 @@ class Network:
         where = f"node {node.name} ({node.op})"
         size = sum(math.prod(item.shape) * item.dtype.itemsize for item in written)
         for item in written:
-            self.limits.check("elements", math.prod(item.shape), f"{self.label}: {where}: tensor {item.name}")
+            self.limits.check("elements", math.prod(item.shape), f"{self.origin}: {where}: tensor {item.name}")
         self._budget.check(where, size)
-        results = evaluate(node, {name: self.weights[name] for name in read}, {"": OPSET}, self.label)
+        results = evaluate(node, {name: self.weights[name] for name in read}, {"": OPSET}, self.origin)
         for item, value in zip(written, results, strict=False):
             self._budget.add(item.name, value.nbytes, where)
             self.set_constant(item.name, np.asarray(value, item.dtype, order="C"), item.quantisation)

@@ -48,12 +48,12 @@ def dense(values: np.ndarray, shape: tuple[int, ...], sparsity: Sparsity, where:
     coordinates = _coordinates(sparsity, sizes, max(math.prod(shape), 1), require)
     count = len(coordinates[0]) if coordinates else 1
     require(count == len(values), f"{len(values)} of {count}")
-    places = [coordinates[sparsity.order.index(axis)] for axis in range(rank)] if rank else []
+    positions = [coordinates[sparsity.order.index(axis)] for axis in range(rank)] if rank else []
     for number, axis in enumerate(blocks):
-        place = sparsity.order.index(rank + number)
-        places[axis] = places[axis] * sizes[place] + coordinates[place]
+        position = sparsity.order.index(rank + number)
+        positions[axis] = positions[axis] * sizes[position] + coordinates[position]
     result = np.zeros(shape, values.dtype)
-    result[tuple(places)] = values
+    result[tuple(positions)] = values
     return result
 
 

@@ -25,8 +25,8 @@ _BOUNDS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0
 def read_plain(layer: Layer) -> None:
     """The operators of one node."""
     name = layer.operator.name
-    said = layer.quantisation(0)
-    if name in _OWN and said is not None and (said.dtype == np.int8 or name in _OWN_INT16):
+    quantisation = layer.quantisation(0)
+    if name in _OWN and quantisation is not None and (quantisation.dtype == np.int8 or name in _OWN_INT16):
         layer.elementwise(name, (0,), domain="tflite")
         return
     if name in _OWN_OUTPUTS and _has_own_output(layer, *_OWN_OUTPUTS[name]):
@@ -44,9 +44,9 @@ def read_plain(layer: Layer) -> None:
 
 def _has_own_output(layer: Layer, scale: float, zero_point: int) -> bool:
     """Whether int8 becomes int8 with these numbers."""
-    _, said = layer.annotation()
+    _, result = layer.annotation()
     return (layer.declared(0).type == layer.output().type == "int8" and layer.quantisation(0) is not None
-            and said is not None and float(said.scale) == scale and int(said.zero_point) == zero_point)
+            and result is not None and float(result.scale) == scale and int(result.zero_point) == zero_point)
 
 
 @handler("LEAKY_RELU", summary="elementwise")
@@ -81,8 +81,8 @@ def read_square(layer: Layer) -> None:
 @handler("RSQRT", summary="elementwise")
 def read_rsqrt(layer: Layer) -> None:
     """Its own arithmetic in int8; else Sqrt, Reciprocal."""
-    said = layer.quantisation(0)
-    if said is not None and said.dtype == np.int8:
+    quantisation = layer.quantisation(0)
+    if quantisation is not None and quantisation.dtype == np.int8:
         layer.elementwise("RSQRT", (0,), domain="tflite")
         return
     names, shape, image = layer.operands(0)
@@ -93,9 +93,9 @@ def read_rsqrt(layer: Layer) -> None:
 def read_softmax(layer: Layer) -> None:
     """Softmax of the input times beta."""
     beta = float(layer.options("SoftmaxOptions")["Beta"])
-    source, said = layer.input(0), layer.quantisation(0)
-    wide = said is not None and layer.output().type == "int16"
-    if said is not None and (said.dtype == np.int16 or wide or _has_own_output(layer, 1 / 256, -128)):
+    source, quantisation = layer.input(0), layer.quantisation(0)
+    wide = quantisation is not None and layer.output().type == "int16"
+    if quantisation is not None and (quantisation.dtype == np.int16 or wide or _has_own_output(layer, 1 / 256, -128)):
         layer.write("Softmax", [source], layer.shape(0), {"axis": -1, "beta": beta})
         return
     if beta != 1.0:

@@ -36,10 +36,10 @@ def _read_integers(layer: Layer, op: str, activation: int = 0) -> None:
         layer.elementwise(op, (0, 1))
         return
     network, shape, pair = layer.network, layer.broadcast(0, 1), []
-    for place in (0, 1):
-        name = layer.input(place)
+    for position in (0, 1):
+        name = layer.input(position)
         value = network.weights.get(name)
-        pair.append(layer.part("Cast", [name], layer.shape(place), {"to": _FLOAT}, real=True) if value is None else
+        pair.append(layer.part("Cast", [name], layer.shape(position), {"to": _FLOAT}, real=True) if value is None else
                     network.add_constant(f"{layer.name}/real", value.astype(np.float32)))
     network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, for integers are carried as "
                             "float32")
@@ -69,7 +69,7 @@ def read_squared_difference(layer: Layer) -> None:
         layer.elementwise("SQUARED_DIFFERENCE", (0, 1), domain="tflite")
         return
     integers = layer.declared(0).type in ("int32", "int64")
-    if integers and not all(layer.network.is_constant(layer.input(place)) for place in (0, 1)):
+    if integers and not all(layer.network.is_constant(layer.input(position)) for position in (0, 1)):
         _read_integers(layer, "Square")
         return
     names, shape, image = layer.operands(0, 1)
@@ -89,8 +89,8 @@ def read_comparison(layer: Layer) -> None:
 
 def _is_scaled(layer: Layer) -> bool:
     """Whether a comparison is of int8 with scales that TensorFlow Lite Micro takes, which are below 1."""
-    said = [layer.quantisation(place) for place in (0, 1)]
-    return layer.declared(0).type == "int8" and all(item is not None and np.all(item.scale < 1) for item in said)
+    found = [layer.quantisation(position) for position in (0, 1)]
+    return layer.declared(0).type == "int8" and all(item is not None and np.all(item.scale < 1) for item in found)
 
 
 @handler("NOT_EQUAL", summary="any broadcasting")
@@ -117,8 +117,8 @@ def read_select(layer: Layer) -> None:
 def read_add_n(layer: Layer) -> None:
     """Sum; of int8 with one scale, as TensorFlow Lite Micro has it, the last of the inputs' cumulative sums."""
     shape, names = layer.broadcast(*range(layer.count)), layer.inputs()
-    said = {layer.quantisation(place) for place in range(layer.count)}
-    if not is_int8(layer) or None in said or len(said) != 1 or layer.annotation()[1] is None:
+    quantisation = {layer.quantisation(position) for position in range(layer.count)}
+    if not is_int8(layer) or None in quantisation or len(quantisation) != 1 or layer.annotation()[1] is None:
         layer.elementwise("Sum", range(layer.count))
         return
     rows = [layer.reshaped(name, (1, *shape)) for name in names]
@@ -131,7 +131,7 @@ def read_add_n(layer: Layer) -> None:
 @handler("FLOOR_DIV", summary="any broadcasting; float32, and constants of integers")
 def read_floor_div(layer: Layer) -> None:
     """Div, Floor."""
-    values = [layer.constant(place) for place in (0, 1)]
+    values = [layer.constant(position) for position in (0, 1)]
     if values[0] is not None and values[1] is not None and values[0].dtype.kind in "iu" and values[1].all():
         layer.write_constant(values[0] // values[1])
         return
@@ -142,7 +142,7 @@ def read_floor_div(layer: Layer) -> None:
 @handler("FLOOR_MOD", summary="any broadcasting; float32, and constants of integers")
 def read_floor_mod(layer: Layer) -> None:
     """x - y * floor(x / y)."""
-    values = [layer.constant(place) for place in (0, 1)]
+    values = [layer.constant(position) for position in (0, 1)]
     if values[0] is not None and values[1] is not None and values[0].dtype.kind in "iu" and values[1].all():
         layer.write_constant(values[0] % values[1])
         return
@@ -153,5 +153,5 @@ def read_floor_mod(layer: Layer) -> None:
 
 def is_int8(layer: Layer) -> bool:
     """Whether the first input is int8 with a scale."""
-    said = layer.quantisation(0)
-    return said is not None and said.dtype == np.int8
+    quantisation = layer.quantisation(0)
+    return quantisation is not None and quantisation.dtype == np.int8

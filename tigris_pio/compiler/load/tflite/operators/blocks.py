@@ -46,7 +46,7 @@ def read_batch_to_space(layer: Layer) -> None:
     if shape[0] % inside or min(kept) < 1:
         raise layer.fault(f"blocks {block} and crops {crops} of {list(shape)}")
     split = [*block, whole[0], *shape[1:]]
-    order = [count, *(axis for place in range(count) for axis in (count + 1 + place, place)),
+    order = [count, *(axis for position in range(count) for axis in (count + 1 + position, position)),
              *range(2 * count + 1, len(split))]
     if kept == whole:
         _moved(layer, layer.input(0), split, order, whole)
@@ -70,7 +70,7 @@ def _moved(layer: Layer, source: str, split: list[int], order: list[int], result
 @handler("GATHER_ND", summary="any indices")
 def read_gather_nd(layer: Layer) -> None:
     """GatherND."""
-    shape, places = layer.shape(0), layer.shape(1)
-    if not places or places[-1] > len(shape):
-        raise layer.fault(f"indices {list(places)} of {list(shape)}")
-    layer.write("GatherND", [layer.input(0), layer.whole(layer.input(1))], (*places[:-1], *shape[places[-1] :]))
+    shape, positions = layer.shape(0), layer.shape(1)
+    if not positions or positions[-1] > len(shape):
+        raise layer.fault(f"indices {list(positions)} of {list(shape)}")
+    layer.write("GatherND", [layer.input(0), layer.whole(layer.input(1))], (*positions[:-1], *shape[positions[-1] :]))

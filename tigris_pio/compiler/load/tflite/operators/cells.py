@@ -69,7 +69,7 @@ class _Cell:
     def ordered(self, values: np.ndarray) -> np.ndarray:
         """Gates as ONNX has them, of one direction."""
         parts = np.split(values, len(self.kind.order))
-        moved: np.ndarray = np.concatenate([parts[place] for place in self.kind.order])[np.newaxis].astype(np.float32)
+        moved: np.ndarray = np.concatenate([parts[index] for index in self.kind.order])[np.newaxis].astype(np.float32)
         return moved
 
 
@@ -81,36 +81,36 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 def read_cell(layer: Layer, body: Subgraph, values: Sequence[str], trips: int, run: Run) -> list[str] | None:
     """The loop's values after a recurrent layer; None where it is none."""
     network = layer.network
-    tensors = {place: network.tensors[name] for place, name in enumerate(values) if name in network.tensors}
+    tensors = {index: network.tensors[name] for index, name in enumerate(values) if name in network.tensors}
     if (any(tensor.quantisation is not None for tensor in tensors.values())
             or not all(_is_shown_by_numbers(operator) for operator in body.operators)):
         return None
-    kept = {place for place in range(len(values)) if body.inputs[place] == body.outputs[place]}
-    real = {place: tensor.shape for place, tensor in tensors.items() if tensor.dtype == np.float32}
-    sequences = [place for place, shape in real.items() if place in kept and len(shape) == _AXES and shape[0] == trips]
-    states = [place for place, shape in real.items() if place not in kept and len(shape) == _AXES - 1]
-    if len(sequences) != 1 or not trips or {real[place][:1] for place in states} != {real[sequences[0]][1:2]}:
+    kept = {index for index in range(len(values)) if body.inputs[index] == body.outputs[index]}
+    real = {index: tensor.shape for index, tensor in tensors.items() if tensor.dtype == np.float32}
+    sequences = [index for index, shape in real.items() if index in kept and len(shape) == _AXES and shape[0] == trips]
+    states = [index for index, shape in real.items() if index not in kept and len(shape) == _AXES - 1]
+    if len(sequences) != 1 or not trips or {real[index][:1] for index in states} != {real[sequences[0]][1:2]}:
         return None
     (sequence,) = sequences
     random = np.random.default_rng(0)
-    given = {place: random.uniform(-1, 1, shape).astype(np.float32) for place, shape in real.items()}
-    names = [network.add_constant(f"{layer.name}/given", given[place]) if place in given else name
-             for place, name in enumerate(values)]
+    given = {index: random.uniform(-1, 1, shape).astype(np.float32) for index, shape in real.items()}
+    names = [network.add_constant(f"{layer.name}/given", given[index]) if index in given else name
+             for index, name in enumerate(values)]
     left: tuple[list[Any], ...] = (network.nodes, network.warnings, network.refused, network.hybrid)
     before = [len(found) for found in left]
     ends = run(names)
     for found, count in zip(left, before, strict=True):
         del found[count:]
-    results = {place: value for place, name in enumerate(ends) if (value := _value(layer, name)) is not None}
+    results = {index: value for index, name in enumerate(ends) if (value := _value(layer, name)) is not None}
     if len(results) != len(values):
         return None
-    changing = [place for place in results if place not in kept and (place in real or place not in tensors)]
+    changing = [index for index in results if index not in kept and (index in real or index not in tensors)]
     cells = _cells(layer, body, states, real[states[0]][-1], real[sequence][-1])
     with np.errstate(all="ignore"):
         for cell in itertools.islice(cells, _MOST_CELLS):
-            after = _after(cell, _steps(cell, given, sequence), {place: results[place] for place in changing})
+            after = _after(cell, _steps(cell, given, sequence), {index: results[index] for index in changing})
             if after is not None:
-                known = [name if place in kept else ends[place] for place, name in enumerate(values)]
+                known = [name if index in kept else ends[index] for index, name in enumerate(values)]
                 return _layer(layer, cell, known, values, sequence, after)
     return None
 
@@ -145,7 +145,7 @@ def _cells(layer: Layer, body: Subgraph, states: Sequence[int], units: int, inpu
 
 
 def _steps(cell: _Cell, given: Mapping[int, np.ndarray], sequence: int) -> list[list[np.ndarray]]:
-    states, rows = [given[place] for place in cell.states], []
+    states, rows = [given[index] for index in cell.states], []
     for x in given[sequence]:
         states = cell.step(x, states)
         rows.append(states)
@@ -156,12 +156,12 @@ def _after(cell: _Cell, rows: Sequence[Sequence[np.ndarray]],
            results: Mapping[int, np.ndarray]) -> dict[int, tuple[int, bool]] | None:
     """For each value that the loop changes, the state that it holds, and whether of all steps or of the last one."""
     found = {}
-    for place, result in results.items():
+    for index, result in results.items():
         fits = [(state, whole) for state, whole in itertools.product(range(cell.kind.states), (False, True))
                 if _is_near(result, np.stack([row[state] for row in rows]) if whole else rows[-1][state])]
         if not fits or fits[0] == (1, True):  # the layer gives the cells of the last step alone
             return None
-        found[place] = fits[0]
+        found[index] = fits[0]
     return found
 
 
@@ -178,19 +178,19 @@ def _layer(layer: Layer, cell: _Cell, ends: list[str], values: Sequence[str], se
     bias = np.concatenate([cell.ordered(value) for value in cell.biases], -1)
     constants = [network.add_constant(f"{layer.name}/{name}", value) for name, value in (
         ("weights", cell.ordered(cell.weights)), ("recurrent", cell.ordered(cell.recurrent)), ("bias", bias))]
-    states = [layer.reshaped(values[place], (1, batch, units)) for place in cell.states]
+    states = [layer.reshaped(values[index], (1, batch, units)) for index in cell.states]
     shapes = [(steps, 1, batch, units), *[(1, batch, units)] * len(states)]
     outputs = [network.add_tensor(network.fresh(f"{layer.name}/{cell.kind.op.lower()}"), shape, np.dtype(np.float32))
                for shape in shapes]
     attributes = {"hidden_size": units, **({"linear_before_reset": 1} if cell.kind.op == "GRU" else {})}
     network.add_node(network.fresh(f"{layer.name}/{cell.kind.op}"), cell.kind.op,
                      [values[sequence], *constants, "", *states], outputs, attributes)
-    for place, (state, whole) in after.items():
-        items = network.lists.get(ends[place])
-        shape = network.tensors[ends[place] if items is None else items[0]].shape
+    for index, (state, whole) in after.items():
+        items = network.lists.get(ends[index])
+        shape = network.tensors[ends[index] if items is None else items[0]].shape
         if items and whole:
             rows = [layer.reshaped(layer.item(outputs[0], step), shape) for step in range(steps)]
         else:
             rows = [layer.reshaped(outputs[0 if whole else 1 + state], shape)]
-        ends[place] = rows[0] if items is None else layer.listed(rows)
+        ends[index] = rows[0] if items is None else layer.listed(rows)
     return ends

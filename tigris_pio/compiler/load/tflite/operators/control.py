@@ -24,7 +24,7 @@ def _subgraph(layer: Layer, number: int) -> Subgraph:
 
 def _inner(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: bool = False, part: str = "") -> Scope:
     """Reads a subgraph as a part of the one around it; `names` are those of its inputs."""
-    from tigris_pio.compiler.load.tflite.walk import read_operators  # noqa: PLC0415 (which reads operators like this)
+    from tigris_pio.compiler.load.tflite.subgraph import read_operators  # noqa: PLC0415 (which reads operators like this)
 
     network, outer = layer.network, layer.scope
     network.limits.check("depth", outer.depth + 1, layer.where)
@@ -70,9 +70,9 @@ def _call(layer: Layer, number: int, first: int) -> None:
     branch = _subgraph(layer, number)
     if len(branch.inputs) != layer.count - first or len(branch.outputs) != len(layer.operator.outputs):
         raise layer.fault(f"subgraph {number} has other inputs or outputs; the file is damaged")
-    names = {index: layer.input(first + place) for place, index in enumerate(branch.inputs)}
-    for place, name in enumerate(_results(layer, _inner(layer, branch, names))):
-        layer.pass_on(name, place)
+    names = {index: layer.input(first + position) for position, index in enumerate(branch.inputs)}
+    for position, name in enumerate(_results(layer, _inner(layer, branch, names))):
+        layer.pass_on(name, position)
 
 
 @handler("WHILE", summary="a number of trips that follows from constants; LSTM, GRU and SimpleRNN of float32 are one "
@@ -87,8 +87,8 @@ def read_while(layer: Layer) -> None:
     trips = _trips(layer, condition, body, values)
     network.limits.check("unrolled", trips * len(body.operators), layer.where)
     found = read_cell(layer, body, values, trips, lambda names: _unrolled(layer, body, names, trips))
-    for place, name in enumerate(found or _unrolled(layer, body, values, trips)):
-        layer.pass_on(name, place)
+    for position, name in enumerate(found or _unrolled(layer, body, values, trips)):
+        layer.pass_on(name, position)
 
 
 def _unrolled(layer: Layer, body: Subgraph, values: Sequence[str], trips: int) -> Sequence[str]:
@@ -112,24 +112,24 @@ def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[in
         if like is None:  # a list
             found[index] = name
             continue
-        said = annotation(tensor, like.shape, f"{layer.where}: {tensor.name}")
-        known = said is None or like.quantisation is None
-        found[index] = name if known else network.recoded(name, dataclasses.replace(like, quantisation=said))
+        own = annotation(tensor, like.shape, f"{layer.where}: {tensor.name}")
+        known = own is None or like.quantisation is None
+        found[index] = name if known else network.recoded(name, dataclasses.replace(like, quantisation=own))
     return found
 
 
 def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[str]) -> int:
     """The number of trips, computed by the operators that the condition depends on."""
     limits = layer.network.limits
-    places, needed = set[int](), _needed(condition, condition.outputs)
-    while not places.issuperset(needed.places):
-        places |= needed.places
-        needed = _needed(body, [body.outputs[place] for place in places])
+    positions, needed = set[int](), _needed(condition, condition.outputs)
+    while not positions.issuperset(needed.positions):
+        positions |= needed.positions
+        needed = _needed(body, [body.outputs[position] for position in positions])
     decide = dataclasses.replace(condition, operators=_needed(condition, condition.outputs).operators)
     advance = dataclasses.replace(body, operators=needed.operators)
-    known, trips = {place: values[place] for place in places}, 0
+    known, trips = {position: values[position] for position in positions}, 0
     while True:
-        scope = _inner(layer, decide, {condition.inputs[place]: name for place, name in known.items()},
+        scope = _inner(layer, decide, {condition.inputs[position]: name for position, name in known.items()},
                        part=f"{trips}/condition/")
         value = layer.network.weights.get(_results(layer, scope)[0])
         if value is None:
@@ -139,10 +139,10 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
             return trips
         if trips == limits.most_counted_trips(len(body.operators)):
             raise limits.too_many_trips(len(body.operators), layer.where)
-        scope = _inner(layer, advance, {body.inputs[place]: name for place, name in known.items()},
+        scope = _inner(layer, advance, {body.inputs[position]: name for position, name in known.items()},
                        part=f"{trips}/counter/")
-        known = {place: scope.names.get(body.outputs[place]) or layer.constant_of(scope, body.outputs[place])
-                 for place in known}
+        known = {position: scope.names.get(body.outputs[position]) or layer.constant_of(scope, body.outputs[position])
+                 for position in known}
         trips += 1
 
 
@@ -151,7 +151,7 @@ class _Needed:
     """The operators that compute some tensors of a subgraph, and the places of the inputs that they read."""
 
     operators: tuple[FlatOperator, ...]
-    places: frozenset[int]
+    positions: frozenset[int]
 
 
 def _needed(subgraph: Subgraph, tensors: Sequence[int]) -> _Needed:
@@ -161,7 +161,7 @@ def _needed(subgraph: Subgraph, tensors: Sequence[int]) -> _Needed:
             read |= {*operator.inputs}
             operators.append(operator)
     return _Needed(tuple(reversed(operators)),
-                   frozenset(place for place, index in enumerate(subgraph.inputs) if index in read))
+                   frozenset(position for position, index in enumerate(subgraph.inputs) if index in read))
 
 
 @handler("VAR_HANDLE", summary="variables by name, kept from run to run")

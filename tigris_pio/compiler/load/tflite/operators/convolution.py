@@ -109,8 +109,8 @@ def _transposed(layer: Layer, image: int, bias: int, wanted: Sequence[int], foun
                 image=True, activation=activation)
 
 
-def _image_shape(layer: Layer, place: int) -> tuple[int, ...]:
-    shape = layer.shape(place)
+def _image_shape(layer: Layer, position: int) -> tuple[int, ...]:
+    shape = layer.shape(position)
     if len(shape) != 4:
-        raise layer.fault(f"input {place} has shape {list(shape)} instead of four axes")
+        raise layer.fault(f"input {position} has shape {list(shape)} instead of four axes")
     return shape

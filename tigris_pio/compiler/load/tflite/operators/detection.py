@@ -44,15 +44,15 @@ def read_detection(layer: Layer) -> None:
         "per_class": int(number(layer, "detections_per_class", 100.0)) if regular else count, "inclusive": 1,
         "by_score": int(regular), "score_threshold": number(layer, "nms_score_threshold"),
         "threshold": number(layer, "nms_iou_threshold")}, real=True, domain=DOMAIN)
-    kind, place, score = (_part(layer, "Slice", [found, *_limits(layer, column, column + 1, 1)], (count, 1))
+    kind, position, score = (_part(layer, "Slice", [found, *_limits(layer, column, column + 1, 1)], (count, 1))
                           for column in range(3))
     if not regular:
         best = _part(layer, "ArgMax", [every], (scores[1], 1), {"axis": 1, "keepdims": 1}, np.dtype(np.int64))
         best = _part(layer, "Cast", [best], (scores[1], 1), {"to": onnx.TensorProto.FLOAT})
-        kind = _taken(layer, best, place, (count, 1))
-    one = _part(layer, "Add", [place, layer.number(1.0)], (count, 1))
+        kind = _taken(layer, best, position, (count, 1))
+    one = _part(layer, "Add", [position, layer.number(1.0)], (count, 1))
     is_one = _part(layer, "Clip", [one, layer.number(0.0), layer.number(1.0)], (count, 1))
-    results = (_part(layer, "Mul", [_taken(layer, boxes, place, (count, 4)), is_one], (count, 4)),
+    results = (_part(layer, "Mul", [_taken(layer, boxes, position, (count, 4)), is_one], (count, 4)),
                _part(layer, "Mul", [kind, is_one], (count, 1)), score,
                _part(layer, "ReduceSum", [is_one, layer.numbers([0, 1])], (1, 1), {"keepdims": 1}))
     for output, (result, shape) in enumerate(zip(results, ((1, count, 4), (1, count), (1, count), (1,)), strict=True)):
@@ -73,11 +73,11 @@ def _limits(layer: Layer, start: int, end: int, axis: int) -> list[str]:
     return [layer.numbers(values) for values in ([start], [end], [axis], [1])]
 
 
-def _taken(layer: Layer, source: str, place: str, shape: tuple[int, int]) -> str:
+def _taken(layer: Layer, source: str, position: str, shape: tuple[int, int]) -> str:
     """Rows of a matrix at the places [count, 1], of which negative ones are the last."""
-    flat = _part(layer, "Reshape", [place, layer.numbers(shape[:1])], shape[:1])
-    places = _part(layer, "Cast", [flat], shape[:1], {"to": onnx.TensorProto.INT64}, np.dtype(np.int64))
-    return _part(layer, "Gather", [source, places], shape, {"axis": 0})
+    flat = _part(layer, "Reshape", [position, layer.numbers(shape[:1])], shape[:1])
+    positions = _part(layer, "Cast", [flat], shape[:1], {"to": onnx.TensorProto.INT64}, np.dtype(np.int64))
+    return _part(layer, "Gather", [source, positions], shape, {"axis": 0})
 
 
 def _decoded(layer: Layer, encodings: tuple[int, ...]) -> str:

@@ -39,14 +39,14 @@ def read_zeros_like(layer: Layer) -> None:
 def read_broadcast_args(layer: Layer) -> None:
     """The shape of two shapes together."""
     dtype, _ = layer.annotation()
-    first, second = (layer.integers(place, "sizes") for place in (0, 1))
+    first, second = (layer.integers(position, "sizes") for position in (0, 1))
     layer.write_constant(np.array(layer.joint(first, second), dtype))
 
 
 @handler("RANGE", summary="constant")
 def read_range(layer: Layer) -> None:
     """A constant."""
-    values = [layer.constant(place) for place in range(3)]
+    values = [layer.constant(position) for position in range(3)]
     if any(value is None for value in values):
         raise Unsupported("its ends are computed at run time")
     start, limit, step = (float(value.reshape(-1)[0]) for value in values if value is not None and value.size)
@@ -75,7 +75,7 @@ def read_cumsum(layer: Layer) -> None:
 @handler("EMBEDDING_LOOKUP", summary="rows of a constant, at constant or computed places")
 def read_embedding_lookup(layer: Layer) -> None:
     """Gather along the first axis."""
-    places, table = layer.shape(0), layer.shape(1)
+    positions, table = layer.shape(0), layer.shape(1)
     if not table:
         raise layer.fault("a table without axes")
-    layer.write("Gather", [layer.input(1), layer.input(0)], (*places, *table[1:]), {"axis": 0})
+    layer.write("Gather", [layer.input(1), layer.input(0)], (*positions, *table[1:]), {"axis": 0})

@@ -35,8 +35,8 @@ def read_complex_abs(layer: Layer) -> None:
 @handler("REAL", "IMAG", summary="of RFFT2D's output")
 def read_part(layer: Layer) -> None:
     """Selects one number of each pair."""
-    place = int(layer.operator.name == "IMAG")
-    layer.write("Gather", [_pairs(layer), layer.index(place)], layer.shape(0), {"axis": -1})
+    position = int(layer.operator.name == "IMAG")
+    layer.write("Gather", [_pairs(layer), layer.index(position)], layer.shape(0), {"axis": -1})
 
 
 def _pairs(layer: Layer) -> str:

@@ -43,10 +43,10 @@ def read_batch_mat_mul(layer: Layer) -> None:
     """MatMul."""
     options = layer.options("BatchMatMulOptions")
     names, shapes = [], []
-    for place, turned in ((0, options["AdjX"]), (1, options["AdjY"])):
-        name, shape = layer.input(place), layer.shape(place)
+    for position, turned in ((0, options["AdjX"]), (1, options["AdjY"])):
+        name, shape = layer.input(position), layer.shape(position)
         if len(shape) < 2:
-            raise layer.fault(f"input {place} has shape {list(shape)}; a matrix has two axes")
+            raise layer.fault(f"input {position} has shape {list(shape)}; a matrix has two axes")
         if turned:
             order = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
             name = layer.network.transposed(name, order, f"{layer.name}/adjoint")

@@ -11,7 +11,7 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 def read_concatenation(layer: Layer) -> None:
     """Concat."""
     options = layer.options("ConcatenationOptions")
-    shapes = [layer.shape(place) for place in range(layer.count)]
+    shapes = [layer.shape(index) for index in range(layer.count)]
     first, axis = shapes[0] if shapes else (), int(options["Axis"])
     if not -len(first) <= axis < len(first):
         raise layer.fault(f"axis {axis} of {list(first)}")
@@ -20,7 +20,7 @@ def read_concatenation(layer: Layer) -> None:
         raise layer.fault(f"shapes {', '.join(str(list(shape)) for shape in shapes)} along axis {axis}")
     result = (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
     image = len(first) == 4
-    names = [layer.image(place) if image else layer.input(place) for place in range(layer.count)]
+    names = [layer.image(index) if image else layer.input(index) for index in range(layer.count)]
     layer.write("Concat", names, result, {"axis": TO_IMAGE.index(axis) if image else axis}, image=image,
                 activation=options["FusedActivationFunction"])
 
@@ -29,12 +29,12 @@ def read_concatenation(layer: Layer) -> None:
 def read_pack(layer: Layer) -> None:
     """Reshape of each input to have the new axis, Concat."""
     options = layer.options("PackOptions")
-    shapes = [layer.shape(place) for place in range(layer.count)]
+    shapes = [layer.shape(index) for index in range(layer.count)]
     first, axis = shapes[0] if shapes else (), int(options["Axis"])
     if not shapes or any(shape != first for shape in shapes) or not -len(first) - 1 <= axis <= len(first):
         raise layer.fault(f"shapes {', '.join(str(list(shape)) for shape in shapes)} along axis {axis}")
     axis %= len(first) + 1
-    parts = [layer.reshaped(layer.input(place), (*first[:axis], 1, *first[axis:])) for place in range(layer.count)]
+    parts = [layer.reshaped(layer.input(index), (*first[:axis], 1, *first[axis:])) for index in range(layer.count)]
     layer.write("Concat", parts, (*first[:axis], len(shapes), *first[axis:]), {"axis": axis})
 
 

@@ -27,7 +27,7 @@ def read_reserve(layer: Layer) -> None:
 def read_from_tensor(layer: Layer) -> None:
     """An item for each index of the first axis."""
     shape, source = layer.shape(0), layer.input(0)
-    layer.pass_on(layer.listed([layer.item(source, place) for place in range(shape[0])]))
+    layer.pass_on(layer.listed([layer.item(source, position) for position in range(shape[0])]))
 
 
 @handler("TensorListSetItem", "FlexTensorListSetItem", summary=_SUMMARY, lists=1)
@@ -62,10 +62,10 @@ def _items(layer: Layer) -> list[str]:
 
 
 def _place(layer: Layer, items: Sequence[str]) -> int:
-    (place,) = layer.integers(1, "place")
-    if not 0 <= place < len(items):
-        raise layer.fault(f"item {place} of {len(items)}")
-    return place
+    (position,) = layer.integers(1, "place")
+    if not 0 <= position < len(items):
+        raise layer.fault(f"item {position} of {len(items)}")
+    return position
 
 
 def _set(item: str) -> str:

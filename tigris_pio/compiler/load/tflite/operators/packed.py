@@ -30,20 +30,20 @@ def read_decode(layer: Layer) -> None:
     """The unpacked constants."""
     if layer.count != 2 * len(layer.operator.outputs):
         raise layer.fault(f"inputs: {layer.count}, outputs: {len(layer.operator.outputs)}")
-    for place in range(len(layer.operator.outputs)):
-        tensor = layer.output(place)
+    for position in range(len(layer.operator.outputs)):
+        tensor = layer.output(position)
         layer.network.limits.check("elements", math.prod(tensor.shape), layer.where)
         try:
-            values = _unpacked(tensor, *(_bytes(layer, 2 * place + side) for side in (0, 1)))
+            values = _unpacked(tensor, *(_bytes(layer, 2 * position + side) for side in (0, 1)))
         except (IndexError, ValueError) as error:
             raise layer.fault(f"its codes do not fit {tensor.type} {list(tensor.shape)} ({error})") from None
         data = np.frombuffer(values.tobytes(), np.uint8)
-        layer.pass_on(layer.stored_constant(dataclasses.replace(tensor, data=data)), place)
+        layer.pass_on(layer.stored_constant(dataclasses.replace(tensor, data=data)), position)
 
 
-def _bytes(layer: Layer, place: int) -> np.ndarray:
+def _bytes(layer: Layer, position: int) -> np.ndarray:
     """An input's bytes, which may still have the scales of what was packed."""
-    data = layer.declared(place).data
+    data = layer.declared(position).data
     if data is None:
         raise Unsupported("its codes are computed at run time")
     return data
@@ -85,7 +85,7 @@ def _from_huffman(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.
     shift = 27 if wide else 11
     first, data, at = int(how[_PARAMETERS] >> 4) + 1, codes.tobytes(), 0
     symbols = np.zeros(math.prod(tensor.shape), np.int64)
-    for place in range(symbols.size):
+    for position in range(symbols.size):
         width, entry, found = first, 0, 0
         while True:
             window = int.from_bytes(data[at >> 3 : (at >> 3) + 5].ljust(5, b"\0"), "big")
@@ -99,7 +99,7 @@ def _from_huffman(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.
         at -= max(width - bits, 0)
         if at > 8 * len(data):
             raise ValueError("the codes end too early")
-        symbols[place] = entry
+        symbols[position] = entry
     return symbols.astype(DTYPES[tensor.type])
 
 

@@ -28,7 +28,7 @@ def read_one_hot(layer: Layer) -> None:
     """A comparison with every index, and a choice: indices outside, and negative ones, have no hot element."""
     shape, (depth, *_) = layer.shape(0), layer.integers(1, "depth") or [-1]
     axis = int(layer.options("OneHotOptions")["Axis"])
-    if depth < 0 or not -1 <= axis <= len(shape) or any(math.prod(layer.shape(place)) != 1 for place in (2, 3)):
+    if depth < 0 or not -1 <= axis <= len(shape) or any(math.prod(layer.shape(position)) != 1 for position in (2, 3)):
         raise layer.fault(f"depth {depth} along axis {axis} of {list(shape)}")
     axis = len(shape) if axis < 0 else axis
     result = (*shape[:axis], depth, *shape[axis:])
@@ -38,24 +38,24 @@ def read_one_hot(layer: Layer) -> None:
     hot = layer.network.add_tensor(name, result, np.dtype(np.bool_))
     layer.network.add_node(layer.network.fresh(f"{layer.name}/equal"), "Equal",
                            (spread, layer.network.add_constant(f"{layer.name}/depth", numbers)), (hot,))
-    layer.write("Where", [hot, *(layer.reshaped(layer.input(place), ()) for place in (2, 3))], result)
+    layer.write("Where", [hot, *(layer.reshaped(layer.input(position), ()) for position in (2, 3))], result)
 
 
 @handler("SCATTER_ND", summary="constant shape, any indices; updates of one place are added")
 def read_scatter_nd(layer: Layer) -> None:
     """ScatterND on zeros. Integers of quantised tensors are added as they are, whatever they stand for."""
-    places, updates, wanted = layer.shape(0), layer.shape(1), tuple(layer.integers(2, "sizes"))
-    depth = places[-1] if places else 0
-    if not 0 < depth <= len(wanted) or min(wanted) < 0 or updates != (*places[:-1], *wanted[depth:]):
-        raise layer.fault(f"{list(updates)} at {list(places)} of {list(wanted)}")
+    positions, updates, wanted = layer.shape(0), layer.shape(1), tuple(layer.integers(2, "sizes"))
+    depth = positions[-1] if positions else 0
+    if not 0 < depth <= len(wanted) or min(wanted) < 0 or updates != (*positions[:-1], *wanted[depth:]):
+        raise layer.fault(f"{list(updates)} at {list(positions)} of {list(wanted)}")
     layer.network.limits.check("elements", math.prod(wanted), layer.where)
-    given, network, source, said = layer.constant(0), layer.network, layer.input(1), layer.quantisation(1)
+    given, network, source, quantisation = layer.constant(0), layer.network, layer.input(1), layer.quantisation(1)
     if given is not None and (np.any(given < 0) or np.any(given >= np.array(wanted[:depth]))):
         raise layer.fault(f"a place outside of {list(wanted)}")
-    once = given is not None and len(np.unique(given.reshape(-1, depth), axis=0)) == math.prod(places[:-1])
+    once = given is not None and len(np.unique(given.reshape(-1, depth), axis=0)) == math.prod(positions[:-1])
     attributes = {} if once else {"reduction": "add"}
     number = network.tensors[source].dtype
-    if said is None:
+    if quantisation is None:
         added = number.kind in "iu" and not once
         zeros = network.add_constant(f"{layer.name}/zeros", np.zeros(wanted, np.float32 if added else number))
         if not added:
@@ -68,10 +68,10 @@ def read_scatter_nd(layer: Layer) -> None:
         layer.write("Cast", [result], wanted, {"to": onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])})
         return
     nothing = stored(np.zeros(1, layer.declared(1).type))
-    steps = Quantisation(np.array(1, np.float32), nothing.astype(np.int64).reshape(()), said.dtype)
+    steps = Quantisation(np.array(1, np.float32), nothing.astype(np.int64).reshape(()), quantisation.dtype)
     zeros = network.add_constant(f"{layer.name}/zeros", np.broadcast_to(nothing, wanted).copy(), steps)
     source = network.recoded(source, network.tensors[zeros])
-    result = layer.part("ScatterND", [zeros, layer.whole(layer.input(0)), source], wanted, attributes, said=steps)
+    result = layer.part("ScatterND", [zeros, layer.whole(layer.input(0)), source], wanted, attributes, quantised=steps)
     layer.write("Identity", [network.recoded(result, layer.output_like())], wanted)
 
 
@@ -93,15 +93,15 @@ def read_reverse_sequence(layer: Layer) -> None:
     name = layer.reshaped(name, (count * steps, *inside[2:]))
     grid, number = (count, steps), np.tile(np.arange(steps, dtype=np.float32), (count, 1))
     own = number + steps * np.arange(count, dtype=np.float32)[:, np.newaxis]
-    step, odd, place = (layer.network.add_constant(f"{layer.name}/{what}", value) for what, value in (
+    step, odd, position = (layer.network.add_constant(f"{layer.name}/{what}", value) for what, value in (
         ("step", number), ("odd", 2 * number + 1), ("place", own)))
     length = layer.reshaped(_real(layer, layer.input(1)), (count, 1))
     # A step s below `length` gets the element of step length - 1 - s, which is length - (2 s + 1) steps further on.
     left = layer.part("Sub", [length, step], grid, real=True)
     moves = layer.part("Clip", [left, layer.number(0.0), layer.number(1.0)], grid, real=True)
     further = layer.part("Mul", [moves, layer.part("Sub", [length, odd], grid, real=True)], grid, real=True)
-    place = layer.part("Add", [place, further], grid, real=True)
-    flat = layer.whole(layer.reshaped(place, (count * steps,)))
+    position = layer.part("Add", [position, further], grid, real=True)
+    flat = layer.whole(layer.reshaped(position, (count * steps,)))
     taken = layer.part("Gather", [name, flat], (count * steps, *inside[2:]), {"axis": 0}, like=name)
     back = tuple(int(axis) for axis in np.argsort(order))
     layer.write("Transpose", [layer.reshaped(taken, inside)], shape, {"perm": back})
@@ -124,10 +124,10 @@ def read_dynamic_update_slice(layer: Layer) -> None:
     begin = layer.part("Max", [begin, layer.number(0.0)], (moved,), real=True)
     most = layer.network.add_constant(f"{layer.name}/most", np.array(free[:moved], np.float32))
     begin = layer.part("Min", [begin, most], (moved,), real=True)
-    places = (*part[:moved], moved)
+    positions = (*part[:moved], moved)
     offsets = np.moveaxis(np.indices(part[:moved], np.float32), 0, -1)
     offset = layer.network.add_constant(f"{layer.name}/offsets", np.ascontiguousarray(offsets))
-    indices = layer.whole(layer.part("Add", [begin, offset], places, real=True))
+    indices = layer.whole(layer.part("Add", [begin, offset], positions, real=True))
     layer.write("ScatterND", [layer.input(0), indices, layer.input(1)], shape)
 
 

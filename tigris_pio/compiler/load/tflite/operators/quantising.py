@@ -66,19 +66,19 @@ def _quantize_to_numbers(layer: Layer) -> None:
 
     A step's number is within 0.01 of what single precision makes of it, so rounding finds it.
     """
-    said, source = layer.output(), layer.quantisation(0)
-    scale, zero = np.float32(said.scale[0]), int(said.zero_point[0]) if said.zero_point else 0
-    if len(said.scale) != 1 or not (np.isfinite(scale) and scale > 0):
+    declared, source = layer.output(), layer.quantisation(0)
+    scale, zero = np.float32(declared.scale[0]), int(declared.zero_point[0]) if declared.zero_point else 0
+    if len(declared.scale) != 1 or not (np.isfinite(scale) and scale > 0):
         raise layer.fault("its output's scale is no positive number")
     if source is None or source.axis is not None:
-        raise Unsupported(f"its output {said.name} is int32 of {layer.declared(0).type}")
+        raise Unsupported(f"its output {declared.name} is int32 of {layer.declared(0).type}")
     limits = np.iinfo(source.dtype)
     ends = [(end - int(source.zero_point)) * float(source.scale) / float(scale) for end in (limits.min, limits.max)]
     if min(ends) <= -32768.5 or max(ends) >= 32767.5:
-        raise Unsupported(f"its output {said.name} holds numbers beyond int16")
+        raise Unsupported(f"its output {declared.name} holds numbers beyond int16")
     steps = Quantisation(scale, np.array(0, np.int64), np.dtype(np.int16))
     shape = layer.shape(0)
-    rounded = layer.part("QUANTIZE", [layer.input(0)], shape, said=steps, domain="tflite")
+    rounded = layer.part("QUANTIZE", [layer.input(0)], shape, quantised=steps, domain="tflite")
     real = layer.part("DEQUANTIZE", [rounded], shape, real=True, domain="tflite")
     numbers = layer.part("Mul", [real, layer.number(float(1 / scale))], shape, real=True)
     numbers = layer.part("Round", [numbers], shape, real=True)
@@ -87,11 +87,11 @@ def _quantize_to_numbers(layer: Layer) -> None:
     layer.write("Cast", [numbers], shape, {"to": _ONNX_TYPES["int32"]})
 
 
-def _constants(layer: Layer, said: Quantisation) -> list[str]:
+def _constants(layer: Layer, quantisation: Quantisation) -> list[str]:
     """The scale and the zero point that ONNX's operators read."""
-    zero = said.zero_point.astype(said.dtype)
+    zero = quantisation.zero_point.astype(quantisation.dtype)
     return [layer.network.add_constant(f"{layer.name}/{name}", value)
-            for name, value in (("scale", said.scale), ("zero_point", zero))]
+            for name, value in (("scale", quantisation.scale), ("zero_point", zero))]
 
 
 @handler("CAST", summary="numbers of any type")

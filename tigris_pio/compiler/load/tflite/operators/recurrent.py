@@ -37,7 +37,7 @@ def read_lstm(layer: Layer) -> None:
     if layer.declared(0).type == "int8":
         _read_int8(layer, (steps, batch, shape[2]), first, float(options["CellClip"]))
         return
-    weights, recurrent = (_gates(layer, places) for places in (_WEIGHTS, _RECURRENT))
+    weights, recurrent = (_gates(layer, indices) for indices in (_WEIGHTS, _RECURRENT))
     units = weights.shape[0] // 4
     if weights.shape[1] != shape[2] or recurrent.shape != (4 * units, units):
         raise layer.fault(f"weights {list(weights.shape)} and {list(recurrent.shape)} for {list(shape)}")
@@ -47,7 +47,7 @@ def read_lstm(layer: Layer) -> None:
     source = _time_first(layer, first)
     constants = [layer.network.add_constant(f"{layer.name}/{name}", value[np.newaxis]) for name, value in (
         ("weights", weights), ("recurrent", recurrent), ("bias", np.concatenate([bias, np.zeros_like(bias)])))]
-    memory = [layer.reshaped(layer.state(place), (1, batch, units)) for place in (_HIDDEN, _CELL)]
+    memory = [layer.reshaped(layer.state(index), (1, batch, units)) for index in (_HIDDEN, _CELL)]
     clip = float(options["CellClip"])
     attributes = {"hidden_size": units, **({_CELL_CLIP: clip} if clip > 0 else {})}
     _emit(layer, [source, *constants, "", *memory], (steps, batch, units), first, attributes)
@@ -60,8 +60,8 @@ def _emit(layer: Layer, inputs: list[str], size: tuple[int, int, int], first: bo
     names = [network.add_tensor(network.fresh(f"{layer.name}/{name}"), shape, dtype) for name, shape in (
         ("sequence", (steps, 1, batch, units)), ("hidden", (1, batch, units)), ("cell", (1, batch, units)))]
     network.add_node(network.fresh(layer.name), "LSTM", inputs, names, attributes)
-    for place, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
-        layer.set_state(place, layer.reshaped(name, layer.declared(place).shape))
+    for index, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
+        layer.set_state(index, layer.reshaped(name, layer.declared(index).shape))
     _write(layer, layer.reshaped(names[0], (steps, batch, units)), (steps, batch, units), first)
 
 
@@ -92,12 +92,12 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
     if units * batch != math.prod(hidden.shape) or math.prod(cell.shape) != units * batch:
         raise layer.fault(f"states of {list(hidden.shape)} and {list(cell.shape)} for {batch} sequences")
     constants = [
-        network.add_constant(f"{layer.name}/{name}", _int8_gates(layer, places, shape)) for name, places, shape in (
+        network.add_constant(f"{layer.name}/{name}", _int8_gates(layer, indices, shape)) for name, indices, shape in (
             ("weights", _WEIGHTS, (units, inputs)), ("recurrent", _RECURRENT, (units, units)),
             ("bias", _BIASES, (units,)))]
     held = Tensor("", cell.shape, np.dtype(np.int16))
     variables = layer.scope.variables
-    memory = [variables.read(layer.variable(place), like) for place, like in ((_HIDDEN, hidden), (_CELL, held))]
+    memory = [variables.read(layer.variable(index), like) for index, like in ((_HIDDEN, hidden), (_CELL, held))]
     whole = (steps, batch, units)
     sizes = {"sequence": whole, "hidden": (batch, units), "cell": (batch, units)}
     names = [network.add_tensor(network.fresh(f"{layer.name}/{name}"), shape,
@@ -108,44 +108,44 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
     begun = [layer.reshaped(name, (batch, units)) for name in memory]
     network.add_node(layer.name, layer.operator.name, [_time_first(layer, first), *constants, *begun], names,
                      attributes, DOMAIN)
-    for place, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
-        variables.assign(layer.variable(place), layer.reshaped(name, layer.declared(place).shape))
-    _, said = layer.annotation()
-    result = Tensor("", whole, np.dtype(np.int8), said)
+    for index, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
+        variables.assign(layer.variable(index), layer.reshaped(name, layer.declared(index).shape))
+    _, quantisation = layer.annotation()
+    result = Tensor("", whole, np.dtype(np.int8), quantisation)
     _write(layer, network.recoded(names[0], result), whole, first)
 
 
-def _scales(layer: Layer, places: tuple[int, ...]) -> tuple[float, ...]:
+def _scales(layer: Layer, indices: tuple[int, ...]) -> tuple[float, ...]:
     """Of each gate's weights, which are symmetric."""
     found = []
-    for place in places:
-        said = layer.quantisation(place)
-        if said is None or said.axis is not None or said.zero_point or layer.declared(place).type != "int8":
-            raise Unsupported(f"its weights {layer.declared(place).name} are not int8 with one scale and no zero point")
-        found.append(float(said.scale))
+    for index in indices:
+        own = layer.quantisation(index)
+        if own is None or own.axis is not None or own.zero_point or layer.declared(index).type != "int8":
+            raise Unsupported(f"its weights {layer.declared(index).name} are not int8 with one scale and no zero point")
+        found.append(float(own.scale))
     return tuple(found)
 
 
-def _int8_gates(layer: Layer, places: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+def _int8_gates(layer: Layer, indices: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
     """The stored constants of all gates, [unit][gate] first."""
     values = []
-    for place in places:
-        value = layer.constant(place) if layer.has(place) else np.zeros(shape, np.int32)
+    for index in indices:
+        value = layer.constant(index) if layer.has(index) else np.zeros(shape, np.int32)
         if value is None:
             raise Unsupported("its weights are computed at run time")
         if value.shape != shape or value.dtype not in (np.int8, np.int32):
-            said = f"{value.dtype} {list(value.shape)}"
-            raise layer.fault(f"{layer.declared(place).name} is {said} instead of {list(shape)}")
+            shown = f"{value.dtype} {list(value.shape)}"
+            raise layer.fault(f"{layer.declared(index).name} is {shown} instead of {list(shape)}")
         values.append(value)
     return np.stack(values, 1)
 
 
 def _check(layer: Layer, activation: int) -> None:
     """Refuses what an LSTM of ONNX has not."""
-    for places, what in ((_PEEPHOLES, "peepholes"), (_PROJECTION, "a projection"), (_NORMALISED, "normalised gates")):
-        if any(layer.has(place) for place in places):
+    for indices, what in ((_PEEPHOLES, "peepholes"), (_PROJECTION, "a projection"), (_NORMALISED, "normalised gates")):
+        if any(layer.has(index) for index in indices):
             raise Unsupported(what)
-    if not all(layer.has(place) for place in (*_WEIGHTS, *_RECURRENT)):
+    if not all(layer.has(index) for index in (*_WEIGHTS, *_RECURRENT)):
         raise Unsupported("coupled input and forget gates")
     if activation != _TANH:
         raise Unsupported("an activation that is not tanh")
@@ -154,15 +154,15 @@ def _check(layer: Layer, activation: int) -> None:
         raise Unsupported(f"{types[0]} to {types[1]}; it runs in float32 and int8")
 
 
-def _gates(layer: Layer, places: tuple[int, ...]) -> np.ndarray:
+def _gates(layer: Layer, indices: tuple[int, ...]) -> np.ndarray:
     """The constants of all gates, one below the other in the order that ONNX has them."""
     values = []
-    for place in (places[number] for number in _ORDER):
-        if layer.constant(place) is None:
+    for index in (indices[number] for number in _ORDER):
+        if layer.constant(index) is None:
             raise Unsupported("its weights are computed at run time")
-        if layer.quantisation(place) is not None and layer.name not in layer.network.hybrid:
+        if layer.quantisation(index) is not None and layer.name not in layer.network.hybrid:
             layer.network.hybrid.append(layer.name)
-        values.append(layer.network.real(layer.input(place)).astype(np.float32))
+        values.append(layer.network.real(layer.input(index)).astype(np.float32))
     if any(value.shape != values[0].shape for value in values):
         raise layer.fault("gates of different shapes")
     return np.concatenate(values)

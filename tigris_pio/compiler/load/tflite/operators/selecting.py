@@ -31,32 +31,32 @@ def read_strided_slice(layer: Layer) -> None:
     """Slice; axes that are dropped or put in are a Reshape behind it."""
     options = layer.options("StridedSliceOptions")
     shape = layer.shape(0)
-    begin, end, strides = (layer.integers(place, what) for place, what in ((1, "begin"), (2, "end"), (3, "strides")))
+    begin, end, strides = (layer.integers(index, what) for index, what in ((1, "begin"), (2, "end"), (3, "strides")))
     if not len(begin) == len(end) == len(strides) or 0 in strides:
         raise layer.fault(f"begin {begin}, end {end}, strides {strides}")
     masks = [int(options[name]) for name in ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask")]
     ranges: list[range] = []
     result: list[int] = []
-    given = sum(1 for place in range(len(begin)) if not masks[3] >> place & 1 and not masks[2] >> place & 1)
-    for place, (low, high, stride) in enumerate(zip(begin, end, strides, strict=True)):
-        if masks[2] >> place & 1:
+    given = sum(1 for index in range(len(begin)) if not masks[3] >> index & 1 and not masks[2] >> index & 1)
+    for index, (low, high, stride) in enumerate(zip(begin, end, strides, strict=True)):
+        if masks[2] >> index & 1:
             rest = shape[len(ranges) : len(ranges) + max(len(shape) - given, 0)]
             ranges += [range(size) for size in rest]
             result += rest
             continue
-        if masks[3] >> place & 1:
+        if masks[3] >> index & 1:
             result.append(1)
             continue
         if len(ranges) >= len(shape):
             raise layer.fault(f"ranges from {list(begin)} for {list(shape)}")
         size = shape[len(ranges)]
-        if masks[4] >> place & 1:
+        if masks[4] >> index & 1:
             if not -size <= low < size:
                 raise layer.fault(f"element {low} of an axis of {size}")
             ranges.append(range(low % size, low % size + 1))
             continue
         last = high + low if options["Offset"] else high
-        ends = (None if masks[0] >> place & 1 else low, None if masks[1] >> place & 1 else last, stride)
+        ends = (None if masks[0] >> index & 1 else low, None if masks[1] >> index & 1 else last, stride)
         ranges.append(range(*slice(*ends).indices(size)))
         result.append(len(ranges[-1]))
     for size in shape[len(ranges) :]:
@@ -121,10 +121,10 @@ def read_split_v(layer: Layer) -> None:
     _split(layer, 0, axis, sizes)
 
 
-def _split(layer: Layer, place: int, axis: int, sizes: Sequence[int]) -> None:
-    shape, start = layer.shape(place), 0
+def _split(layer: Layer, index: int, axis: int, sizes: Sequence[int]) -> None:
+    shape, start = layer.shape(index), 0
     image = len(shape) == 4
-    source = layer.image(place) if image else layer.input(place)
+    source = layer.image(index) if image else layer.input(index)
     along = TO_IMAGE.index(axis) if image else axis
     for output, size in enumerate(sizes):
         limits = [layer.numbers(values) for values in ([start], [start + size], [along], [1])]
@@ -179,9 +179,9 @@ def _pad_symmetrically(layer: Layer, pads: list[int]) -> None:
     for axis in padded:
         begin, end = pairs[axis]
         size = shape[axis]
-        places = [*range(begin - 1, -1, -1), *range(size), *range(size - 1, size - 1 - end, -1)]
-        shape[axis] = len(places)
-        inputs = [name, layer.numbers(places)]
+        indices = [*range(begin - 1, -1, -1), *range(size), *range(size - 1, size - 1 - end, -1)]
+        shape[axis] = len(indices)
+        inputs = [name, layer.numbers(indices)]
         if axis == padded[-1]:
             layer.write("Gather", inputs, shape, {"axis": axis})
         else:
@@ -204,14 +204,14 @@ def _pad(layer: Layer, attributes: dict[str, str], fill: list[str]) -> None:
 @handler("GATHER", summary="any indices along any axis")
 def read_gather(layer: Layer) -> None:
     """Gather; batch axes of size one."""
-    options, shape, places = layer.options("GatherOptions"), layer.shape(0), layer.shape(1)
+    options, shape, indices = layer.options("GatherOptions"), layer.shape(0), layer.shape(1)
     axis = int(options["Axis"])
     if options["BatchDims"]:
         raise Unsupported("batch axes")
     if not -len(shape) <= axis < len(shape):
         raise layer.fault(f"axis {axis} of {list(shape)}")
     axis %= len(shape)
-    result = (*shape[:axis], *places, *shape[axis + 1 :])
+    result = (*shape[:axis], *indices, *shape[axis + 1 :])
     layer.write("Gather", [layer.input(0), layer.input(1)], result, {"axis": axis})
 
 

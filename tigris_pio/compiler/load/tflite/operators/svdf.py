@@ -50,10 +50,10 @@ def read_svdf(layer: Layer) -> None:
 
 def _newest(layer: Layer, filters: int, memory: Tensor) -> str:
     """The row that this run adds. Its zero point comes on top of what was clamped without it, as in the reference."""
-    said = memory.quantisation
+    own = memory.quantisation
     plain = memory
-    if said is not None:
-        plain = dataclasses.replace(memory, quantisation=dataclasses.replace(said, zero_point=np.zeros((), np.int64)))
+    if own is not None:
+        plain = dataclasses.replace(memory, quantisation=dataclasses.replace(own, zero_point=np.zeros((), np.int64)))
     result = _like(layer, "newest", (1, filters), plain)
     layer.network.add_node(layer.network.fresh(f"{layer.name}/features"), "Gemm",
                            [layer.input(0), layer.weights(_FEATURES)], (result,), {"transB": 1, **_sums(memory)})
@@ -89,11 +89,11 @@ def _emit(layer: Layer, memory: str, rank: int, activation: int) -> None:
     """The output: of int8 without the activation, which its zero point says already."""
     network = layer.network
     weights = network.weights[layer.weights(_TIME)]
-    said = network.tensors[layer.weights(_TIME)].quantisation
+    quantisation = network.tensors[layer.weights(_TIME)].quantisation
     filters, rows = weights.shape
     units = filters // rank
-    kernel = network.add_constant(f"{layer.name}/time", weights.reshape(units, rank, rows, 1), said)
-    inputs = [memory, kernel, *_bias(layer, units, network.tensors[memory].quantisation, said)]
+    kernel = network.add_constant(f"{layer.name}/time", weights.reshape(units, rank, rows, 1), quantisation)
+    inputs = [memory, kernel, *_bias(layer, units, network.tensors[memory].quantisation, quantisation)]
     attributes = {"kernel_shape": (rows, 1), "group": units, **_sums(network.tensors[memory])}
     fused = _NONE if layer.annotation()[1] is not None else activation
     result = layer.activated("Conv", inputs, (1, units, 1, 1), attributes, fused)
@@ -109,5 +109,5 @@ def _bias(layer: Layer, units: int, memory: Quantisation | None, time: Quantisat
     if memory is None or time is None:
         return [layer.input(_BIAS)]
     scale = np.asarray(np.float64(memory.scale) * np.float64(time.scale), np.float32)
-    said = Quantisation(scale, np.zeros((), np.int64), np.dtype(np.int32))
-    return [layer.network.add_constant(f"{layer.name}/bias", value.astype(np.int32), said)]
+    quantisation = Quantisation(scale, np.zeros((), np.int64), np.dtype(np.int32))
+    return [layer.network.add_constant(f"{layer.name}/bias", value.astype(np.int32), quantisation)]

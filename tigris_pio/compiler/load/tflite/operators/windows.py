@@ -62,13 +62,13 @@ def attributes(size: Sequence[int], result: Sequence[int], found: Window) -> dic
             "pads": (*begin, *end)}
 
 
-def sum_bits(layer: Layer, place: int, bias: int | None = None, options: Any = None) -> dict[str, int]:
+def sum_bits(layer: Layer, position: int, bias: int | None = None, options: Any = None) -> dict[str, int]:
     """In how many bits TensorFlow Lite Micro adds up a layer with an int16 input at `place`, as a node's attribute.
 
     64, or 32 where a layer that may has a bias of int32, or none and says so.
     """
-    said = layer.quantisation(place)
-    if said is None or said.dtype != np.int16:
+    quantisation = layer.quantisation(position)
+    if quantisation is None or quantisation.dtype != np.int16:
         return {}
     narrow = False
     if bias is not None:
