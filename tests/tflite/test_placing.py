@@ -109,7 +109,7 @@ WRONG = {
     "the largest 9": ("TOPK_V2", {"x0": values((3, 4), "int8"), "k": np.array(9, np.int32)}, {}),
     "depth -1": ("ONE_HOT", {"x1": values((3,), "int32"), "d": np.array(-1, np.int32), "on": np.float32(1),
                              "off": np.float32(0)}, {}),
-    "a place outside of": ("SCATTER_ND", {"i": np.array([[4]], np.int32), "x0": values((1,), "int8"),
+    "an index outside of": ("SCATTER_ND", {"i": np.array([[4]], np.int32), "x0": values((1,), "int8"),
                                           "s": np.array([4], np.int32)}, {}),
     "lengths .9. of 5 steps": ("REVERSE_SEQUENCE", {"x0": values((1, 5), "float32"), "l": np.array([9], np.int32)},
                                {"seqDim": 1}),

@@ -1,13 +1,13 @@
 """The front end for TensorFlow Lite files.
 
-    file.py          flatbuffer    -> plain data; trusts no offset, index or size
-    annotation.py    a tensor's type and quantisation -> those of the graph
-    constants.py     buffers       -> arrays: packed, half precision and sparse ones too
-    sparse.py        sparse constants made dense
-    network.py       the graph in the making
-    variables.py     what is kept from run to run
-    layer.py         one operator, as its handler sees it
-    walk.py          a subgraph's operators, one after the other
-    operators/       one file a family of operators; registry.py says how one is added
-    model.py         all of it: file -> Graph
+    model.py         load_tflite(): file -> Graph
+    file.py          flatbuffer -> plain data, with every offset, index and size checked
+    subgraph.py      calls a handler for each operator of a subgraph
+    layer.py         Layer: one operator, as its handler sees it
+    network.py       Network: the graph while it is built
+    operators/       handlers, a file for each family of operators; registry.py says how to add one
+    annotation.py    a tensor's type and quantisation in the graph
+    constants.py     buffers -> arrays, also packed, half precision and sparse ones (sparse.py)
+    custom.py        options of custom operators
+    variables.py     variables, which become states of the graph
 """

@@ -1,4 +1,4 @@
-"""The type and quantisation of a file's tensor in terms of the graph."""
+"""Converts the type and quantisation of a file's tensor to those of the graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tigris_pio.compiler.ir.graph import Quantisation
 from tigris_pio.compiler.load.tflite.file import FlatTensor
 from tigris_pio.errors import ModelError
 
-#: How the elements of each type are held. Half precision is widened, four bits and two as well.
+#: The stored element type for each type of a file; half precision and integers of 4 and 2 bits are widened.
 DTYPES: dict[str, np.dtype] = {
     "float32": np.dtype(np.float32), "float16": np.dtype(np.float32), "float64": np.dtype(np.float64),
     "int8": np.dtype(np.int8), "uint8": np.dtype(np.uint8), "int16": np.dtype(np.int16),
@@ -17,14 +17,15 @@ DTYPES: dict[str, np.dtype] = {
     "int2": np.dtype(np.int8),
 }
 _UINT8_SHIFT = 128
-#: Types whose integers stand for real numbers where the tensor has a scale.
+#: Integer types that are quantised if the tensor has a scale.
 QUANTISED = ("int8", "uint8", "int4", "int2", "int16")
 
 
 def annotation(tensor: FlatTensor, shape: tuple[int, ...], where: str) -> Quantisation | None:
-    """What the integers of a tensor stand for; None for numbers. uint8 is stored as int8, less 128.
+    """The quantisation of a tensor, for its stored integers; None for plain numbers. Raises ModelError.
 
-    Converters write scale 0 where all values are 0. Any product with the least normal number is rounded to 0 as well.
+    uint8 is stored as int8, less 128. A scale of 0, which converters write if all values are 0, becomes the smallest
+    normal number.
     """
     count = len(tensor.scale)
     if not count or tensor.type not in QUANTISED:
@@ -50,7 +51,7 @@ def annotation(tensor: FlatTensor, shape: tuple[int, ...], where: str) -> Quanti
 
 
 def stored(values: np.ndarray) -> np.ndarray:
-    """The integers of a quantised tensor as the graph holds them."""
+    """The integers of a quantised tensor as the graph stores them: uint8 as int8, less 128."""
     if values.dtype == np.uint8:
         return (values.astype(np.int16) - _UINT8_SHIFT).astype(np.int8)
     return values

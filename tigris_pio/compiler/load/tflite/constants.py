@@ -1,4 +1,4 @@
-"""The buffers of constants as arrays."""
+"""Reads the buffers of constants as arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tigris_pio.compiler.load.tflite.file import FlatTensor
 from tigris_pio.compiler.load.tflite.sparse import Sparsity, dense
 from tigris_pio.errors import ModelError
 
-#: Bits of elements of which a byte holds several.
+#: Bits of an element, for types with several elements in a byte.
 _PACKED = {"int4": 4, "int2": 2}
 
 
 def read_constant(tensor: FlatTensor, where: str, limits: Limits) -> np.ndarray:
-    """The elements of a tensor that the file holds: views of it where they are stored as they are used."""
+    """The elements of a tensor that the file stores, as a view of the file if possible. Raises ModelError."""
     if tensor.type not in DTYPES:
         raise ModelError(f"{where}: a constant of type {tensor.type}; numbers are read")
     count = math.prod(tensor.shape)
@@ -51,7 +51,7 @@ def _sparse(tensor: FlatTensor, sparsity: Sparsity, where: str) -> np.ndarray:
 
 
 def _packed(tensor: FlatTensor, count: int, bits: int, where: str) -> np.ndarray:
-    """Several elements a byte, the first in the lowest bits."""
+    """The elements of a type with several elements in a byte, the first in the lowest bits."""
     assert tensor.data is not None
     if len(tensor.data) != -(-count * bits // 8):
         raise ModelError(f"{where}: size {count} of {bits} bits each in {len(tensor.data)} bytes; the file is damaged")

@@ -1,4 +1,4 @@
-"""Options of custom operators: flexbuffers, of which single numbers are read."""
+"""Reads numbers from the options of custom operators, which are flexbuffers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from flatbuffers import flexbuffers
 
 from tigris_pio.compiler.load.tflite.layer import Layer
 
-#: Of options, in bytes: those of the operators that are read have a few hundred.
+#: Largest size of options in bytes; supported operators have a few hundred.
 _LARGEST = 1 << 16
 
 
 def number(layer: Layer, key: str, default: float | None = None) -> float:
-    """A number by its name. Raises ModelError where there is neither it nor a default."""
+    """The option `key`, or else `default`. Raises ModelError if there is neither."""
     data = layer.operator.custom
     if len(data) > _LARGEST:
         raise layer.fault(f"options of {len(data)} bytes")
@@ -23,5 +23,5 @@ def number(layer: Layer, key: str, default: float | None = None) -> float:
         if default is None:
             raise layer.fault(f"its options have no {key}") from None
         return default
-    except Exception as error:  # the package checks nothing, so bytes of any kind raise anything
+    except Exception as error:  # the package checks nothing, so invalid bytes raise any exception
         raise layer.fault(f"options that are no flexbuffer ({type(error).__name__})") from None

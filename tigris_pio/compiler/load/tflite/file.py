@@ -1,8 +1,8 @@
-"""A .tflite file as plain data.
+"""Reads a .tflite file into plain data.
 
-Offsets in a flatbuffer are followed by the package `tflite`, which checks none: what points outside of the file ends
-as one of _BROKEN here. The lengths of vectors are counted against the file's, because vectors of a hostile file may
-overlap.
+The package `tflite` follows a flatbuffer's offsets without checks: an offset outside of the file raises one of _BROKEN,
+which becomes a ModelError here. The lengths of vectors are added up and compared with the file's size, because vectors
+of a hostile file may overlap.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tigris_pio.text import visible_name
 IDENTIFIER = b"TFL3"
 _VERSION = 3
 _BROKEN = (struct.error, ValueError, TypeError, IndexError, OverflowError, AttributeError, MemoryError)
-#: Vectors of a sound file lie one behind another; its elements may be shared by some.
+#: The lengths of all vectors may add up to so many times the file's size, because valid files share some vectors.
 _SHARED = 16
-#: Elements of a vector among an operator's options.
+#: Most elements of a vector among an operator's options.
 _MOST_OPTIONS = 1 << 12
 MOST_AXES = 16
 
@@ -39,10 +39,10 @@ TYPES[19] = "int2"
 _OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
 _OPTIONS, _OPTIONS_2 = ({number: name for name, number in vars(union).items() if not name.startswith("_")}
                         for union in (tflite.BuiltinOptions, tflite.BuiltinOptions2))
-#: Slots of fields in their tables.
+#: Vtable offsets of fields for which the package has no method.
 _WIDE_CODE, _EXTERNAL_BUFFER = 10, 24
 _BLOCK_SCALES, _BLOCK_ZERO_POINTS, _BLOCK_SIZE = 4, 6, 8
-#: The kind of a quantisation's details that has a scale for each block: BlockwiseQuantization.
+#: The union type BlockwiseQuantization of a quantisation's details.
 _BLOCKWISE = 2
 _SPARSE = {tflite.SparseIndexVector.Int32Vector: tflite.Int32Vector,
            tflite.SparseIndexVector.Uint16Vector: tflite.Uint16Vector,
@@ -53,8 +53,8 @@ Options = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Blocks:
-    """Scales of blocks along the last axis: the tensors that hold scales and zero points, and elements a block. There
-    are no zero points if their tensor is below 1."""
+    """Quantisation by blocks of `size` elements along the last axis. `scales` and `zero_points` are indices of tensors;
+    an index of `zero_points` below 1 means none."""
 
     scales: int
     zero_points: int
@@ -63,14 +63,14 @@ class Blocks:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FlatTensor:
-    """A tensor as the file declares it. `signature` has -1 for a free dimension."""
+    """A tensor as the file declares it. `signature`: its shape, with -1 for a free dimension."""
 
     index: int
     name: str
     shape: tuple[int, ...]
     signature: tuple[int, ...]
     type: str
-    data: np.ndarray | None  #: uint8, of a constant
+    data: np.ndarray | None  #: a constant's bytes; None for a computed tensor
     scale: np.ndarray
     zero_point: np.ndarray
     axis: int
@@ -81,9 +81,10 @@ class FlatTensor:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FlatOperator:
-    """An operator; -1 stands for an optional input that is absent. `options` is empty for other kinds of them.
+    """An operator; an absent optional input is -1.
 
-    `custom` holds the options of a custom operator, in a form of its own.
+    kind: the schema's name of the options; empty without options
+    custom: the bytes of a custom operator's options
     """
 
     index: int
@@ -98,7 +99,7 @@ class FlatOperator:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Subgraph:
-    """Operators in the order they run, and the tensors they name by index."""
+    """Operators in execution order, and the tensors to which their indices refer."""
 
     index: int
     tensors: tuple[FlatTensor, ...]
@@ -109,7 +110,7 @@ class Subgraph:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FlatModel:
-    """The file. `signatures`: names of inputs and of outputs by tensor index, for each subgraph that has them."""
+    """The whole file. `signatures`: for subgraphs that have one, the names of inputs and of outputs by tensor index."""
 
     name: str
     origin: str
@@ -135,7 +136,7 @@ def read(source: Path | str | bytes, limits: Limits) -> FlatModel:
 
 
 class _Reader:
-    """Walks the flatbuffer once; `_where` is the place that a message names."""
+    """Reads the flatbuffer once; `_where` names the current part for messages."""
 
     def __init__(self, data: bytes, origin: str, limits: Limits) -> None:
         self._data, self._label, self._limits = data, origin, limits
@@ -154,7 +155,7 @@ class _Reader:
         return ModelError(f"{self._label}: {self._where}: {text}")
 
     def _count(self, length: int) -> int:
-        """The length of a vector, which the file has room for."""
+        """Checks and returns the length of a vector."""
         self._left -= length
         if length < 0 or self._left < 0:
             raise self._error(f"a vector of {length} elements in a file of {len(self._data)} bytes; it is damaged")
@@ -177,8 +178,8 @@ class _Reader:
     def _code(self, model: Any, position: int) -> tuple[str, int]:
         """An operator's name and version.
 
-        The number is the larger one of a wide field and of a narrow, older one; a writer may fill either alone. The
-        package's method for the wide field returns the narrow one, so the wide one is read from its slot.
+        A writer may fill the wide field for the number, the narrow older one, or both; the larger value counts. The
+        package's method for the wide field returns the narrow one, so the wide one is read by its vtable offset.
         """
         self._where = f"operator code {position}"
         code = model.OperatorCodes(position)
@@ -209,7 +210,7 @@ class _Reader:
         return Subgraph(index, found, operators, inputs, outputs)
 
     def _indices(self, table: Any, what: str, tensors: int) -> tuple[int, ...]:
-        """Tensors by number; -1, which stands for none, is let through."""
+        """Indices of tensors, checked; -1 means none."""
         numbers = self._vector(table, what)
         for number in numbers:
             if not -1 <= number < tensors:
@@ -249,7 +250,8 @@ class _Reader:
         return tuple(int(size) for size in values)
 
     def _data_of(self, model: Any, number: int) -> np.ndarray | None:
-        """A view of the file; None for a tensor that is computed. Files beyond 2 GB keep data behind the flatbuffer."""
+        """A buffer's bytes as a view of the file; None for a computed tensor. Files beyond 2 GB store data behind the
+        flatbuffer."""
         if not number:
             return None
         buffer = model.Buffers(number)
@@ -324,7 +326,7 @@ class _Reader:
         return FlatOperator(index, name, version, inputs, outputs, kind if table is not None else "", options, custom)
 
     def _options(self, kind: str, table: Any) -> Options:
-        """All fields by the schema's names, in CamelCase."""
+        """The fields of an options table by the schema's names, in CamelCase."""
         known = getattr(tflite, kind, None)
         if known is None:
             return {}
@@ -360,14 +362,14 @@ class _Reader:
 
 
 def _number(table: Any, slot: int) -> int:
-    """A field of 32 bits by its slot, for which the package has no method, or one that returns another field."""
+    """A field of 32 bits by its vtable offset, for fields that the package's methods do not return; 0 if absent."""
     table = getattr(table, "_tab", table)
     position = table.Offset(slot)
     return int(table.Get(number_types.Int32Flags, position + table.Pos)) if position else 0
 
 
 def _fields(known: type) -> Iterator[str]:
-    """The names of an options table's fields, among the methods that were generated for it."""
+    """The names of an options table's fields, from its generated methods."""
     helpers = ("AsNumpy", "Length", "IsNone", "BufferHasIdentifier")
     for name in vars(known):
         if not name.startswith(("_", "GetRootAs")) and name != "Init" and not name.endswith(helpers):
@@ -375,7 +377,7 @@ def _fields(known: type) -> Iterator[str]:
 
 
 def defaults(kind: str) -> Options:
-    """The options of an operator that stores none: the schema's defaults."""
+    """The schema's default options, for an operator that stores none."""
     known = getattr(tflite, kind)
     item = known()
     item.Init(struct.pack("<HHi", 4, 4, 4), 4)  # a table without fields behind its vtable

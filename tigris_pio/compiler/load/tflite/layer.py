@@ -1,4 +1,4 @@
-"""One operator of the file, as its handler sees it: inputs by place, options, and ways to write its outputs."""
+"""Layer: one operator of the file, as its handler sees it, with inputs, options, and methods that write its outputs."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from tigris_pio.errors import ModelError
 _ACTIVATIONS = {
     number: name for name, number in vars(tflite.ActivationFunctionType).items() if not name.startswith("_")
 }
-#: Numbers that are pairs in the graph.
+#: The type of complex numbers, which the graph stores as pairs.
 COMPLEX = "complex64"
 _CLIPS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scope:
-    """One run of a subgraph: the graph's name of each of its tensors that has been defined."""
+    """One run of a subgraph. `names`: the graph's names of tensors that are defined, by index."""
 
     subgraph: Subgraph
     names: dict[int, str]
-    variables: Variables  #: of the whole model
-    prefix: str = ""
-    given: Mapping[int, str] = dataclasses.field(default_factory=dict)  #: of the model's outputs
-    depth: int = 0
-    once: bool = False  #: it runs once, before the first run of the model
-    handles: dict[int, object] = dataclasses.field(default_factory=dict)  #: keys of variables, by tensor
+    variables: Variables  #: the whole model's
+    prefix: str = ""  #: of the names of its nodes
+    given: Mapping[int, str] = dataclasses.field(default_factory=dict)  #: names of the model's outputs, by index
+    depth: int = 0  #: of nesting
+    once: bool = False  #: True: it runs once, before the first run of the model
+    handles: dict[int, object] = dataclasses.field(default_factory=dict)  #: keys of variables, by tensor index
 
 
 class Layer:
-    """See the module. Shapes are the file's ([N, H, W, C]) unless said otherwise."""
+    """See the module. Shapes are the file's ([N, H, W, C]), unless a docstring names others."""
 
     def __init__(self, network: Network, scope: Scope, operator: FlatOperator) -> None:
         self.network, self.scope, self.operator = network, scope, operator
         self.name = f"{scope.prefix}{operator.name}_{operator.index}"
 
-    # What the file says.
+    # The operator in the file.
 
     @property
     def where(self) -> str:
@@ -55,11 +55,11 @@ class Layer:
         return f"{self.network.origin}: node {self.name}"
 
     def fault(self, text: str) -> ModelError:
-        """The file contradicts itself here."""
+        """The error for a file that contradicts itself in this operator."""
         return ModelError(f"{self.where}: {text}")
 
     def options(self, kind: str) -> Options:
-        """The operator's options, which must be of this kind; the defaults where the file has none."""
+        """The operator's options, which must be of this kind; the defaults if the file stores none."""
         if not self.operator.kind:
             return defaults(kind)
         if self.operator.kind != kind:
@@ -68,16 +68,16 @@ class Layer:
 
     @property
     def count(self) -> int:
-        """How many inputs it has, absent ones included."""
+        """The number of inputs, with absent ones."""
         return len(self.operator.inputs)
 
-    def has(self, position: int) -> bool:
-        """Whether there is an input at a place."""
+    def has_input(self, position: int) -> bool:
+        """Whether the operator has this input."""
         return position < self.count and self.operator.inputs[position] >= 0
 
     def declared(self, position: int) -> FlatTensor:
         """An input as the file declares it."""
-        if not self.has(position):
+        if not self.has_input(position):
             raise self.fault(f"it has no input {position}")
         return self.scope.subgraph.tensors[self.operator.inputs[position]]
 
@@ -100,7 +100,7 @@ class Layer:
         return name
 
     def stored_constant(self, tensor: FlatTensor) -> str:
-        """The graph's name for the elements that a tensor of the file holds."""
+        """Adds a constant with the elements that the file stores for a tensor; returns its name."""
         where = f"{self.where}: constant {tensor.name}"
         quantisation = annotation(tensor, tensor.shape, where)
         values = read_constant(tensor, where, self.network.limits)
@@ -111,7 +111,7 @@ class Layer:
         return self.network.add_constant(tensor_name(tensor), stored(values), quantisation)
 
     def _of_blocks(self, blocks: Blocks, values: np.ndarray) -> np.ndarray:
-        """The real numbers of a constant whose last axis has a scale for each block of elements."""
+        """The real values of a constant that is quantised by blocks."""
         self.network.hybrid.append(self.name)
         real = values.astype(np.float32)
         for index, combine in ((blocks.zero_points, np.subtract), (blocks.scales, np.multiply)):
@@ -127,34 +127,34 @@ class Layer:
         return real
 
     def constant_in(self, tensor: FlatTensor) -> np.ndarray:
-        """The elements of a constant of any subgraph, as the file stores them."""
+        """The elements of a constant of any subgraph, in the file's type."""
         return read_constant(tensor, f"{self.where}: {tensor.name}", self.network.limits)
 
     def inputs(self) -> list[str]:
-        """All of them, absent ones empty."""
-        return [self.input(position) if self.has(position) else "" for position in range(self.count)]
+        """The graph's names of all inputs; absent ones are empty."""
+        return [self.input(position) if self.has_input(position) else "" for position in range(self.count)]
 
     def image(self, position: int) -> str:
-        """The image [N, C, H, W] of an input."""
+        """The name of an input as an image [N, C, H, W]; see network.py."""
         if len(self.shape(position)) > 4:
             raise Unsupported(f"its input {position} has {len(self.shape(position))} axes; at most four are supported")
         return self.network.image(self.input(position))
 
     def shape(self, position: int) -> tuple[int, ...]:
-        """An input's shape. A complex one has a last axis more in the graph: real and imaginary parts."""
+        """An input's shape, without the last axis of real and imaginary parts that a complex input has in the graph."""
         shape = self.network.tensors[self.input(position)].shape
         return shape[:-1] if self.declared(position).type == COMPLEX else shape
 
     def quantisation(self, position: int) -> Quantisation | None:
-        """An input's annotation."""
+        """An input's annotation; None if it is not quantised."""
         return self.network.tensors[self.input(position)].quantisation
 
     def constant(self, position: int) -> np.ndarray | None:
-        """An input's elements as they are stored; None for one that is computed."""
+        """The stored elements of a constant input; None for a computed one."""
         return self.network.weights.get(self.input(position))
 
     def integers(self, position: int, what: str) -> list[int]:
-        """A constant input of whole numbers, such as a shape; Unsupported when it is computed at run time."""
+        """The elements of a constant input of whole numbers, such as a shape. Raises Unsupported if it is computed."""
         value = self.constant(position)
         if value is None:
             raise Unsupported(f"its {what} are computed at run time")
@@ -165,11 +165,11 @@ class Layer:
         return [int(item) for item in value.reshape(-1)]
 
     def broadcast(self, *positions: int) -> tuple[int, ...]:
-        """The shape of inputs together."""
+        """The shape of inputs, broadcast against each other."""
         return self.joint(*(self.shape(position) for position in positions))
 
     def as_images(self, *positions: int) -> bool:
-        """Whether inputs are better read as images: one has been written as such, and none has more axes."""
+        """Whether inputs are read as images: one was written as an image, and none has more than four axes."""
         names = [self.input(position) for position in positions]
         return (any(self.network.has_image(name) and not self.network.is_constant(name) for name in names)
                 and max(len(self.network.tensors[name].shape) for name in names) == 4)
@@ -193,19 +193,20 @@ class Layer:
         try:
             return tuple(int(size) for size in np.broadcast_shapes(*map(tuple, shapes)))
         except ValueError:
-            told = ", ".join(str(list(shape)) for shape in shapes)
-            raise self.fault(f"shapes {told} do not fit each other") from None
+            listed = ", ".join(str(list(shape)) for shape in shapes)
+            raise self.fault(f"shapes {listed} do not fit each other") from None
 
     def weights(self, position: int) -> str:
-        """An input that an output's channels are computed with: of a hybrid layer, as float32."""
+        """The name of an input of weights; float32 for a layer with quantised weights and float tensors."""
         name = self.input(position)
         if self.network.is_constant(name) and self.quantisation(position) is not None and self.annotation()[1] is None:
             return self.network.widened(name, self.name)
         return name
 
     def bias(self, position: int, count: int) -> list[str]:
-        """The bias, if there is one: integers in units of the product of the scales, whatever the file says of them."""
-        if not self.has(position):
+        """The names of the bias: one or none. Integers get the product of input and weight scale as their scale; the
+        file's is ignored."""
+        if not self.has_input(position):
             return []
         name = self.input(position)
         value = self.network.weights.get(name)
@@ -219,7 +220,7 @@ class Layer:
         if scale.ndim and scale.shape != (count,):
             raise self.fault(f"scales of shape {list(scale.shape)} instead of [{count}]")
         axis = 0 if scale.ndim else None
-        if first.dtype == np.int16:  # whose sums have 64 bits
+        if first.dtype == np.int16:  # sums have 64 bits
             quantisation = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int64), axis)
             return [self.network.add_constant(f"{self.name}/bias", value.astype(np.int64), quantisation)]
         quantisation = Quantisation(scale, np.zeros(scale.shape, np.int64), np.dtype(np.int32), axis)
@@ -229,33 +230,33 @@ class Layer:
 
     @property
     def _multiplied(self) -> tuple[int, int]:
-        """The inputs whose scales a bias has."""
+        """The inputs whose scales are multiplied for the bias."""
         return (2, 1) if self.operator.name == "TRANSPOSE_CONV" else (0, 1)
 
     # Outputs.
 
     def elementwise(self, op: str, indices: Sequence[int], attributes: Mapping[str, Any] | None = None, *,
                     activation: int = 0, domain: str = "") -> None:
-        """The one output of a node that takes its inputs element by element, with broadcasting."""
+        """Writes the output by a node that works element by element, with broadcasting."""
         inputs, _, image = self.operands(*indices)
         self.write(op, inputs, self.broadcast(*indices), attributes, image=image, activation=activation, domain=domain)
 
     def operands(self, *positions: int) -> tuple[list[str], tuple[int, ...], bool]:
-        """Inputs of nodes that work element by element, the shape of what they compute, and whether it is an image."""
+        """For nodes that work element by element: the inputs' names, the output's shape, and whether it is an image."""
         shape, image = self.broadcast(*positions), self.as_images(*positions)
         names = [self.image(position) if image else self.input(position) for position in positions]
         return names, tuple(shape[axis] for axis in TO_IMAGE) if image else shape, image
 
     def numbers(self, values: Sequence[int]) -> str:
-        """A constant input of a node: a vector of whole numbers."""
+        """Adds a constant, a vector of int64; returns its name."""
         return self.network.add_constant(f"{self.name}/numbers", np.array(values, np.int64))
 
     def index(self, value: int) -> str:
-        """A constant input of a node: one whole number, without an axis."""
+        """Adds a constant, one int64 without an axis; returns its name."""
         return self.network.add_constant(f"{self.name}/number", np.array(value, np.int64))
 
     def number(self, value: float) -> str:
-        """A constant input of a node: one real number, without an axis."""
+        """Adds a constant, one float32 without an axis; returns its name."""
         return self.network.add_constant(f"{self.name}/number", np.array(value, np.float32))
 
     def annotation(self, output: int = 0) -> tuple[np.dtype[Any], Quantisation | None]:
@@ -271,8 +272,11 @@ class Layer:
 
     def part(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any] | None = None,
              *, like: str = "", real: bool = False, quantised: Quantisation | None = None, domain: str = "") -> str:
-        """A node whose result is no tensor of the file: of the output's type, like another tensor, quantised as `said`,
-        or float32."""
+        """Adds a node whose result is no tensor of the file; returns the result's name.
+
+        Its type is that of the tensor `like`, float32 with `real`, that of the annotation `quantised`, or else the
+        output's.
+        """
         tensor = self.network.tensors.get(like)
         dtype: np.dtype[Any] = np.dtype(np.float32)
         quantisation: Quantisation | None = None
@@ -287,9 +291,11 @@ class Layer:
 
     def write(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any] | None = None,
               *, output: int = 0, image: bool = False, activation: int = 0, domain: str = "") -> None:
-        """The node that computes an output of the file, whose `shape` is the file's.
+        """Adds the node that computes an output of the file.
 
-        With `image` the node computes it as [N, C, H, W]. `activation` is the schema's number of a fused one.
+        shape: the output's, in the file's axis order
+        image: the node computes the output as [N, C, H, W]
+        activation: the schema's number of a fused activation
         """
         dtype, quantisation = self.annotation(output)
         name = self._declare(output, tuple(shape))
@@ -308,13 +314,13 @@ class Layer:
             self.network.add_node(transpose, "Transpose", (final,), (name,), {"perm": FROM_IMAGE})
 
     def write_all(self, op: str, inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> None:
-        """The node that computes all outputs of the file."""
+        """Adds the node that computes all outputs."""
         names = [self._declare(output, shape) for output, shape in enumerate(shapes)]
         self.network.add_node(self.name, op, inputs, names)
 
     def activated(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any],
                   activation: int) -> str:
-        """A node with its fused activation, whose result is reshaped into the output afterwards."""
+        """Adds a node with a fused activation; returns the result's name, which the caller reshapes into the output."""
         dtype, quantisation = self.annotation()
         final = self.network.add_tensor(self.network.fresh(f"{self.name}/inner"), shape, dtype, quantisation)
         clip, last = self._unclipped(activation, final)
@@ -323,7 +329,7 @@ class Layer:
         return final
 
     def clipped(self, name: str, activation: int) -> str:
-        """A tensor behind a fused activation."""
+        """Applies a fused activation to a tensor; returns the result's name."""
         tensor = self.network.tensors[name]
         result = self.network.add_tensor(self.network.fresh(f"{self.name}/inner"), tensor.shape, tensor.dtype,
                                          tensor.quantisation)
@@ -331,7 +337,7 @@ class Layer:
         return result
 
     def whole(self, name: str) -> str:
-        """Whole numbers as int64, which ONNX's operators take as indices."""
+        """A tensor of whole numbers as int64, the type of ONNX's indices; returns the result's name."""
         tensor = self.network.tensors[name]
         if tensor.dtype == np.int64:
             return name
@@ -341,24 +347,24 @@ class Layer:
         return wide
 
     def reshaped(self, name: str, shape: Sequence[int]) -> str:
-        """A tensor of the graph under another shape."""
+        """Reshapes a tensor of the graph; returns the result's name."""
         if self.network.tensors[name].shape == tuple(shape):
             return name
         return self.part("Reshape", [name, self.numbers(shape)], shape, like=name)
 
     def item(self, name: str, position: int) -> str:
-        """The part of a tensor at a place of its first axis, without that axis."""
+        """The element of a tensor at an index of its first axis, without that axis; returns the result's name."""
         shape = self.network.tensors[name].shape[1:]
         return self.part("Gather", [name, self.index(position)], shape, {"axis": 0}, like=name)
 
     def listed(self, items: Sequence[str]) -> str:
-        """The name of a new list of tensors."""
+        """Adds a list of tensors; returns its name."""
         name = self.network.fresh(f"{self.name}/list")
         self.network.lists[name] = tuple(items)
         return name
 
     def _unclipped(self, activation: int, final: str) -> tuple[str, str]:
-        """A fused activation's name, and the tensor it reads."""
+        """The name of a fused activation, and the tensor that it reads."""
         clip = _ACTIVATIONS.get(activation, "")
         if clip == "NONE":
             return clip, final
@@ -381,7 +387,7 @@ class Layer:
             raise Unsupported(f"its fused activation is {function or 'unknown'}")
 
     def output_like(self, output: int = 0) -> Tensor:
-        """An output as a tensor of the graph, of the shape that the file declares."""
+        """The type, annotation and declared shape of an output, as a Tensor without a name."""
         dtype, quantisation = self.annotation(output)
         kind = dtype if quantisation is None else quantisation.dtype
         return Tensor("", self.output(output).shape, kind, quantisation)
@@ -391,7 +397,7 @@ class Layer:
         self.scope.handles[self.output().index] = key
 
     def variable(self, position: int) -> object:
-        """The variable whose handle an input is; or, of a layer with memory, that very input."""
+        """The key of the variable to which an input refers: by a handle, or as the memory of a layer."""
         tensor = self.declared(position)
         if tensor.index not in self.scope.handles and tensor.is_variable and tensor.data is None:
             key = self.scope.handles[tensor.index] = (self.scope.prefix, tensor.index)
@@ -401,15 +407,15 @@ class Layer:
         return self.scope.handles[tensor.index]
 
     def state(self, position: int) -> str:
-        """What a layer's memory at an input holds before it."""
+        """The name of the current value of a layer's memory, which is an input."""
         return self.scope.variables.read(self.variable(position), self.input_like(position))
 
     def set_state(self, position: int, name: str) -> None:
-        """What it holds after it."""
+        """Assigns a new value to a layer's memory."""
         self.scope.variables.assign(self.variable(position), name)
 
     def input_like(self, position: int) -> Tensor:
-        """An input that nothing computes, as a tensor of the graph."""
+        """The type, annotation and declared shape of an input that nothing computes, as a Tensor without a name."""
         tensor = self.declared(position)
         quantisation = annotation(tensor, tensor.shape, f"{self.where}: {tensor.name}")
         if tensor.type not in DTYPES:
@@ -418,24 +424,24 @@ class Layer:
         return Tensor("", tensor.shape, kind, quantisation)
 
     def constant_of(self, scope: Scope, index: int) -> str:
-        """The graph's name of a constant in another subgraph."""
+        """The graph's name of an output of another subgraph that is a constant."""
         tensor = scope.subgraph.tensors[index]
         if tensor.data is None:
             raise self.fault(f"nothing computes {tensor.name}, an output of the subgraph it runs")
         return self.stored_constant(tensor)
 
     def pass_on(self, name: str, output: int = 0) -> None:
-        """An output that is another tensor of the graph."""
+        """Makes an output the tensor `name` of the graph."""
         self._define(output, name)
 
     def write_constant(self, value: np.ndarray, output: int = 0, quantisation: Quantisation | None = None) -> None:
-        """An output that is known now."""
+        """Makes an output a constant."""
         name = self._declare(output, value.shape)
         self.network.set_constant(name, value, quantisation)
 
     def _declare(self, output: int, shape: tuple[int, ...]) -> str:
-        """Defines an output under a name of its own. The shape that the file declares is a hint: writers copy it from a
-        network of another batch, or leave it out."""
+        """Defines an output under a new name. The file's declared shape is ignored: writers copy it from a network with
+        another batch, or leave it out."""
         dtype, quantisation = self.annotation(output)
         tensor = self.output(output)
         name = self.scope.given.get(tensor.index) or self.network.fresh(tensor_name(tensor))
@@ -451,10 +457,10 @@ class Layer:
 
 
 def _is_empty(tensor: FlatTensor) -> bool:
-    """Whether a tensor without a buffer is a constant all the same: of no elements, as the shape of a scalar."""
+    """Whether a tensor without a buffer is a constant without elements, such as the shape of a scalar."""
     return 0 in tensor.shape and -1 not in tensor.signature and not tensor.is_variable
 
 
 def tensor_name(tensor: FlatTensor) -> str:
-    """What the converter calls an activation, without what it was fused from."""
+    """The converter's name of a tensor; it appends the names of fused operators behind a semicolon."""
     return tensor.name.split(";")[0][:200] or f"tensor_{tensor.index}"

@@ -1,4 +1,4 @@
-"""TensorFlow Lite model -> Graph: the front end for .tflite files."""
+"""The front end for .tflite files: from a model to a Graph."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tigris_pio.compiler.load.tflite.variables import Variables
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 from tigris_pio.errors import ModelError, UsageError
 
-#: The reason for which inputs and outputs of other types are refused.
-_ONLY = "type {}; numbers and truth values are computed with"
-#: Types of inputs whose integers stand for real numbers where they have a scale.
+#: The reason for refusing inputs and outputs of other types.
+_ONLY = "type {}; only numbers and truth values are supported"
+#: Integer types of inputs that are quantised if they have a scale.
 _QUANTISED_INPUTS = ("int8", "uint8", "int16")
 
 
@@ -36,12 +36,12 @@ def load_tflite(source: Path | str | bytes, dims: Mapping[str, int], limits: Lim
 
 def tensor_numbers(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
                    fixed: Mapping[str, object]) -> Mapping[str, int]:
-    """The graph's names of the main subgraph's tensors, with their numbers in the file."""
+    """The indices in the file of the main subgraph's tensors, by their names in the graph."""
     return {name: index for index, name in _load(source, dims, limits, fixed)[1].names.items()}
 
 
 def set_inputs(model: FlatModel, fixed: Mapping[str, object]) -> dict[int, np.ndarray]:
-    """The values of those inputs that the user sets, by their place among the file's."""
+    """The values of the inputs that the user sets, by position among the file's inputs."""
     main = model.subgraphs[0]
     names = io_names(model)
     tensors = {position: main.tensors[index] for position, index in enumerate(main.inputs) if names[index] in fixed}
@@ -95,7 +95,7 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
 
 
 def io_names(model: FlatModel) -> dict[int, str]:
-    """The names of inputs and outputs, by tensor: the signature's, or the tensors' own."""
+    """The names of inputs and outputs by tensor index: the signature's, or else the tensors' own."""
     main = model.subgraphs[0]
     inputs, outputs = model.signatures.get(main.index, ({}, {}))
     names: dict[int, str] = {}
@@ -115,8 +115,7 @@ def io_names(model: FlatModel) -> dict[int, str]:
 
 def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: Mapping[str, int],
                 fixed: Mapping[str, object]) -> tuple[str, ...]:
-    """Declares the inputs with their free dimensions bound; returns what there is to say about it. Those in `fixed`
-    are constants."""
+    """Declares the inputs, with sizes for their free dimensions; returns warnings. Inputs in `fixed` are constants."""
     tensors = [scope.subgraph.tensors[index] for index in scope.subgraph.inputs]
     for name, value in fixed.items():
         check_name(name, value, [names[tensor.index] for tensor in tensors], network.origin)
@@ -135,7 +134,7 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
         quantisation = annotation(tensor, tensor.shape, where)
         if quantisation is not None and (quantisation.axis is not None or tensor.type not in _QUANTISED_INPUTS):
             network.refuse(name, "graph input",
-                           f"quantised as {tensor.type}; int8, uint8 and int16 with one scale are computed with")
+                           f"quantised as {tensor.type}; only int8, uint8 and int16 with one scale are supported")
             quantisation = None
         network.add_tensor(name, shape, DTYPES.get(tensor.type, np.dtype(np.float32)), quantisation)
         network.inputs.append(name)
@@ -148,7 +147,7 @@ def _add_inputs(network: Network, scope: Scope, names: Mapping[int, str], dims: 
 
 
 def _set_input(network: Network, tensor: FlatTensor, name: str, value: object) -> str:
-    """An input that the user sets: a constant of its type, integers of a quantised one as the file has them."""
+    """Adds a constant for an input that the user sets; for a quantised input the values are the file's integers."""
     array = _set_value(tensor, name, value)
     quantisation = annotation(tensor, tensor.shape, f"{network.origin}: input {name}")
     return network.add_constant(name, array if quantisation is None else stored(array), quantisation)
@@ -162,13 +161,13 @@ def _set_value(tensor: FlatTensor, name: str, value: object) -> np.ndarray:
 
 
 def _declared(tensor: FlatTensor) -> tuple[int | str, ...]:
-    """A shape with its free dimensions; those that the converter was given a size for have it."""
+    """A shape with empty texts for free dimensions; a size that the converter was given is kept."""
     return tuple("" if free < 0 and size <= 1 else size
                  for size, free in zip(tensor.shape, tensor.signature, strict=True))
 
 
 def _outputs(network: Network, scope: Scope, names: Mapping[int, str]) -> tuple[str, ...]:
-    """The model's outputs, each under its name: an output that is an input or a constant is a copy of it."""
+    """The model's outputs by name; an output that is also an input, or another output, becomes a copy."""
     result = []
     for index in scope.subgraph.outputs:
         tensor, name = scope.subgraph.tensors[index], scope.names.get(index)
@@ -193,6 +192,6 @@ def _warn_hybrid(network: Network) -> None:
     if names:
         layers = f"{len(names)} layers have" if len(names) > 1 else f"layer {names[0]} has"
         network.warnings.append(
-            f"{layers} narrow weights between float tensors (dynamic range or weight-only quantisation): computed "
+            f"{layers} quantised weights between float tensors (dynamic range or weight-only quantisation): computed "
             "in float32, with weights of four bytes each; convert the model with a representative dataset for int8"
         )

@@ -1,8 +1,8 @@
-"""The graph in the making: tensors, constants and nodes under unique names.
+"""Network: the graph while it is built, with tensors, constants and nodes under unique names.
 
-Images of TensorFlow Lite are [N, H, W, C], the graph's operators on images take [N, C, H, W]. So a tensor of four axes
-may have a second name, its *image*, with a Transpose between the two. Both lie in the same memory: the graph's images
-are stored channels last, so lowering only writes the order down.
+TensorFlow Lite's images are [N, H, W, C]; the graph's operators on images read [N, C, H, W]. So a tensor of four axes
+may have a second name, its *image*, behind a Transpose. Such a Transpose moves no data: lowering stores the graph's
+images channels last, and only records the element order.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tigris_pio.compiler.load.tflite.file import Subgraph
 from tigris_pio.compiler.normalise.editor import dequantised
 from tigris_pio.compiler.normalise.integers import RECODE
 
-#: Of ONNX, whose operators the graph is made of.
+#: The ONNX opset of the graph's operators.
 OPSET = 20
 TO_IMAGE, FROM_IMAGE = (0, 3, 1, 2), (0, 2, 3, 1)
 IMAGE_SUFFIX = "/image"
-#: Operators that can be applied to the integers of a quantised constant.
+#: Operators that move elements, and so may be applied to the integers of a quantised constant.
 _MOVES = frozenset(("Reshape", "Transpose", "Slice", "Identity", "Gather", "Tile", "Expand"))
-#: The domain of nodes that compute as TensorFlow Lite does, and no ONNX operator.
+#: The domain of nodes with TensorFlow Lite's own arithmetic, which no ONNX operator has.
 DOMAIN = "tflite"
 
 
 class Unsupported(Exception):
-    """An operator that cannot be compiled; its text completes "node X (OP): …"."""
+    """An operator that cannot be compiled. Its text completes the message "node X (OP): …"."""
 
 
 class Network:
-    """State of one load."""
+    """The tensors, constants and nodes of one model, while handlers add them."""
 
     def __init__(self, origin: str, limits: Limits, subgraphs: Sequence[Subgraph] = ()) -> None:
         self.origin, self.limits, self.subgraphs = origin, limits, subgraphs
@@ -47,21 +47,21 @@ class Network:
         self.warnings: list[str] = []
         self.inputs: list[str] = []
         self.refused: list[tuple[Node, str]] = []
-        self.hybrid: list[str] = []  #: nodes with narrow weights between float tensors
-        self.images: dict[str, str] = {}
-        self.lists: dict[str, tuple[str, ...]] = {}  #: names of lists, with their items; "" has no value yet
+        self.hybrid: list[str] = []  #: nodes with quantised weights between float tensors
+        self.images: dict[str, str] = {}  #: by tensor
+        self.lists: dict[str, tuple[str, ...]] = {}  #: items of a list by its name; an item "" has no value yet
         self._widened: dict[str, str] = {}
-        self._transposed: dict[tuple[str, tuple[int, ...]], str] = {}  #: constants
+        self._transposed: dict[tuple[str, tuple[int, ...]], str] = {}  #: constants by name and permutation
         self._names = Names()
         self._nodes = 0
         self._budget = ConstantBudget(limits, origin)
 
     def refuse(self, name: str, op: str, reason: str, domain: str = "") -> None:
-        """Records why the model cannot be compiled, if no node of the graph can carry the reason."""
+        """Records a reason why the model cannot be compiled that belongs to no node of the graph."""
         self.refused.append((Node(name, op, (), (), {}, domain), reason))
 
     def count_nodes(self, more: int) -> None:
-        """Counts the nodes of subgraphs, each time that one is run."""
+        """Counts the nodes of a subgraph, once for each of its runs. Raises ModelError beyond the limit."""
         self._nodes += more
         self.limits.check("nodes", self._nodes, f"{self.origin}: its subgraphs, where they are run")
 
@@ -83,28 +83,28 @@ class Network:
         return name
 
     def set_constant(self, name: str, value: np.ndarray, quantisation: Quantisation | None = None) -> None:
-        """Makes a name that of a constant."""
+        """Makes `name` a constant."""
         self.weights[name] = value
         self.tensors[name] = Tensor(name, value.shape, value.dtype, quantisation)
 
     def is_constant(self, name: str) -> bool:
-        """Whether a tensor is known now."""
+        """Whether a tensor is a constant."""
         return name in self.weights
 
     def real(self, name: str) -> np.ndarray:
-        """A constant's values as numbers: dequantised when it is annotated."""
+        """A constant's real values, dequantised if it is annotated."""
         quantisation = self.tensors[name].quantisation
         return self.weights[name] if quantisation is None else dequantised(self.weights[name], quantisation)
 
     def add_node(self, name: str, op: str, inputs: Sequence[str], outputs: Sequence[str],
                  attributes: Mapping[str, Any] | None = None, domain: str = "") -> None:
-        """Adds a node, whose outputs are declared; computes it at once when it reads constants only."""
+        """Adds a node whose outputs are declared; evaluates it at once if it reads constants alone."""
         node = Node(name, op, tuple(inputs), tuple(outputs), dict(attributes or {}), domain)
         if not self._computed(node):
             self.nodes.append(node)
 
     def _computed(self, node: Node) -> bool:
-        """Whether the outputs of a node are constants now. Integers of quantised ones are only moved."""
+        """Evaluates a node of constants; returns False if it cannot. For quantised constants, only nodes of _MOVES."""
         read = [name for name in node.inputs if name]
         written = [self.tensors[name] for name in node.outputs if name]
         if node.domain or not all(map(self.is_constant, read)) or not is_deterministic(node):
@@ -131,7 +131,7 @@ class Network:
         return True
 
     def recoded(self, name: str, like: Tensor) -> str:
-        """The same bytes under another quantisation, which nothing keeps a file from giving them."""
+        """A tensor's integers under the annotation of `like`: a file may declare two scales for the same bytes."""
         tensor = self.tensors[name]
         if tensor.quantisation == like.quantisation:
             return name
@@ -140,7 +140,7 @@ class Network:
         return result
 
     def widened(self, name: str, layer: str) -> str:
-        """A constant as float32, for a layer between tensors of float32."""
+        """A constant as float32, for a layer between float tensors."""
         if name not in self._widened:
             self.hybrid.append(layer)
             self._widened[name] = self.add_constant(f"{layer}/float", self.real(name))
@@ -153,7 +153,7 @@ class Network:
         return name in self.images
 
     def image(self, name: str) -> str:
-        """The image of a tensor of up to four axes; missing ones are put in front."""
+        """The image of a tensor of up to four axes; missing axes are added in front."""
         if name not in self.images:
             shape = self.tensors[name].shape
             source = name if len(shape) == 4 else self._with_axes(name, (1,) * (4 - len(shape)) + shape)
@@ -175,7 +175,7 @@ class Network:
         return result
 
     def transposed(self, name: str, permutation: Sequence[int], base: str) -> str:
-        """The tensor with its axes permuted: a constant at once, with the axis of its scales."""
+        """A tensor with its axes permuted; a constant is permuted at once, with the axis of its scales."""
         tensor, key = self.tensors[name], (name, tuple(permutation))
         if key in self._transposed:
             return self._transposed[key]

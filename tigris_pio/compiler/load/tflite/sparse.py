@@ -1,7 +1,7 @@
-"""Sparse constants made dense.
+"""Converts sparse constants to dense arrays.
 
-Axes come in an order of the file's own, blocks as further axes behind them. Of each axis either all indices are there,
-or for every place on the axis before it a segment of a list of indices, as in compressed sparse rows.
+The file lists the axes in an order of its own, and blocks as further axes behind them. An axis is dense and has all
+indices, or sparse: then each element of the axis before it has a segment in a list of indices, as in the CSR format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tigris_pio.errors import ModelError
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SparseAxis:
-    """`size` indices, or those of `indices` between two `segments`."""
+    """An axis: dense with `size` indices, or sparse, with `indices` between each two of `segments`."""
 
     size: int
     segments: np.ndarray | None = None
@@ -26,7 +26,8 @@ class SparseAxis:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sparsity:
-    """How the elements that are there lie. `blocks`: which axis of the tensor each axis of blocks divides."""
+    """The position of the stored elements. `order`: the axes in the file's order; `blocks`: for each axis of blocks the
+    axis of the tensor that it divides."""
 
     order: tuple[int, ...]
     blocks: tuple[int, ...]
@@ -34,7 +35,7 @@ class Sparsity:
 
 
 def dense(values: np.ndarray, shape: tuple[int, ...], sparsity: Sparsity, where: str) -> np.ndarray:
-    """The whole tensor, zero where nothing is stored. ModelError for what contradicts itself."""
+    """The dense tensor, with 0 for elements that are not stored. Raises ModelError for contradictory data."""
 
     def require(holds: bool, what: str) -> None:
         if not holds:
@@ -58,7 +59,7 @@ def dense(values: np.ndarray, shape: tuple[int, ...], sparsity: Sparsity, where:
 
 
 def _sizes(shape: tuple[int, ...], sparsity: Sparsity, require: Callable[[bool, str], None]) -> list[int]:
-    """Of all axes in the file's order: an axis in blocks has as many indices as blocks."""
+    """The sizes of all axes in the file's order; an axis that is divided into blocks has the number of blocks."""
     rank, sizes = len(shape), [0] * len(sparsity.axes)
     divided = dict(zip(sparsity.blocks, (sparsity.order.index(rank + number) for number in range(len(sparsity.blocks))),
                        strict=True))
@@ -73,7 +74,7 @@ def _sizes(shape: tuple[int, ...], sparsity: Sparsity, require: Callable[[bool, 
 
 def _coordinates(sparsity: Sparsity, sizes: list[int], most: int,
                  require: Callable[[bool, str], None]) -> list[np.ndarray]:
-    """The index along each axis of every element that is stored, axis by axis in the file's order."""
+    """For each axis in the file's order, the indices of all stored elements."""
     found: list[np.ndarray] = []
     count = 1
     for axis, size in zip(sparsity.axes, sizes, strict=True):

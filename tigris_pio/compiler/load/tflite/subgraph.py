@@ -1,4 +1,4 @@
-"""Reads the operators of a subgraph, one after the other."""
+"""Calls the handler of each operator of a subgraph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tigris_pio.compiler.lower.remedies import not_supported
 
 
 def read_operators(network: Network, scope: Scope) -> None:
-    """Adds a subgraph's operators. One that cannot be compiled stays as a node that lowering refuses with others."""
+    """Adds a subgraph's operators to the graph. One that cannot be compiled becomes a node that lowering refuses, so
+    that all are listed at once."""
     for operator in scope.subgraph.operators:
         entry = handler_of(operator.name)
         layer = Layer(network, scope, operator)
@@ -25,26 +26,26 @@ def read_operators(network: Network, scope: Scope) -> None:
             _check_lists(layer, entry.lists)
             entry.read(layer)
         except Unsupported as reason:
-            _stand_in(layer, str(reason))
+            _add_refused(layer, str(reason))
 
 
 def _check_lists(layer: Layer, first: int) -> None:
-    """Raises Unsupported where an operator reads a list as if it were a tensor; its `first` inputs may be lists."""
+    """Raises Unsupported if an operator reads a list as a tensor; only its `first` inputs may be lists."""
     for index in layer.operator.inputs[first:]:
         if layer.scope.names.get(index) in layer.network.lists:
             raise Unsupported(f"its input {layer.scope.subgraph.tensors[index].name} is a list of tensors")
 
 
-def _said(tensor: FlatTensor) -> Quantisation | None:
-    """What the integers of a tensor stand for, where that can be said."""
+def _quantisation(tensor: FlatTensor) -> Quantisation | None:
+    """The annotation of a tensor, if the graph's activations can have it."""
     found = annotation(tensor, tensor.shape, tensor.name)
     return found if found is not None and found.axis is None and found.dtype in (np.int8, np.int16) else None
 
 
-def _stand_in(layer: Layer, reason: str) -> None:
-    """A node that is refused later; its outputs have the shapes that the file declares."""
+def _add_refused(layer: Layer, reason: str) -> None:
+    """Adds a node that lowering refuses; its outputs have the shapes that the file declares."""
     network, scope = layer.network, layer.scope
-    told = ", ".join(scope.subgraph.tensors[index].name for index in layer.operator.outputs)
+    listed = ", ".join(scope.subgraph.tensors[index].name for index in layer.operator.outputs)
     written = []
     for index in layer.operator.outputs:
         tensor = scope.subgraph.tensors[index]
@@ -52,7 +53,8 @@ def _stand_in(layer: Layer, reason: str) -> None:
         if name is None:
             name = scope.names[index] = scope.given.get(index) or network.fresh(tensor_name(tensor))
         if name not in network.tensors:
-            network.add_tensor(name, tensor.shape, DTYPES.get(tensor.type, np.dtype(np.float32)), _said(tensor))
+            dtype = DTYPES.get(tensor.type, np.dtype(np.float32))
+            network.add_tensor(name, tensor.shape, dtype, _quantisation(tensor))
         written.append(name)
     defined = {name for node in network.nodes for name in node.outputs}
     written = [name for name in written if name not in defined]
@@ -60,4 +62,4 @@ def _stand_in(layer: Layer, reason: str) -> None:
     if not written:
         network.refuse(layer.name, layer.operator.name, reason, DOMAIN)
         return
-    network.add_node(layer.name, layer.operator.name, inputs, written, {REFUSAL: f"{reason} (output {told})"}, DOMAIN)
+    network.add_node(layer.name, layer.operator.name, inputs, written, {REFUSAL: f"{reason} (output {listed})"}, DOMAIN)

@@ -1,7 +1,7 @@
-"""Variables: what a model keeps from run to run, as resources by name or as tensors of a layer.
+"""Variables: tensors that a model keeps between runs, as named resources or as the memory of a layer.
 
-Operators read and assign them in their order. What is read before it is assigned is a state of the graph, which holds
-what was assigned last in the run before; what is read afterwards is what was assigned.
+Operators read and assign variables in execution order. A variable that is read before it is assigned becomes a state of
+the graph, with the value of the last assignment in the run before. A later read gets the assigned tensor.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from tigris_pio.compiler.load.tflite.network import Network
 class _Variable:
     name: str
     initial: str = ""  #: a constant
-    held: str = ""  #: what the run before left
-    now: str = ""
+    held: str = ""  #: the tensor with the value from the run before
+    now: str = ""  #: the tensor with the current value
 
 
 class Variables:
-    """Of one model, each by a key of its own."""
+    """The variables of one model, each with its own key."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
         self._known: dict[object, _Variable] = {}
 
     def declare(self, key: object, name: str) -> None:
-        """Gives a variable the name under which users see it."""
+        """Declares a variable, with its name for users."""
         self._known.setdefault(key, _Variable(name))
 
     def initialise(self, key: object, constant: str) -> None:
-        """Its value before the first run."""
+        """Sets the value before the first run."""
         self._known[key].initial = constant
 
     def assign(self, key: object, name: str) -> None:
-        """From here on it is tensor `name`."""
+        """Assigns the tensor `name`."""
         self._known[key].now = name
 
     def read(self, key: object, like: Tensor) -> str:
-        """The tensor it is here, with the type and quantisation of `like`."""
+        """The tensor with the current value, with the type and annotation of `like`."""
         variable, network = self._known[key], self._network
         if not variable.now:
             variable.held = variable.now = network.fresh(variable.name)
@@ -50,7 +50,7 @@ class Variables:
         return network.recoded(variable.now, like)
 
     def states(self) -> tuple[State, ...]:
-        """The graph's, with a node for bytes that are assigned under another scale than they are read."""
+        """The graph's states; adds a node if a state is assigned with another scale than it is read with."""
         found = []
         for variable in self._known.values():
             if variable.held:

@@ -1,4 +1,4 @@
-"""How operators are read, one file a family. Importing this package fills the registry."""
+"""Handlers for operators, a file for each family. Importing this package fills the registry."""
 
 from tigris_pio.compiler.load.tflite.operators import (
     activation,

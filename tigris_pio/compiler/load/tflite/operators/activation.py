@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element."""
+"""Functions of one tensor, element by element, and softmax."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _PLAIN = {
     "SIN": "Sin", "COS": "Cos", "SIGN": "Sign", "LOGICAL_NOT": "Not", "RELU6": "Clip", "RELU_N1_TO_1": "Clip",
     "RELU_0_TO_1": "Clip",
 }
-#: Those whose int8 arithmetic is TensorFlow Lite's own.
+#: Operators with TensorFlow Lite's own arithmetic in int8, and those with its own in int16.
 _OWN = frozenset(("ABS", "RELU", "ELU", "HARD_SWISH"))
 _OWN_INT16 = frozenset(("ABS", "RELU"))
-#: Scale and zero point that outputs have where the arithmetic of int8 is TensorFlow Lite's own.
+#: Operators with TensorFlow Lite's own arithmetic in int8 if the output has this scale and zero point.
 _OWN_OUTPUTS = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}
 _BOUNDS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0, 1.0)}
 
 
 @handler(*_PLAIN, summary="elementwise")
 def read_plain(layer: Layer) -> None:
-    """The operators of one node."""
+    """Reads operators that become one node."""
     name = layer.operator.name
     quantisation = layer.quantisation(0)
     if name in _OWN and quantisation is not None and (quantisation.dtype == np.int8 or name in _OWN_INT16):
@@ -38,12 +38,12 @@ def read_plain(layer: Layer) -> None:
     if name == "RELU6" and layer.declared(0).type == "int8" and layer.quantisation(0) != layer.annotation()[1]:
         clipped = layer.part("Clip", [layer.input(0), *bounds], layer.shape(0), like=layer.input(0))
         layer.write("Identity", [layer.network.recoded(clipped, layer.output_like())], layer.shape(0))
-        return  # the bytes of its input, clipped there, whatever scale the output has
+        return  # clips the input's integers, whatever the output's scale
     layer.write(_PLAIN[name], [source, *bounds], layer.shape(0), image=image)
 
 
 def _has_own_output(layer: Layer, scale: float, zero_point: int) -> bool:
-    """Whether int8 becomes int8 with these numbers."""
+    """Whether the operator is int8 to int8, and its output has this scale and zero point."""
     _, result = layer.annotation()
     return (layer.declared(0).type == layer.output().type == "int8" and layer.quantisation(0) is not None
             and result is not None and float(result.scale) == scale and int(result.zero_point) == zero_point)
@@ -51,7 +51,7 @@ def _has_own_output(layer: Layer, scale: float, zero_point: int) -> bool:
 
 @handler("LEAKY_RELU", summary="elementwise")
 def read_leaky_relu(layer: Layer) -> None:
-    """LeakyRelu; in int8 with its own arithmetic."""
+    """LeakyRelu; with its own arithmetic if quantised."""
     alpha = {"alpha": float(layer.options("LeakyReluOptions")["Alpha"])}
     if layer.quantisation(0) is not None:
         layer.elementwise("LEAKY_RELU", (0,), alpha, domain="tflite")
@@ -80,7 +80,7 @@ def read_square(layer: Layer) -> None:
 
 @handler("RSQRT", summary="elementwise")
 def read_rsqrt(layer: Layer) -> None:
-    """Its own arithmetic in int8; else Sqrt, Reciprocal."""
+    """Its own arithmetic in int8; Sqrt and Reciprocal in other types."""
     quantisation = layer.quantisation(0)
     if quantisation is not None and quantisation.dtype == np.int8:
         layer.elementwise("RSQRT", (0,), domain="tflite")
@@ -105,7 +105,7 @@ def read_softmax(layer: Layer) -> None:
 
 @handler("LOG_SOFTMAX", summary="along the last axis")
 def read_log_softmax(layer: Layer) -> None:
-    """LogSoftmax; of int8 with its own arithmetic."""
+    """LogSoftmax; with its own arithmetic in int8."""
     if _has_own_output(layer, 1 / 16, 127):
         layer.write("LOG_SOFTMAX", [layer.input(0)], layer.shape(0), domain="tflite")
         return

@@ -31,7 +31,7 @@ def read_fused(layer: Layer) -> None:
 
 
 def _read_integers(layer: Layer, op: str, activation: int = 0) -> None:
-    """The node in float32, which holds integers to 2^24: a warning says so. Quotients are rounded towards zero."""
+    """Computes integers in float32, which is exact up to 2^24, with a warning. Quotients are rounded towards zero."""
     if layer.network.is_constant(layer.input(0)) and layer.network.is_constant(layer.input(1)) and not activation:
         layer.elementwise(op, (0, 1))
         return
@@ -41,16 +41,16 @@ def _read_integers(layer: Layer, op: str, activation: int = 0) -> None:
         value = network.weights.get(name)
         pair.append(layer.part("Cast", [name], layer.shape(position), {"to": _FLOAT}, real=True) if value is None else
                     network.add_constant(f"{layer.name}/real", value.astype(np.float32)))
-    network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, for integers are carried as "
-                            "float32")
+    network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, because integers are computed "
+                            "in float32")
     if op == "Square":
         pair = [layer.part("Sub", pair, shape, real=True)] * 2
-    if op == "Div":  # the dividend less its remainder, which a quotient that is rounded twice cannot miss
+    if op == "Div":  # without its remainder, so that the quotient is exact but for rounding
         rest = layer.part("Mod", pair, shape, {"fmod": 1}, real=True)
         pair = [layer.part("Sub", [pair[0], rest], shape, real=True), pair[1]]
     result = layer.part("Mul" if op == "Square" else op, pair, shape, real=True)
     result = layer.part("Round", [result], shape, real=True) if op == "Div" else result
-    if activation and op != "Add":  # whose activation TensorFlow Lite Micro leaves out
+    if activation and op != "Add":  # TensorFlow Lite Micro ignores the activation of an integer ADD
         result = layer.clipped(result, activation)
     to = onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])
     layer.write("Cast", [result], shape, {"to": to})
@@ -58,13 +58,13 @@ def _read_integers(layer: Layer, op: str, activation: int = 0) -> None:
 
 @handler(*_PLAIN, summary="any broadcasting")
 def read_plain(layer: Layer) -> None:
-    """The operators of one node."""
+    """Reads operators that become one node."""
     layer.elementwise(_PLAIN[layer.operator.name], (0, 1))
 
 
 @handler("SQUARED_DIFFERENCE", summary="any broadcasting")
 def read_squared_difference(layer: Layer) -> None:
-    """Its own arithmetic in int8; else Sub, and Mul by itself."""
+    """Its own arithmetic in int8; Sub, and Mul by itself, in other types."""
     if is_int8(layer):
         layer.elementwise("SQUARED_DIFFERENCE", (0, 1), domain="tflite")
         return
@@ -79,7 +79,7 @@ def read_squared_difference(layer: Layer) -> None:
 
 @handler(*_COMPARISONS, summary="any broadcasting")
 def read_comparison(layer: Layer) -> None:
-    """The operators of one node; of int8 with their own arithmetic."""
+    """Reads comparisons; with their own arithmetic in int8."""
     name = layer.operator.name
     if _is_scaled(layer):
         layer.elementwise(name, (0, 1), domain="tflite")
@@ -88,7 +88,7 @@ def read_comparison(layer: Layer) -> None:
 
 
 def _is_scaled(layer: Layer) -> bool:
-    """Whether a comparison is of int8 with scales that TensorFlow Lite Micro takes, which are below 1."""
+    """Whether a comparison is of int8 with scales below 1, which TensorFlow Lite Micro requires."""
     found = [layer.quantisation(position) for position in (0, 1)]
     return layer.declared(0).type == "int8" and all(item is not None and np.all(item.scale < 1) for item in found)
 
@@ -104,7 +104,7 @@ def read_not_equal(layer: Layer) -> None:
 
 @handler("SELECT", "SELECT_V2", summary="any broadcasting")
 def read_select(layer: Layer) -> None:
-    """Where. SELECT may have one condition for each index of the first axis."""
+    """Where. The condition of SELECT may be a vector along the first axis."""
     if layer.operator.name == "SELECT" and len(layer.shape(0)) == 1 < len(layer.shape(1)):
         shape = layer.broadcast(1, 2)
         condition = layer.reshaped(layer.input(0), (*layer.shape(0), *(1,) * (len(shape) - 1)))
@@ -115,7 +115,7 @@ def read_select(layer: Layer) -> None:
 
 @handler("ADD_N", summary="any number of inputs")
 def read_add_n(layer: Layer) -> None:
-    """Sum; of int8 with one scale, as TensorFlow Lite Micro has it, the last of the inputs' cumulative sums."""
+    """Sum. In int8 with one scale, TensorFlow Lite Micro computes the last of the inputs' cumulative sums."""
     shape, names = layer.broadcast(*range(layer.count)), layer.inputs()
     quantisation = {layer.quantisation(position) for position in range(layer.count)}
     if not is_int8(layer) or None in quantisation or len(quantisation) != 1 or layer.annotation()[1] is None:

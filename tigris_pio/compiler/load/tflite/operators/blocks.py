@@ -1,4 +1,4 @@
-"""Batches from and to blocks of space, and gathering by several indices."""
+"""SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND and GATHER_ND."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 
 def _sizes(layer: Layer, what: str) -> tuple[tuple[int, ...], list[int], list[tuple[int, int]]]:
-    """The input's shape, the block of each axis behind the batch, and what is put or cut on each side of it."""
+    """The input's shape, the block of each axis behind the batch, and the padding or crop on each side of the axis."""
     shape, block, edges = layer.shape(0), layer.integers(1, "block sizes"), layer.integers(2, what)
     if len(edges) != 2 * len(block) or not 0 < len(block) < len(shape) or min(block) < 1 or min(edges) < 0:
         raise layer.fault(f"blocks {block} and {what} {edges} of {list(shape)}")
@@ -18,7 +18,7 @@ def _sizes(layer: Layer, what: str) -> tuple[tuple[int, ...], list[int], list[tu
 
 @handler("SPACE_TO_BATCH_ND", summary="constant blocks and paddings")
 def read_space_to_batch(layer: Layer) -> None:
-    """Pad, Reshape that splits each axis into blocks, Transpose that puts their insides first, Reshape."""
+    """Pad; Reshape that splits each axis into blocks; Transpose that moves positions within a block first; Reshape."""
     shape, block, pads = _sizes(layer, "paddings")
     count, last = len(block), shape[1 + len(block) :]
     padded = (shape[0], *(size + sum(pad) for size, pad in zip(shape[1:], pads, strict=False)), *last)
@@ -37,7 +37,7 @@ def read_space_to_batch(layer: Layer) -> None:
 
 @handler("BATCH_TO_SPACE_ND", summary="constant blocks and crops")
 def read_batch_to_space(layer: Layer) -> None:
-    """The way back: Reshape, Transpose, Reshape, and Slice."""
+    """The inverse of SPACE_TO_BATCH_ND: Reshape, Transpose, Reshape, and Slice."""
     shape, block, crops = _sizes(layer, "crops")
     count, last = len(block), shape[1 + len(block) :]
     inside = int(np.prod(block))

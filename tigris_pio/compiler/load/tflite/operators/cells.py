@@ -1,7 +1,7 @@
-"""Recognises loops that are a recurrent layer, by their values; one operator replaces such a loop.
+"""Recognises loops that compute a recurrent layer, by their results, and replaces them by one operator.
 
-Keras writes LSTM, GRU and SimpleRNN as a loop whose body takes a step. The loop is run with random numbers. If a layer
-with the body's weights gives the same, it takes the loop's place; any other loop is unrolled.
+Keras writes LSTM, GRU and SimpleRNN as a loop whose body computes one step. read_cell runs the loop with random
+numbers. If a layer with the body's weights gives the same results, it replaces the loop; any other loop is unrolled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tigris_pio.compiler.load.tflite.layer import Layer
 
 #: Relative and absolute tolerance between the results of the loop and of the layer.
 _NEAR = 1e-5
-#: Operators that a body may have. None of them keeps a state or has a bound.
+#: Operators that a body may contain: none of them keeps a state or clamps its values.
 _PURE = frozenset((
     "ADD", "BATCH_MATMUL", "CONCATENATION", "DYNAMIC_UPDATE_SLICE", "EXPAND_DIMS", "FULLY_CONNECTED",
     "FlexTensorListSetItem", "GATHER", "LOGISTIC", "MUL", "PACK", "RESHAPE", "SLICE", "SPLIT", "SPLIT_V",
@@ -27,13 +27,13 @@ _PURE = frozenset((
 _MOST_CELLS = 256
 #: The axes of a sequence: steps, batch, features.
 _AXES = 3
-#: Runs a loop, from the names of its values to those after it.
+#: Runs a loop: from the names of its values before to those after.
 Run = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """An ONNX operator: its gates in the order of Keras, as places of ONNX's, and how many states it has."""
+    """An ONNX operator. `order`: the index among Keras's gates for each of ONNX's gates; `states`: their number."""
 
     op: str
     order: tuple[int, ...]
@@ -45,7 +45,8 @@ _KINDS = (_Kind("LSTM", (0, 3, 1, 2), 2), _Kind("GRU", (0, 1, 2), 1), _Kind("RNN
 
 @dataclasses.dataclass(frozen=True)
 class _Cell:
-    """A layer's constants as Keras has them: gates below each other. `states`: the loop's values that it keeps."""
+    """A layer's constants in Keras's order, with the gates stacked. `states`: indices of the loop's values that are its
+    states."""
 
     kind: _Kind
     weights: np.ndarray
@@ -54,7 +55,7 @@ class _Cell:
     states: tuple[int, ...]
 
     def step(self, x: np.ndarray, states: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The states after a step."""
+        """The states after one step with input `x`."""
         given, kept = x @ self.weights.T + self.biases[0], states[0] @ self.recurrent.T + self.biases[1]
         if self.kind.op == "RNN":
             return [np.tanh(given + kept)]
@@ -67,7 +68,7 @@ class _Cell:
         return [_sigmoid(gates[3]) * np.tanh(cells), cells]
 
     def ordered(self, values: np.ndarray) -> np.ndarray:
-        """Gates as ONNX has them, of one direction."""
+        """Stacked gates in ONNX's order, with an axis for the direction in front."""
         parts = np.split(values, len(self.kind.order))
         moved: np.ndarray = np.concatenate([parts[index] for index in self.kind.order])[np.newaxis].astype(np.float32)
         return moved
@@ -79,7 +80,10 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def read_cell(layer: Layer, body: Subgraph, values: Sequence[str], trips: int, run: Run) -> list[str] | None:
-    """The loop's values after a recurrent layer; None where it is none."""
+    """Adds a recurrent layer in place of a loop; returns the loop's values behind it, or None if it is no such loop.
+
+    values: the names of the loop's values before it; `run` unrolls it with other values
+    """
     network = layer.network
     tensors = {index: network.tensors[name] for index, name in enumerate(values) if name in network.tensors}
     if (any(tensor.quantisation is not None for tensor in tensors.values())
@@ -116,12 +120,12 @@ def read_cell(layer: Layer, body: Subgraph, values: Sequence[str], trips: int, r
 
 
 def _is_shown_by_numbers(operator: FlatOperator) -> bool:
-    """True if random numbers show all that an operator does. They may never reach the bound of a fused activation."""
+    """Whether random numbers reveal an operator's function; they may never reach the bound of a fused activation."""
     return operator.name in _PURE and not operator.options.get("FusedActivationFunction", 0)
 
 
 def _value(layer: Layer, name: str) -> np.ndarray | None:
-    """What a tensor, or a list of them, is known to be."""
+    """The value of a constant, or of a list of constants as one array; None for any other tensor or list."""
     weights = layer.network.weights
     items = layer.network.lists.get(name)
     if items is None:
@@ -130,7 +134,7 @@ def _value(layer: Layer, name: str) -> np.ndarray | None:
 
 
 def _cells(layer: Layer, body: Subgraph, states: Sequence[int], units: int, inputs: int) -> Iterator[_Cell]:
-    """Layers that the body's constants may be of."""
+    """All layers that the body's constants may belong to."""
     read = [layer.constant_in(tensor) for tensor in body.tensors
             if tensor.data is not None and tensor.type == "float32" and len(tensor.shape) in (1, 2)]
     for kind in _KINDS:
@@ -154,12 +158,12 @@ def _steps(cell: _Cell, given: Mapping[int, np.ndarray], sequence: int) -> list[
 
 def _after(cell: _Cell, rows: Sequence[Sequence[np.ndarray]],
            results: Mapping[int, np.ndarray]) -> dict[int, tuple[int, bool]] | None:
-    """For each value that the loop changes, the state that it holds, and whether of all steps or of the last one."""
+    """For each value that the loop changes, the state that it holds, and whether of all steps; None if any has none."""
     found = {}
     for index, result in results.items():
         fits = [(state, whole) for state, whole in itertools.product(range(cell.kind.states), (False, True))
                 if _is_near(result, np.stack([row[state] for row in rows]) if whole else rows[-1][state])]
-        if not fits or fits[0] == (1, True):  # the layer gives the cells of the last step alone
+        if not fits or fits[0] == (1, True):  # ONNX's LSTM gives the cell of the last step alone
             return None
         found[index] = fits[0]
     return found
@@ -171,7 +175,7 @@ def _is_near(value: np.ndarray, wanted: np.ndarray) -> bool:
 
 def _layer(layer: Layer, cell: _Cell, ends: list[str], values: Sequence[str], sequence: int,
            after: Mapping[int, tuple[int, bool]]) -> list[str]:
-    """The operator, and the loop's values after it; `ends` has those that do not depend on data."""
+    """Adds the operator; returns the loop's values behind it. `ends`: the values that do not depend on data."""
     network = layer.network
     steps, batch, _ = network.tensors[values[sequence]].shape
     units = cell.recurrent.shape[1]

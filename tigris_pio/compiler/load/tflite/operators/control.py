@@ -1,4 +1,4 @@
-"""Subgraphs that other operators run."""
+"""Operators that run subgraphs, and variables."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _subgraph(layer: Layer, number: int) -> Subgraph:
 
 
 def _inner(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: bool = False, part: str = "") -> Scope:
-    """Reads a subgraph as a part of the one around it; `names` are those of its inputs."""
-    from tigris_pio.compiler.load.tflite.subgraph import read_operators  # noqa: PLC0415 (which reads operators like this)
+    """Reads a subgraph as a part of the graph; `names`: the graph's names of its inputs."""
+    from tigris_pio.compiler.load.tflite.subgraph import read_operators  # noqa: PLC0415 (calls these handlers)
 
     network, outer = layer.network, layer.scope
     network.limits.check("depth", outer.depth + 1, layer.where)
@@ -36,20 +36,20 @@ def _inner(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: 
 
 
 def _results(layer: Layer, scope: Scope) -> list[str]:
-    """The outputs of a subgraph that was read."""
+    """The names of the outputs of a subgraph that was read."""
     return [scope.names[index] if index in scope.names else layer.constant_of(scope, index)
             for index in scope.subgraph.outputs]
 
 
 @handler("CALL_ONCE", summary="initial values of variables, which must be constant")
 def read_call_once(layer: Layer) -> None:
-    """The values that its subgraph assigns are there before the first run."""
+    """Reads a subgraph that assigns values before the first run."""
     _inner(layer, _subgraph(layer, int(layer.options("CallOnceOptions")["InitSubgraphIndex"])), {}, once=True)
 
 
 @handler("IF", summary="constant condition", lists=sys.maxsize)
 def read_if(layer: Layer) -> None:
-    """The branch that is taken."""
+    """Reads the branch that the condition selects."""
     options = layer.options("IfOptions")
     condition = layer.constant(0)
     if condition is None:
@@ -61,12 +61,12 @@ def read_if(layer: Layer) -> None:
 
 @handler("STABLEHLO_COMPOSITE", summary="the operators that it stands for")
 def read_composite(layer: Layer) -> None:
-    """The subgraph that the composite's name abbreviates."""
+    """Reads the subgraph that defines the composite."""
     _call(layer, int(layer.options("StableHLOCompositeOptions")["DecompositionSubgraphIndex"]), 0)
 
 
 def _call(layer: Layer, number: int, first: int) -> None:
-    """Outputs that a subgraph computes from the inputs from `first` on."""
+    """Computes the outputs by a subgraph, from the operator's inputs `first` and following."""
     branch = _subgraph(layer, number)
     if len(branch.inputs) != layer.count - first or len(branch.outputs) != len(layer.operator.outputs):
         raise layer.fault(f"subgraph {number} has other inputs or outputs; the file is damaged")
@@ -78,7 +78,7 @@ def _call(layer: Layer, number: int, first: int) -> None:
 @handler("WHILE", summary="a number of trips that follows from constants; LSTM, GRU and SimpleRNN of float32 are one "
          "operator, other bodies are unrolled", lists=sys.maxsize)
 def read_while(layer: Layer) -> None:
-    """A recurrent layer, or the body once for each trip. All copies read the same constants."""
+    """Adds a recurrent layer, or a copy of the body for each trip. All copies share the constants."""
     options, network, values = layer.options("WhileOptions"), layer.network, layer.inputs()
     condition, body = (_subgraph(layer, int(options[f"{part}SubgraphIndex"])) for part in ("Cond", "Body"))
     sides = (len(condition.inputs), len(body.inputs), len(body.outputs), len(layer.operator.outputs))
@@ -92,7 +92,7 @@ def read_while(layer: Layer) -> None:
 
 
 def _unrolled(layer: Layer, body: Subgraph, values: Sequence[str], trips: int) -> Sequence[str]:
-    """The values after so many trips."""
+    """The names of the loop's values after `trips` copies of its body."""
     network, shared = layer.network, dict[int, str]()
     for trip in range(trips):
         before, refused = len(network.nodes), len(network.refused)
@@ -100,12 +100,12 @@ def _unrolled(layer: Layer, body: Subgraph, values: Sequence[str], trips: int) -
         values = _results(layer, scope)
         shared = {index: name for index, name in scope.names.items() if body.tensors[index].data is not None}
         if len(network.refused) > refused or any(REFUSAL in node.attributes for node in network.nodes[before:]):
-            break  # every other trip would be refused for the same reason
+            break  # further trips would be refused for the same reason
     return values
 
 
 def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[int, str]:
-    """The names of a subgraph's inputs: the bytes of `values`, under the scales that it declares."""
+    """The names of a subgraph's inputs: `values`, with the scales that the subgraph declares."""
     found, network = {}, layer.network
     for index, name in zip(subgraph.inputs, values, strict=True):
         tensor, like = subgraph.tensors[index], network.tensors.get(name)
@@ -119,7 +119,8 @@ def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[in
 
 
 def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[str]) -> int:
-    """The number of trips, computed by the operators that the condition depends on."""
+    """The number of trips, by evaluating the operators that the condition depends on. Raises Unsupported if it depends
+    on data."""
     limits = layer.network.limits
     positions, needed = set[int](), _needed(condition, condition.outputs)
     while not positions.issuperset(needed.positions):
@@ -133,8 +134,8 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
                        part=f"{trips}/condition/")
         value = layer.network.weights.get(_results(layer, scope)[0])
         if value is None:
-            raise Unsupported("how often its body runs depends on data; export the model with a constant number of "
-                              "steps, as recurrent layers of Keras have it with unroll=True")
+            raise Unsupported("the number of trips depends on data; export the model with a constant number of steps, "
+                              "with unroll=True for recurrent layers of Keras")
         if not value.any():
             return trips
         if trips == limits.most_counted_trips(len(body.operators)):
@@ -148,7 +149,7 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
 
 @dataclasses.dataclass(frozen=True)
 class _Needed:
-    """The operators that compute some tensors of a subgraph, and the places of the inputs that they read."""
+    """The operators that compute some tensors of a subgraph, and the positions of the inputs that they read."""
 
     operators: tuple[FlatOperator, ...]
     positions: frozenset[int]
@@ -166,7 +167,7 @@ def _needed(subgraph: Subgraph, tensors: Sequence[int]) -> _Needed:
 
 @handler("VAR_HANDLE", summary="variables by name, kept from run to run")
 def read_var_handle(layer: Layer) -> None:
-    """Names a variable; what it holds is typed where it is read."""
+    """Declares a variable; the operator that reads it determines its type."""
     options = layer.options("VarHandleOptions")
     shared, container = options["SharedName"] or "", options["Container"] or ""
     layer.scope.variables.declare((container, shared), shared[:200] or layer.name)
@@ -175,13 +176,13 @@ def read_var_handle(layer: Layer) -> None:
 
 @handler("READ_VARIABLE", summary="variables by name, kept from run to run")
 def read_read_variable(layer: Layer) -> None:
-    """A state of the graph, or what was assigned before."""
+    """The current value of a variable."""
     layer.pass_on(layer.scope.variables.read(layer.variable(0), layer.output_like()))
 
 
 @handler("ASSIGN_VARIABLE", summary="variables by name, kept from run to run")
 def read_assign_variable(layer: Layer) -> None:
-    """What the state becomes; in CALL_ONCE its first value."""
+    """Assigns a variable; within CALL_ONCE, its value before the first run."""
     key, name = layer.variable(0), layer.input(1)
     if not layer.scope.once:
         layer.scope.variables.assign(key, name)

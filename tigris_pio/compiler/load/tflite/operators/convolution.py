@@ -1,4 +1,4 @@
-"""Convolutions. Weights are [O, H, W, I], of depthwise ones [1, H, W, O]."""
+"""Convolutions. Weights are [O, H, W, I]; those of depthwise convolutions are [1, H, W, O]."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Sequence
 
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
-from tigris_pio.compiler.load.tflite.operators.registry import handler
-from tigris_pio.compiler.load.tflite.operators.windows import (
+from tigris_pio.compiler.load.tflite.operators.kernel_size import (
     SAME,
     VALID,
-    Window,
+    KernelSize,
     attributes,
+    kernel_size,
     output_size,
     sum_bits,
-    window,
 )
+from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 
 @handler("CONV_2D", summary="any strides and dilations, groups; constant weights")
 def read_conv(layer: Layer) -> None:
-    """Conv. Groups are said by the weights alone, which have fewer input channels."""
+    """Conv. The number of groups follows from the weights, which have fewer input channels than the image."""
     options = layer.options("Conv2DOptions")
     batch, *size, channels = _image_shape(layer, 0)
     count, *kernel, inputs = _image_shape(layer, 1)
     if not inputs or not count or channels % inputs or count % (channels // inputs or 1):
         raise layer.fault(f"weights {list(layer.shape(1))} on an input {list(layer.shape(0))}")
-    found = window(layer, kernel, options, dilated=True)
+    found = kernel_size(layer, kernel, options, dilated=True)
     result = output_size(layer, size, found)
     weights = layer.network.transposed(layer.weights(1), (0, 3, 1, 2), f"{layer.name}/weights")
     given = {**attributes(size, result, found), "group": channels // inputs, **sum_bits(layer, 0, 2, options)}
@@ -37,13 +37,13 @@ def read_conv(layer: Layer) -> None:
 
 @handler("DEPTHWISE_CONV_2D", summary="any strides, dilations and depth multiplier; constant weights")
 def read_depthwise(layer: Layer) -> None:
-    """Conv with a group for each input channel. The multiplier is what the shapes say."""
+    """Conv with a group for each input channel. The depth multiplier follows from the shapes."""
     options = layer.options("DepthwiseConv2DOptions")
     batch, *size, channels = _image_shape(layer, 0)
     one, *kernel, count = _image_shape(layer, 1)
     if one != 1 or not channels or not count or count % channels:
         raise layer.fault(f"weights {list(layer.shape(1))} on an input {list(layer.shape(0))}")
-    found = window(layer, kernel, options, dilated=True)
+    found = kernel_size(layer, kernel, options, dilated=True)
     result = output_size(layer, size, found)
     weights = layer.network.transposed(layer.weights(1), (3, 0, 1, 2), f"{layer.name}/weights")
     layer.write("Conv", [layer.image(0), weights, *layer.bias(2, count)], (batch, *result, count),
@@ -53,30 +53,30 @@ def read_depthwise(layer: Layer) -> None:
 
 @handler("TRANSPOSE_CONV", summary="any strides; constant weights and output shape")
 def read_transpose_conv(layer: Layer) -> None:
-    """ConvTranspose, whose pads are what SAME or VALID takes away from the output."""
+    """ConvTranspose. Its pads are the rows and columns that SAME or VALID removes from the output."""
     options = layer.options("TransposeConvOptions")
-    # TensorFlow Lite Micro goes by the output's own shape; where that is known, the sizes may be those of the run.
+    # TensorFlow Lite Micro uses the output's declared shape, and so does this if the sizes are computed.
     sizes = layer.integers(0, "output sizes") if layer.constant(0) is not None else list(layer.output().shape)
     if len(sizes) != 4 or min(sizes) < 1:
         raise Unsupported("its output sizes are computed at run time")
-    _transposed(layer, 2, 3, sizes, window(layer, _image_shape(layer, 1)[1:3], options),
+    _transposed(layer, 2, 3, sizes, kernel_size(layer, _image_shape(layer, 1)[1:3], options),
                 options["FusedActivationFunction"])
 
 
-#: TfLiteTransposeConvParams, which MediaPipe's operator takes as its bytes: padding (TfLitePadding), strides.
-_CUSTOM, _PADDINGS = struct.Struct("<3i"), {1: SAME, 2: VALID}
+#: TfLiteTransposeConvParams, the option bytes of MediaPipe's operator: padding (TfLitePadding), strides.
+_CUSTOM, _PADDING = struct.Struct("<3i"), {1: SAME, 2: VALID}
 
 
 @handler("Convolution2DTransposeBias", summary="MediaPipe's custom operator: any strides; constant weights and bias")
 def read_transpose_conv_bias(layer: Layer) -> None:
-    """TRANSPOSE_CONV whose output has the size that input, kernel and padding give (MediaPipe's
+    """TRANSPOSE_CONV whose output size follows from input, kernel and padding (MediaPipe's
     util/tflite/operations/transpose_conv_bias.cc)."""
     if len(layer.operator.custom) < _CUSTOM.size:
         raise layer.fault(f"{len(layer.operator.custom)} bytes of options instead of {_CUSTOM.size}")
     padding, columns, rows = _CUSTOM.unpack_from(layer.operator.custom)
     batch, *size, _ = _image_shape(layer, 0)
     count, *kernel, _ = _image_shape(layer, 1)
-    found = window(layer, kernel, {"StrideH": rows, "StrideW": columns, "Padding": _PADDINGS.get(padding, padding)})
+    found = kernel_size(layer, kernel, {"StrideH": rows, "StrideW": columns, "Padding": _PADDING.get(padding, padding)})
     wanted = [batch, *((number - 1) * stride + taps for number, stride, taps in
                        zip(size, found.strides, kernel, strict=True)), count]
     if found.padding == SAME:
@@ -86,8 +86,8 @@ def read_transpose_conv_bias(layer: Layer) -> None:
     _transposed(layer, 0, 2, wanted, found, 0)
 
 
-def _transposed(layer: Layer, image: int, bias: int, wanted: Sequence[int], found: Window, activation: int) -> None:
-    """ConvTranspose of the image and bias at these inputs with the weights at input 1."""
+def _transposed(layer: Layer, image: int, bias: int, wanted: Sequence[int], found: KernelSize, activation: int) -> None:
+    """ConvTranspose of inputs `image` and `bias` with the weights at input 1, to an output of shape `wanted`."""
     count, *kernel, inputs = _image_shape(layer, 1)
     batch, *size, channels = _image_shape(layer, image)
     if inputs != channels or len(wanted) != 4 or min(wanted) < 1 or wanted[0] != batch or wanted[3] != count:

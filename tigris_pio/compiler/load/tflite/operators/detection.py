@@ -1,7 +1,6 @@
-"""TFLite_Detection_PostProcess: boxes from what a single-shot detector computes (TensorFlow Lite Micro's
-detection_postprocess.cc).
+"""TFLite_Detection_PostProcess: the boxes of a single-shot detector (TensorFlow Lite Micro's detection_postprocess.cc).
 
-Boxes are decoded in float32, those that overlap better ones are left out, and what is found stands in front of zeros.
+Boxes are decoded in float32, boxes that overlap better ones are suppressed, and zeros fill the outputs behind the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _OUTPUTS = 4
 @handler("TFLite_Detection_PostProcess", summary="float32; constant anchors; one class a detection, or all classes by "
          "themselves with use_regular_nms")
 def read_detection(layer: Layer) -> None:
-    """Decoded boxes, SUPPRESS, and what it found by GATHER."""
+    """Decoded boxes; SUPPRESS; Gather of the boxes that remain."""
     encodings, scores = layer.shape(_ENCODINGS), layer.shape(_SCORES)
     classes, regular = int(number(layer, "num_classes")), bool(number(layer, "use_regular_nms", 0.0))
     if len(encodings) != 3 or len(scores) != 3 or encodings[:2] != scores[:2] or encodings[0] != 1 or encodings[2] < 4:
@@ -61,7 +60,7 @@ def read_detection(layer: Layer) -> None:
 
 def _part(layer: Layer, op: str, inputs: list[str], shape: tuple[int, ...], attributes: dict[str, int] | None = None,
           dtype: np.dtype | None = None) -> str:
-    """A node with a result of float32, or of another type."""
+    """Adds a node with a result of float32 or of `dtype`; returns the result's name."""
     if dtype is None:
         return layer.part(op, inputs, shape, attributes, real=True)
     name = layer.network.add_tensor(layer.network.fresh(f"{layer.name}/{op.lower()}"), shape, dtype)
@@ -74,14 +73,14 @@ def _limits(layer: Layer, start: int, end: int, axis: int) -> list[str]:
 
 
 def _taken(layer: Layer, source: str, position: str, shape: tuple[int, int]) -> str:
-    """Rows of a matrix at the places [count, 1], of which negative ones are the last."""
+    """The rows of a matrix at the indices [count, 1]; a negative index selects from the end."""
     flat = _part(layer, "Reshape", [position, layer.numbers(shape[:1])], shape[:1])
     positions = _part(layer, "Cast", [flat], shape[:1], {"to": onnx.TensorProto.INT64}, np.dtype(np.int64))
     return _part(layer, "Gather", [source, positions], shape, {"axis": 0})
 
 
 def _decoded(layer: Layer, encodings: tuple[int, ...]) -> str:
-    """[boxes, 4]: lowest row and column, highest row and column, from centres and sizes relative to anchors."""
+    """[boxes, 4]: lowest row and column, highest row and column, decoded from centres and sizes relative to anchors."""
     count = encodings[1]
     if layer.constant(_ANCHORS) is None:
         raise Unsupported("its anchors are computed at run time")

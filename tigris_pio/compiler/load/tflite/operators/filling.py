@@ -1,4 +1,4 @@
-"""Tensors of known numbers, and sums along an axis."""
+"""Operators that fill a tensor; CUMSUM and EMBEDDING_LOOKUP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_fill(layer: Layer) -> None:
 
 @handler("ZEROS_LIKE", summary="a constant")
 def read_zeros_like(layer: Layer) -> None:
-    """Zeros: integers of value 0 even where those stand for another number."""
+    """Zeros: the file's integers are 0, whatever the zero point."""
     dtype, quantisation = layer.annotation()
     shape = layer.shape(0)
     layer.network.limits.check("elements", math.prod(shape), layer.where)
@@ -37,7 +37,7 @@ def read_zeros_like(layer: Layer) -> None:
 
 @handler("BROADCAST_ARGS", summary="constant shapes")
 def read_broadcast_args(layer: Layer) -> None:
-    """The shape of two shapes together."""
+    """A constant: the shape of two shapes broadcast against each other."""
     dtype, _ = layer.annotation()
     first, second = (layer.integers(position, "sizes") for position in (0, 1))
     layer.write_constant(np.array(layer.joint(first, second), dtype))
@@ -60,7 +60,7 @@ def read_range(layer: Layer) -> None:
 
 @handler("CUMSUM", summary="constant axis; int8 and float32")
 def read_cumsum(layer: Layer) -> None:
-    """CumSum; of int8 with its own arithmetic."""
+    """CumSum; with its own arithmetic in int8."""
     options, shape = layer.options("CumsumOptions"), layer.shape(0)
     if layer.declared(0).type == "int8" and layer.quantisation(0) is not None:
         attributes = {"axis": layer.axis(1, len(shape)), "exclusive": int(options["Exclusive"]),
@@ -72,7 +72,7 @@ def read_cumsum(layer: Layer) -> None:
     layer.write("CumSum", [layer.input(0), axis], shape, attributes)
 
 
-@handler("EMBEDDING_LOOKUP", summary="rows of a constant, at constant or computed places")
+@handler("EMBEDDING_LOOKUP", summary="rows of a constant, at constant or computed indices")
 def read_embedding_lookup(layer: Layer) -> None:
     """Gather along the first axis."""
     positions, table = layer.shape(0), layer.shape(1)

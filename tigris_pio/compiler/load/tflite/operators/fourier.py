@@ -9,7 +9,7 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 @handler("RFFT2D", summary="constant length; its output read by COMPLEX_ABS, REAL and IMAG; computed in float32")
 def read_rfft2d(layer: Layer) -> None:
-    """DFT along the last axis, and along the one before where that is longer than one."""
+    """DFT along the last axis, and along the one before if it is longer than 1."""
     (rows, columns), shape = layer.integers(1, "lengths"), layer.shape(0)
     if len(shape) < 2 or rows < 1 or columns < 1 or layer.declared(0).type != "float32":
         raise layer.fault(f"lengths {[rows, columns]} of {list(shape)}")
@@ -34,7 +34,7 @@ def read_complex_abs(layer: Layer) -> None:
 
 @handler("REAL", "IMAG", summary="of RFFT2D's output")
 def read_part(layer: Layer) -> None:
-    """Selects one number of each pair."""
+    """Gather of one number of each pair."""
     position = int(layer.operator.name == "IMAG")
     layer.write("Gather", [_pairs(layer), layer.index(position)], layer.shape(0), {"axis": -1})
 

@@ -6,8 +6,8 @@ import math
 
 from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
+from tigris_pio.compiler.load.tflite.operators.kernel_size import sum_bits
 from tigris_pio.compiler.load.tflite.operators.registry import handler
-from tigris_pio.compiler.load.tflite.operators.windows import sum_bits
 
 
 @handler("FULLY_CONNECTED", summary="any rank; weights and bias may be computed in float32")
@@ -26,7 +26,7 @@ def read_fully_connected(layer: Layer) -> None:
     result = (*shape[:-1], matrix[0]) if keep else (rows, matrix[0])
     declared = layer.output().shape
     if not keep and len(declared) != 2 and math.prod(declared) == rows * matrix[0]:
-        result = declared  # older converters declare what follows, as TensorFlow Lite Micro takes it
+        result = declared  # older converters declare the next operator's shape; TensorFlow Lite Micro accepts it
     source = layer.reshaped(layer.input(0), (rows, matrix[1]))
     inputs = [source, layer.weights(1), *layer.bias(2, matrix[0])]
     activation = options["FusedActivationFunction"]

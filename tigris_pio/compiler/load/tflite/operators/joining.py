@@ -27,7 +27,7 @@ def read_concatenation(layer: Layer) -> None:
 
 @handler("PACK", summary="any axis, any number of inputs")
 def read_pack(layer: Layer) -> None:
-    """Reshape of each input to have the new axis, Concat."""
+    """Reshape of each input to add the new axis, and Concat."""
     options = layer.options("PackOptions")
     shapes = [layer.shape(index) for index in range(layer.count)]
     first, axis = shapes[0] if shapes else (), int(options["Axis"])

@@ -1,7 +1,7 @@
-"""Lists of tensors, in which TensorFlow keeps what the steps of a loop read and write.
+"""Lists of tensors, which the steps of TensorFlow's loops read and write.
 
 The graph has no lists: Network.lists holds the names of a list's items, which are known because loops are unrolled.
-Files also write the names of these operators with `Flex` in front.
+Files may write these operators' names with `Flex` in front.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tigris_pio.compiler.load.tflite.layer import Layer
 from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
-_SUMMARY = "lists of constant length, items at constant places or at the trips of a loop"
+_SUMMARY = "lists of constant length, items at constant indices or at the trips of a loop"
 
 
 @handler("TensorListReserve", "FlexTensorListReserve", summary=_SUMMARY)
@@ -32,7 +32,7 @@ def read_from_tensor(layer: Layer) -> None:
 
 @handler("TensorListSetItem", "FlexTensorListSetItem", summary=_SUMMARY, lists=1)
 def read_set_item(layer: Layer) -> None:
-    """A list with another item."""
+    """A copy of a list with one item replaced."""
     items = _items(layer)
     items[_place(layer, items)] = layer.input(2)
     layer.pass_on(layer.listed(items))
@@ -47,7 +47,7 @@ def read_get_item(layer: Layer) -> None:
 
 @handler("TensorListStack", "FlexTensorListStack", summary=_SUMMARY, lists=1)
 def read_stack(layer: Layer) -> None:
-    """The items side by side, along a first axis."""
+    """Concat of the items along a new first axis."""
     items = [_set(item) for item in _items(layer)]
     shape = layer.network.tensors[items[0]].shape if items else ()
     rows = [layer.reshaped(item, (1, *shape)) for item in items]
@@ -62,7 +62,7 @@ def _items(layer: Layer) -> list[str]:
 
 
 def _place(layer: Layer, items: Sequence[str]) -> int:
-    (position,) = layer.integers(1, "place")
+    (position,) = layer.integers(1, "index")
     if not 0 <= position < len(items):
         raise layer.fault(f"item {position} of {len(items)}")
     return position

@@ -1,6 +1,6 @@
-"""Constants that TensorFlow Lite Micro's compressor packed: operators TFLM_DECODE, computed when compiling.
+"""TFLM_DECODE: unpacks constants of TensorFlow Lite Micro's compressor when compiling.
 
-Each output has two inputs: the codes, and a description of them that begins with a header of 16 bytes.
+Each output has two inputs: the codes, and their description, which starts with a header of 16 bytes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tigris_pio.compiler.load.tflite.network import Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 _HEADER = 16
-#: Places in the header: the method, its version, its parameters, and elements of a table of values.
+#: Offsets in the header: the method, its version, its parameters, and the number of elements of a table of values.
 _METHOD, _VERSION, _PARAMETERS, _TABLE = 0, 4, 5, 6
-#: The number of an axis that says that all elements share one table.
+#: The axis number with which all elements share one table.
 _NO_AXIS = 15
-#: How far beyond the end of the codes the longest code may be looked up, in bits.
+#: Bits beyond the end of the codes that looking up the longest code may read.
 _LONGEST = 31
 
 
@@ -42,7 +42,7 @@ def read_decode(layer: Layer) -> None:
 
 
 def _bytes(layer: Layer, position: int) -> np.ndarray:
-    """An input's bytes, which may still have the scales of what was packed."""
+    """A constant input's bytes, without regard to its type and scales, which may be the packed tensor's."""
     data = layer.declared(position).data
     if data is None:
         raise Unsupported("its codes are computed at run time")
@@ -61,14 +61,14 @@ def _unpacked(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.ndar
 
 
 def _from_tables(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.ndarray:
-    """Indices of a few bits, the highest bit first, into a table of values: one table, or one a channel."""
+    """Decodes indices of a few bits, the highest bit first, into a table of values: one table, or one a channel."""
     bits, axis, size = int(how[_PARAMETERS] & 7), int(how[_PARAMETERS] >> 4), int(how[_TABLE])
     count = math.prod(tensor.shape)
     indices = np.unpackbits(codes)[: count * bits].reshape(*tensor.shape, bits) @ (1 << np.arange(bits)[::-1])
     tables: np.ndarray = how[_HEADER:].view(DTYPES[tensor.type]).reshape(-1, size)
     if axis == _NO_AXIS or len(tables) == 1:
         axis, tables = 0, np.broadcast_to(tables[0], (tensor.shape[0], size))
-    if tensor.shape[axis] != len(tables):  # an older writer, which leaves the axis to the scales
+    if tensor.shape[axis] != len(tables):  # older writers leave the axis to the scales
         axis = len(tensor.shape) - 1
     channels = np.arange(tensor.shape[axis]).reshape(-1, *(1,) * (len(tensor.shape) - 1 - axis))
     values: np.ndarray = tables[channels, indices]
@@ -76,9 +76,10 @@ def _from_tables(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.n
 
 
 def _from_huffman(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.ndarray:
-    """Entries of lookup tables have a mark of the symbol's end, a number of bits, and a symbol or the next table.
+    """Decodes Huffman codes by lookup tables.
 
-    A symbol's number of bits is what it used of the last lookup; the next table's is one less than what it takes.
+    An entry has an end mark, a number of bits, and a symbol or the next table's offset. At a symbol, the number is the
+    bits of the last lookup that belong to its code. At a table, it is the width of the next lookup, less 1.
     """
     wide = bool(how[_PARAMETERS] & 1)
     entries = how[_HEADER:].view(np.uint32 if wide else np.uint16).tolist()
@@ -104,7 +105,7 @@ def _from_huffman(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.
 
 
 def _from_pruned(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.ndarray:
-    """A bit for each element, the highest first: the next value of the table, or the zero point."""
+    """Decodes a bit for each element, the highest first: 1 is the next value of the table, 0 the zero point."""
     kept = np.unpackbits(codes)[: math.prod(tensor.shape)].reshape(tensor.shape).astype(bool)
     zero: np.ndarray = np.asarray(tensor.zero_point if len(tensor.zero_point) else 0)
     if zero.size > 1:

@@ -1,4 +1,4 @@
-"""Operators that choose elements, or put them at places, which may be computed at run time."""
+"""Operators that read or write elements at indices, which may be computed at run time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 @handler("TOPK_V2", summary="along the last axis; constant k")
 def read_top_k(layer: Layer) -> None:
-    """TopK; the first of equal elements comes first."""
+    """TopK; among equal elements, the one with the lower index comes first."""
     shape, (k, *more) = layer.shape(0), layer.integers(1, "k") or [-1]
     if not shape or more or not 0 < k <= shape[-1]:
         raise layer.fault(f"the largest {k} of {list(shape)}")
@@ -25,7 +25,7 @@ def read_top_k(layer: Layer) -> None:
 
 @handler("ONE_HOT", summary="constant depth, any axis and values")
 def read_one_hot(layer: Layer) -> None:
-    """A comparison with every index, and a choice: indices outside, and negative ones, have no hot element."""
+    """Equal with every index, and Where. Indices outside of the depth, and negative ones, have no hot element."""
     shape, (depth, *_) = layer.shape(0), layer.integers(1, "depth") or [-1]
     axis = int(layer.options("OneHotOptions")["Axis"])
     if depth < 0 or not -1 <= axis <= len(shape) or any(math.prod(layer.shape(position)) != 1 for position in (2, 3)):
@@ -41,9 +41,9 @@ def read_one_hot(layer: Layer) -> None:
     layer.write("Where", [hot, *(layer.reshaped(layer.input(position), ()) for position in (2, 3))], result)
 
 
-@handler("SCATTER_ND", summary="constant shape, any indices; updates of one place are added")
+@handler("SCATTER_ND", summary="constant shape, any indices; updates of one element are added")
 def read_scatter_nd(layer: Layer) -> None:
-    """ScatterND on zeros. Integers of quantised tensors are added as they are, whatever they stand for."""
+    """ScatterND on zeros. Quantised integers are added without regard to scale and zero point."""
     positions, updates, wanted = layer.shape(0), layer.shape(1), tuple(layer.integers(2, "sizes"))
     depth = positions[-1] if positions else 0
     if not 0 < depth <= len(wanted) or min(wanted) < 0 or updates != (*positions[:-1], *wanted[depth:]):
@@ -51,7 +51,7 @@ def read_scatter_nd(layer: Layer) -> None:
     layer.network.limits.check("elements", math.prod(wanted), layer.where)
     given, network, source, quantisation = layer.constant(0), layer.network, layer.input(1), layer.quantisation(1)
     if given is not None and (np.any(given < 0) or np.any(given >= np.array(wanted[:depth]))):
-        raise layer.fault(f"a place outside of {list(wanted)}")
+        raise layer.fault(f"an index outside of {list(wanted)}")
     once = given is not None and len(np.unique(given.reshape(-1, depth), axis=0)) == math.prod(positions[:-1])
     attributes = {} if once else {"reduction": "add"}
     number = network.tensors[source].dtype
@@ -61,8 +61,8 @@ def read_scatter_nd(layer: Layer) -> None:
         if not added:
             layer.write("ScatterND", [zeros, layer.whole(layer.input(0)), source], wanted, attributes)
             return
-        network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, for integers are carried as "
-                                "float32")
+        network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, because integers are "
+                                "computed in float32")
         inputs = [zeros, layer.whole(layer.input(0)), _real(layer, source)]
         result = layer.part("ScatterND", inputs, wanted, attributes, real=True)
         layer.write("Cast", [result], wanted, {"to": onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])})
@@ -77,7 +77,7 @@ def read_scatter_nd(layer: Layer) -> None:
 
 @handler("REVERSE_SEQUENCE", summary="any axes and lengths")
 def read_reverse_sequence(layer: Layer) -> None:
-    """Gather of all steps of all sequences."""
+    """Gather of all steps of all sequences, at computed indices."""
     options, shape = layer.options("ReverseSequenceOptions"), layer.shape(0)
     batch, time, rank = int(options["BatchDim"]), int(options["SeqDim"]), len(shape)
     if not (0 <= batch < rank and 0 <= time < rank) or batch == time or layer.shape(1) != (shape[batch],):
@@ -96,7 +96,7 @@ def read_reverse_sequence(layer: Layer) -> None:
     step, odd, position = (layer.network.add_constant(f"{layer.name}/{what}", value) for what, value in (
         ("step", number), ("odd", 2 * number + 1), ("place", own)))
     length = layer.reshaped(_real(layer, layer.input(1)), (count, 1))
-    # A step s below `length` gets the element of step length - 1 - s, which is length - (2 s + 1) steps further on.
+    # A step s below `length` gets the element of step length - 1 - s: it lies length - (2 s + 1) steps behind.
     left = layer.part("Sub", [length, step], grid, real=True)
     moves = layer.part("Clip", [left, layer.number(0.0), layer.number(1.0)], grid, real=True)
     further = layer.part("Mul", [moves, layer.part("Sub", [length, odd], grid, real=True)], grid, real=True)
@@ -107,15 +107,15 @@ def read_reverse_sequence(layer: Layer) -> None:
     layer.write("Transpose", [layer.reshaped(taken, inside)], shape, {"perm": back})
 
 
-@handler("DYNAMIC_UPDATE_SLICE", summary="any places")
+@handler("DYNAMIC_UPDATE_SLICE", summary="any start indices")
 def read_dynamic_update_slice(layer: Layer) -> None:
-    """ScatterND. A slice that would reach over an end is moved back inside (micro/kernels/dynamic_update_slice.cc)."""
+    """ScatterND. A slice that would exceed the tensor is moved inside (micro/kernels/dynamic_update_slice.cc)."""
     shape, part = layer.shape(0), layer.shape(1)
     if len(part) != len(shape) or layer.shape(2) != (len(shape),) or any(
             more > full for more, full in zip(part, shape, strict=True)):
         raise layer.fault(f"{list(part)} at {list(layer.shape(2))} numbers of {list(shape)}")
     free = [full - more for full, more in zip(shape, part, strict=True)]
-    moved = max((axis + 1 for axis, room in enumerate(free) if room), default=0)  # axes behind are written as a whole
+    moved = max((axis + 1 for axis, room in enumerate(free) if room), default=0)  # later axes are written as a whole
     if not moved:
         layer.write("Identity", [layer.input(1)], shape)
         return
@@ -132,5 +132,5 @@ def read_dynamic_update_slice(layer: Layer) -> None:
 
 
 def _real(layer: Layer, name: str) -> str:
-    """Whole numbers as float32, which holds those up to 2^24."""
+    """Whole numbers as float32, which is exact up to 2^24; returns the result's name."""
     return layer.part("Cast", [name], layer.network.tensors[name].shape, {"to": onnx.TensorProto.FLOAT}, real=True)

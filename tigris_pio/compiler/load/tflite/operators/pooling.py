@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tigris_pio.compiler.load.tflite.layer import Layer
+from tigris_pio.compiler.load.tflite.operators.kernel_size import attributes, kernel_size, output_size
 from tigris_pio.compiler.load.tflite.operators.registry import handler
-from tigris_pio.compiler.load.tflite.operators.windows import attributes, output_size, window
 
 _OPS = {"AVERAGE_POOL_2D": "AveragePool", "MAX_POOL_2D": "MaxPool"}
 
@@ -17,7 +17,7 @@ def read_pool(layer: Layer) -> None:
     if len(shape) != 4:
         raise layer.fault(f"its input has shape {list(shape)} instead of four axes")
     batch, *size, channels = shape
-    found = window(layer, (int(options["FilterHeight"]), int(options["FilterWidth"])), options)
+    found = kernel_size(layer, (int(options["FilterHeight"]), int(options["FilterWidth"])), options)
     result = output_size(layer, size, found)
     given = attributes(size, result, found)
     if layer.declared(0).type == "uint8":
@@ -33,7 +33,7 @@ def read_l2_pool(layer: Layer) -> None:
     if len(shape) != 4:
         raise layer.fault(f"its input has shape {list(shape)} instead of four axes")
     batch, *size, channels = shape
-    found = window(layer, (int(options["FilterHeight"]), int(options["FilterWidth"])), options)
+    found = kernel_size(layer, (int(options["FilterHeight"]), int(options["FilterWidth"])), options)
     result = output_size(layer, size, found)
     source = layer.image(0)
     squares = layer.part("Mul", [source, source], (batch, channels, *size), real=True)

@@ -1,4 +1,4 @@
-"""Changes of an element type."""
+"""Operators that change the element type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QUANTISED = ("int8", "uint8", "int16")
 
 @handler("QUANTIZE", summary="float32, int8, uint8 and int16 to int8, uint8 and int16; int8 and int16 to int32")
 def read_quantize(layer: Layer) -> None:
-    """At an input of the model what a QuantizeLinear of ONNX is: its integers are then what the plan takes."""
+    """QUANTIZE, with its own arithmetic; QuantizeLinear at an input of the model, so that the plan takes integers."""
     if _is_scaled_number(layer.output()):
         _quantize_to_numbers(layer)
         return
@@ -39,8 +39,8 @@ def read_quantize(layer: Layer) -> None:
 
 @handler("DEQUANTIZE", summary="int8, uint8 and int16 to float32; constants of half precision")
 def read_dequantize(layer: Layer) -> None:
-    """The same at an output."""
-    if layer.declared(0).type in ("int32", "int64"):  # whose scale would be left out
+    """DEQUANTIZE, with its own arithmetic; DequantizeLinear at an output, so that the plan gives integers."""
+    if layer.declared(0).type in ("int32", "int64"):  # the graph has no scales for these
         raise Unsupported(f"from {layer.declared(0).type} ({layer.declared(0).name})")
     name = layer.input(0)
     quantisation = layer.quantisation(0)
@@ -57,14 +57,14 @@ def read_dequantize(layer: Layer) -> None:
 
 
 def _is_scaled_number(tensor: FlatTensor) -> bool:
-    """Integers of 32 bits that stand for real numbers."""
+    """Whether a tensor is int32 with a scale."""
     return tensor.type == "int32" and len(tensor.scale) > 0
 
 
 def _quantize_to_numbers(layer: Layer) -> None:
-    """Rounded to the output's steps as int16, then the steps' numbers; where none can be beyond int16.
+    """Quantises to int16 with the output's scale, and then converts the integers to int32; none may exceed int16.
 
-    A step's number is within 0.01 of what single precision makes of it, so rounding finds it.
+    The conversion runs in float32, with an error below 0.01, so that Round gives the exact integers.
     """
     declared, source = layer.output(), layer.quantisation(0)
     scale, zero = np.float32(declared.scale[0]), int(declared.zero_point[0]) if declared.zero_point else 0
@@ -88,7 +88,7 @@ def _quantize_to_numbers(layer: Layer) -> None:
 
 
 def _constants(layer: Layer, quantisation: Quantisation) -> list[str]:
-    """The scale and the zero point that ONNX's operators read."""
+    """The names of constants for the scale and zero point that ONNX's operators read."""
     zero = quantisation.zero_point.astype(quantisation.dtype)
     return [layer.network.add_constant(f"{layer.name}/{name}", value)
             for name, value in (("scale", quantisation.scale), ("zero_point", zero))]
@@ -105,7 +105,7 @@ def read_cast(layer: Layer) -> None:
 
 @handler("DENSIFY", summary="sparse constants")
 def read_densify(layer: Layer) -> None:
-    """A constant, which was made dense when it was read."""
+    """A constant, which is dense already since it was read."""
     if layer.constant(0) is None:
         raise layer.fault("its input is no constant")
     layer.pass_on(layer.input(0))

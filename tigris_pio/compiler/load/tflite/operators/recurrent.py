@@ -1,4 +1,4 @@
-"""Recurrent layers, whose memory lives from run to run."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM, which keeps its memory between runs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tigris_pio.compiler.load.tflite.network import DOMAIN, Unsupported
 from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 _TANH = 4
-#: Places of the inputs: weights, recurrent weights and biases of the gates input, forget, cell and output.
+#: Indices of the inputs: weights, recurrent weights and biases of the gates input, forget, cell and output.
 _WEIGHTS, _RECURRENT, _BIASES = (1, 2, 3, 4), (5, 6, 7, 8), (12, 13, 14, 15)
 _PEEPHOLES, _PROJECTION, _NORMALISED = (9, 10, 11), (16, 17), (20, 21, 22, 23)
 _HIDDEN, _CELL = 18, 19
 #: The order of the gates in ONNX's LSTM: input, output, forget, cell.
 _ORDER = (0, 3, 1, 2)
-#: See the lowering of LSTM.
+#: An attribute for lowering: the bound of the cell's values.
 _CELL_CLIP = "tigris_cell_clip"
 
 
 @handler("UNIDIRECTIONAL_SEQUENCE_LSTM", summary="float32, and int8 with a cell of int16; constant weights; no "
          "peepholes and no projection")
 def read_lstm(layer: Layer) -> None:
-    """LSTM, along time first; what it ends with is what the next run begins with."""
+    """LSTM with the time axis first; its final states are the initial ones of the next run."""
     options = layer.options("UnidirectionalSequenceLSTMOptions")
     _check(layer, options["FusedActivationFunction"])
     shape = layer.shape(0)
@@ -41,7 +41,7 @@ def read_lstm(layer: Layer) -> None:
     units = weights.shape[0] // 4
     if weights.shape[1] != shape[2] or recurrent.shape != (4 * units, units):
         raise layer.fault(f"weights {list(weights.shape)} and {list(recurrent.shape)} for {list(shape)}")
-    bias = _gates(layer, _BIASES) if layer.has(_BIASES[1]) else np.zeros(4 * units, np.float32)
+    bias = _gates(layer, _BIASES) if layer.has_input(_BIASES[1]) else np.zeros(4 * units, np.float32)
     if bias.shape != (4 * units,):
         raise layer.fault(f"biases of {list(bias.shape)} instead of [{4 * units}]")
     source = _time_first(layer, first)
@@ -72,7 +72,7 @@ def _time_first(layer: Layer, first: bool) -> str:
 
 
 def _write(layer: Layer, result: str, size: tuple[int, int, int], first: bool) -> None:
-    """The output from hidden of all steps."""
+    """Writes the output, from the hidden values of all steps."""
     steps, batch, units = size
     if first:
         layer.write("Identity", [result], size)
@@ -81,7 +81,7 @@ def _write(layer: Layer, result: str, size: tuple[int, int, int], first: bool) -
 
 
 def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: float) -> None:
-    """The node with TensorFlow Lite Micro's arithmetic. The output has hidden's bytes, whatever its scale says."""
+    """LSTM with TensorFlow Lite Micro's arithmetic. The output has the hidden values' bytes, whatever its scale."""
     network, (steps, batch, inputs) = layer.network, size
     hidden, cell = layer.input_like(_HIDDEN), layer.declared(_CELL)
     if cell.type != "int16" or len(cell.scale) != 1 or any(cell.zero_point) or cell.scale[0] <= 0:
@@ -116,7 +116,7 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
 
 
 def _scales(layer: Layer, indices: tuple[int, ...]) -> tuple[float, ...]:
-    """Of each gate's weights, which are symmetric."""
+    """The scale of each gate's weights. Raises Unsupported unless they are int8 with one scale and no zero point."""
     found = []
     for index in indices:
         own = layer.quantisation(index)
@@ -127,10 +127,10 @@ def _scales(layer: Layer, indices: tuple[int, ...]) -> tuple[float, ...]:
 
 
 def _int8_gates(layer: Layer, indices: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-    """The stored constants of all gates, [unit][gate] first."""
+    """The stored constants of all gates, with axes [unit][gate] first."""
     values = []
     for index in indices:
-        value = layer.constant(index) if layer.has(index) else np.zeros(shape, np.int32)
+        value = layer.constant(index) if layer.has_input(index) else np.zeros(shape, np.int32)
         if value is None:
             raise Unsupported("its weights are computed at run time")
         if value.shape != shape or value.dtype not in (np.int8, np.int32):
@@ -141,11 +141,11 @@ def _int8_gates(layer: Layer, indices: tuple[int, ...], shape: tuple[int, ...]) 
 
 
 def _check(layer: Layer, activation: int) -> None:
-    """Refuses what an LSTM of ONNX has not."""
+    """Raises Unsupported for features that ONNX's LSTM lacks here."""
     for indices, what in ((_PEEPHOLES, "peepholes"), (_PROJECTION, "a projection"), (_NORMALISED, "normalised gates")):
-        if any(layer.has(index) for index in indices):
+        if any(layer.has_input(index) for index in indices):
             raise Unsupported(what)
-    if not all(layer.has(index) for index in (*_WEIGHTS, *_RECURRENT)):
+    if not all(layer.has_input(index) for index in (*_WEIGHTS, *_RECURRENT)):
         raise Unsupported("coupled input and forget gates")
     if activation != _TANH:
         raise Unsupported("an activation that is not tanh")
@@ -155,7 +155,7 @@ def _check(layer: Layer, activation: int) -> None:
 
 
 def _gates(layer: Layer, indices: tuple[int, ...]) -> np.ndarray:
-    """The constants of all gates, one below the other in the order that ONNX has them."""
+    """The constants of all gates as float32, stacked in ONNX's order."""
     values = []
     for index in (indices[number] for number in _ORDER):
         if layer.constant(index) is None:

@@ -13,7 +13,7 @@ _OPS = {"MEAN": "ReduceMean", "SUM": "ReduceSum", "REDUCE_MAX": "ReduceMax", "RE
 
 @handler(*_OPS, summary="any constant axes")
 def read_reduction(layer: Layer) -> None:
-    """ReduceMean and its relatives; of images over rows and columns as images, where the mean becomes a pool."""
+    """ReduceMean and other reductions. Over rows and columns they read an image, so that a mean becomes a pool."""
     keep = bool(layer.options("ReducerOptions")["KeepDims"])
     shape = layer.shape(0)
     axes = layer.axes(1, len(shape))
@@ -38,7 +38,7 @@ _ARGS = {"ARG_MAX": ("ArgMax", "ArgMaxOptions"), "ARG_MIN": ("ArgMin", "ArgMinOp
 
 @handler(*_ARGS, summary="constant axis")
 def read_arg(layer: Layer) -> None:
-    """ArgMax, ArgMin; the first of equal elements."""
+    """ArgMax, ArgMin; among equal elements the first."""
     op, kind = _ARGS[layer.operator.name]
     layer.options(kind)
     shape = layer.shape(0)
@@ -51,7 +51,7 @@ def read_arg(layer: Layer) -> None:
 
 @handler("LOCAL_RESPONSE_NORMALIZATION", summary="along the last axis; computed in float32")
 def read_local_response_normalization(layer: Layer) -> None:
-    """LRN, which divides alpha by the number of channels it adds up."""
+    """LRN. ONNX divides alpha by the number of channels in a sum, TensorFlow Lite does not."""
     options, shape = layer.options("LocalResponseNormalizationOptions"), layer.shape(0)
     radius = int(options["Radius"])
     if len(shape) != 4 or radius < 0:

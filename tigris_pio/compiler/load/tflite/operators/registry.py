@@ -1,18 +1,18 @@
-"""Which operators of TensorFlow Lite are read, and how.
+"""The registry of handlers for operators of TensorFlow Lite.
 
-To add one: write a function `(layer)` in the file of its family (a new file goes to operators/__init__.py) and register
-it under the schema's names:
+To add an operator, write a function `(layer)` in the file of its family, and register it under the schema's names. A
+new file needs a line in operators/__init__.py.
 
     @handler("SQUARED_DIFFERENCE", summary="any broadcasting")
     def read_squared_difference(layer: Layer) -> None:
         shape = layer.broadcast(0, 1)
         layer.write("Sub", ..., shape)
 
-It adds nodes of ONNX's operators (opset network.OPSET) to the graph: `layer.write` for an output of the file,
-`layer.part` for what lies between. Tensors carry their scales, so nothing is said about quantisation. Where TensorFlow
-Lite's arithmetic is not that of an ONNX operator, the node has `domain="tflite"` and the schema's name, and a lowering
-of its own in compiler/lower/operators/tflite/. What cannot be compiled raises Unsupported with the reason, a file that
-contradicts itself `layer.fault(...)`.
+The function adds nodes with ONNX's operators (opset network.OPSET) to the graph: `layer.write` for an output of the
+file, `layer.part` for a result in between. Tensors carry their scales, so the function needs no code for quantisation.
+If TensorFlow Lite's arithmetic differs from ONNX's operator, the node has `domain="tflite"` and the schema's name, and
+its own lowering in compiler/lower/operators/tflite/. Raise Unsupported, with the reason, for an operator that cannot be
+compiled, and `layer.fault(...)` for a file that contradicts itself.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Handler = Callable[[Layer], None]
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """How one operator is read."""
+    """The handler of one operator; `summary`: its limits, for docs/operators.md."""
 
     operator: str
     summary: str
     read: Handler
-    lists: int  #: the first so many inputs may be lists of tensors
+    lists: int  #: number of inputs, from the first on, that may be lists of tensors
 
 
 HANDLERS: dict[str, Entry] = {}
 
 
 def handler(*names: str, summary: str, lists: int = 0) -> Callable[[Handler], Handler]:
-    """Registers a function for operators; `lists`: the first so many inputs may be lists of tensors."""
+    """Registers a function for operators; the arguments are Entry's fields."""
 
     def register(function: Handler) -> Handler:
         for name in names:
@@ -52,14 +52,14 @@ def handler(*names: str, summary: str, lists: int = 0) -> Callable[[Handler], Ha
 
 
 def read_operators() -> tuple[Entry, ...]:
-    """All operators that are read, in alphabetical order."""
+    """The entries of all operators, in alphabetical order."""
     from tigris_pio.compiler.load.tflite import operators  # noqa: F401, PLC0415
 
     return tuple(HANDLERS[name] for name in sorted(HANDLERS))
 
 
 def handler_of(operator: str) -> Entry | None:
-    """The operator's entry, or None."""
+    """The operator's entry; None if it is not supported."""
     from tigris_pio.compiler.load.tflite import operators  # noqa: F401, PLC0415 (importing fills the registry)
 
     return HANDLERS.get(operator)

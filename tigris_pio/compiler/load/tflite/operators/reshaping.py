@@ -1,4 +1,4 @@
-"""Operators that keep the sequence of elements, or permute axes."""
+"""Operators that change the shape or permute axes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 @handler("RESHAPE", summary="constant shape, with one -1")
 def read_reshape(layer: Layer) -> None:
-    """Reshape. The shape is an input, an option of old files, or what the output declares."""
+    """Reshape. The shape is a constant input, an option of old files, or else the output's declared shape."""
     shape = layer.shape(0)
-    if layer.has(1) and layer.constant(1) is not None:
+    if layer.has_input(1) and layer.constant(1) is not None:
         wanted = layer.integers(1, "sizes")
     elif layer.operator.options.get("NewShape"):
         wanted = list(layer.operator.options["NewShape"])
     else:
         wanted = list(layer.output().signature)
-    result = _settled(layer, shape, wanted)
+    result = _resolved(layer, shape, wanted)
     _write(layer, result)
 
 
@@ -31,7 +31,7 @@ def _write(layer: Layer, shape: tuple[int, ...]) -> None:
     layer.write("Reshape", [layer.input(0), layer.numbers(shape)], shape)
 
 
-def _settled(layer: Layer, shape: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
+def _resolved(layer: Layer, shape: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
     count, known = math.prod(shape), math.prod(size for size in wanted if size != -1)
     if wanted.count(-1) == 1 and known and not count % known:
         wanted = [count // known if size == -1 else size for size in wanted]

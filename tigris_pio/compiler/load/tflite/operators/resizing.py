@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Operators that resize images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_resize(layer: Layer) -> None:
     coordinates = "align_corners" if corners else "half_pixel" if half else "asymmetric"
     attributes = {"mode": mode, "coordinate_transformation_mode": coordinates}
     if mode == "nearest":
-        # A point between two goes to the second one, where corners are aligned or centres halved.
+        # With aligned corners or half-pixel centres, a point in the middle between two is rounded up.
         attributes["nearest_mode"] = "round_prefer_ceil" if corners else "floor"
         if half and not corners:
             attributes["nearest_mode"] = "round_prefer_ceil"

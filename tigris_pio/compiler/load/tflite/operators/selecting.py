@@ -28,7 +28,7 @@ def read_slice(layer: Layer) -> None:
 
 @handler("STRIDED_SLICE", summary="constant begin, end and strides, all masks")
 def read_strided_slice(layer: Layer) -> None:
-    """Slice; axes that are dropped or put in are a Reshape behind it."""
+    """Slice, with a Reshape behind it for axes that are dropped or added."""
     options = layer.options("StridedSliceOptions")
     shape = layer.shape(0)
     begin, end, strides = (layer.integers(index, what) for index, what in ((1, "begin"), (2, "end"), (3, "strides")))
@@ -87,7 +87,7 @@ def _sliced(layer: Layer, source: str, kept: tuple[int, ...], starts: Sequence[i
 
 def keep(layer: Layer, starts: Sequence[int], ends: Sequence[int], steps: Sequence[int], result: tuple[int, ...],
          output: int) -> None:
-    """An output that is a range of each axis of the first input; of four axes as an image."""
+    """Writes an output that is a range of each axis of the first input; with four axes as an image."""
     if all(layer.shape(0)) and result == layer.shape(0) and set(steps) <= {1}:
         layer.write("Identity", [layer.input(0)], result, output=output)
         return
@@ -150,7 +150,7 @@ def read_unpack(layer: Layer) -> None:
 
 @handler("PAD", "PADV2", summary="constant paddings")
 def read_pad(layer: Layer) -> None:
-    """Pad with zero, or with the constant that PADV2 names."""
+    """Pad with zero, or with PADV2's constant."""
     fill = layer.input(2) if layer.operator.name == "PADV2" else ""
     if fill and not layer.network.is_constant(fill):
         raise Unsupported("its fill value is computed at run time")
@@ -159,7 +159,7 @@ def read_pad(layer: Layer) -> None:
 
 @handler("MIRROR_PAD", summary="constant paddings; REFLECT and SYMMETRIC")
 def read_mirror_pad(layer: Layer) -> None:
-    """Pad in mode reflect; SYMMETRIC repeats the border element, which for one of padding is mode edge."""
+    """Pad in mode reflect. SYMMETRIC repeats the border element; with a padding of 1 that is mode edge."""
     symmetric = bool(layer.options("MirrorPadOptions")["Mode"])
     pads = layer.integers(1, "paddings")
     if symmetric and max(pads, default=0) > 1:
@@ -217,7 +217,7 @@ def read_gather(layer: Layer) -> None:
 
 @handler("REVERSE_V2", summary="constant axes")
 def read_reverse(layer: Layer) -> None:
-    """Slice backwards."""
+    """Slice with negative steps."""
     shape = layer.shape(0)
     axes = layer.axes(1, len(shape))
     steps = [-1 if axis in axes else 1 for axis in range(len(shape))]

@@ -1,4 +1,4 @@
-"""SVDF: a layer that remembers what its features were in the runs before."""
+"""SVDF: a layer with a memory of its features in earlier runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _FEATURES, _TIME, _BIAS, _MEMORY = 1, 2, 3, 4
 @handler("SVDF", summary="float32, and int8 with a memory of int8 or int16; any rank; constant weights, one "
          "sequence")
 def read_svdf(layer: Layer) -> None:
-    """A fully connected layer gives the newest row of the memory, a convolution along time the output.
+    """Gemm computes the newest row of the memory, and Conv along the rows computes the output.
 
-    The memory is an image [1, filters, rows, 1], oldest row first, of which each run drops one.
+    The memory is an image [1, filters, rows, 1], the oldest row first; each run drops the oldest row.
     """
     options = layer.options("SVDFOptions")
     rank, shape = int(options["Rank"]), layer.shape(0)
@@ -49,7 +49,7 @@ def read_svdf(layer: Layer) -> None:
 
 
 def _newest(layer: Layer, filters: int, memory: Tensor) -> str:
-    """The row that this run adds. Its zero point comes on top of what was clamped without it, as in the reference."""
+    """The row that this run adds. As in TensorFlow Lite, it is clamped without the zero point, which is added then."""
     own = memory.quantisation
     plain = memory
     if own is not None:
@@ -76,7 +76,7 @@ def _memory(layer: Layer, filters: int, rows: int) -> Tensor:
 
 
 def _sums(memory: Tensor) -> dict[str, int]:
-    """Attributes of the layers of an SVDF with a memory of int16: how TensorFlow Lite Micro adds up and rescales."""
+    """Attributes of the nodes of an SVDF with int16 memory: TensorFlow Lite Micro's sums and rescaling."""
     return {"sum_bits": 32, "single": 1} if memory.dtype == np.int16 else {}
 
 
@@ -86,7 +86,7 @@ def _like(layer: Layer, base: str, shape: tuple[int, ...], memory: Tensor) -> st
 
 
 def _emit(layer: Layer, memory: str, rank: int, activation: int) -> None:
-    """The output: of int8 without the activation, which its zero point says already."""
+    """Writes the output. In int8 the zero point implies the activation, so it is left out."""
     network = layer.network
     weights = network.weights[layer.weights(_TIME)]
     quantisation = network.tensors[layer.weights(_TIME)].quantisation
@@ -101,7 +101,7 @@ def _emit(layer: Layer, memory: str, rank: int, activation: int) -> None:
 
 
 def _bias(layer: Layer, units: int, memory: Quantisation | None, time: Quantisation | None) -> list[str]:
-    if not layer.has(_BIAS):
+    if not layer.has_input(_BIAS):
         return []
     value = layer.constant(_BIAS)
     if value is None or value.shape != (units,):

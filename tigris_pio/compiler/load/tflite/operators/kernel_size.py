@@ -1,4 +1,4 @@
-"""Kernel, strides, dilations and padding of convolutions and pools."""
+"""Reads kernel, strides, dilations and padding of convolutions and pools."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SAME, VALID = 0, 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Window:
-    """(rows, columns) each."""
+class KernelSize:
+    """KernelSize size, strides and dilations as (rows, columns); `padding`: SAME or VALID."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -28,18 +28,18 @@ class Window:
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
-def window(layer: Layer, kernel: Sequence[int], options: Any, *, dilated: bool = False) -> Window:
-    """A layer's window; a fault where it says zero or less."""
+def kernel_size(layer: Layer, kernel: Sequence[int], options: Any, *, dilated: bool = False) -> KernelSize:
+    """A layer's kernel shape. Raises ModelError for sizes below 1."""
     strides = (int(options["StrideH"]), int(options["StrideW"]))
     dilations = (int(options["DilationHFactor"]), int(options["DilationWFactor"])) if dilated else (1, 1)
     if min(*kernel, *strides, *dilations) < 1 or options["Padding"] not in (SAME, VALID):
         raise layer.fault(f"kernel {list(kernel)}, strides {list(strides)}, dilations {list(dilations)}, padding "
                           f"{options['Padding']}")
-    return Window(tuple(kernel), strides, dilations, int(options["Padding"]))
+    return KernelSize(tuple(kernel), strides, dilations, int(options["Padding"]))
 
 
-def output_size(layer: Layer, size: Sequence[int], found: Window) -> tuple[int, int]:
-    """Rows and columns of the result of a window that moves over rows and columns."""
+def output_size(layer: Layer, size: Sequence[int], found: KernelSize) -> tuple[int, int]:
+    """Rows and columns of a layer's output."""
     result = []
     for axis in (0, 1):
         moving = size[axis] if found.padding == SAME else size[axis] - found.extent(axis) + 1
@@ -49,8 +49,8 @@ def output_size(layer: Layer, size: Sequence[int], found: Window) -> tuple[int, 
     return result[0], result[1]
 
 
-def attributes(size: Sequence[int], result: Sequence[int], found: Window) -> dict[str, Any]:
-    """The attributes of ONNX's Conv and pools. The odd row or column of padding goes below or to the right."""
+def attributes(size: Sequence[int], result: Sequence[int], found: KernelSize) -> dict[str, Any]:
+    """The attributes of ONNX's Conv and pools. An odd row or column of padding is added below or to the right."""
     begin, end = [], []
     for axis in (0, 1):
         total = 0
@@ -63,15 +63,15 @@ def attributes(size: Sequence[int], result: Sequence[int], found: Window) -> dic
 
 
 def sum_bits(layer: Layer, position: int, bias: int | None = None, options: Any = None) -> dict[str, int]:
-    """In how many bits TensorFlow Lite Micro adds up a layer with an int16 input at `place`, as a node's attribute.
+    """A node's attribute with the bits of TensorFlow Lite Micro's sums, for an int16 input at `position`; else empty.
 
-    64, or 32 where a layer that may has a bias of int32, or none and says so.
+    64 bits, or 32 if input `bias` is int32, or absent and the options ask for int32.
     """
     quantisation = layer.quantisation(position)
     if quantisation is None or quantisation.dtype != np.int16:
         return {}
     narrow = False
     if bias is not None:
-        narrow = (layer.declared(bias).type == "int32" if layer.has(bias)
+        narrow = (layer.declared(bias).type == "int32" if layer.has_input(bias)
                   else options.get("QuantizedBiasType") == tflite.TensorType.INT32)
     return {"sum_bits": 32 if narrow else 64}
