@@ -128,8 +128,8 @@ macro(__tigris_check_arguments)
         if(compress STREQUAL "lz4")
             set(other "COMPRESS ${arg_COMPRESS}")
         endif()
-        message(FATAL_ERROR "tigris_add_model: XIP with ${other}: the one promises that no weight is copied to RAM, "
-            "the other brings weights there; leave one out")
+        message(FATAL_ERROR "tigris_add_model: XIP with ${other}: the first promises that no weight is copied to RAM, "
+            "the second copies weights there; leave one out")
     endif()
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "

@@ -258,7 +258,7 @@ WRONG = {
     "BACKEND gpu": "BACKEND = gpu: must be auto, portable, esp-nn or pie",
     "BACKEND esp-nn": "BACKEND = esp-nn: the component is not part of the project",
     "BACKEND pie": "BACKEND = pie: is for esp32s3, and the project's target is esp32c3; leave it out",
-    "XIP COMPRESS LZ4": "XIP with COMPRESS LZ4: the one promises that no weight is copied",
+    "XIP COMPRESS LZ4": "XIP with COMPRESS LZ4: the first promises that no weight is copied",
     "WEIGHTS partition": "WEIGHTS = partition: is for models that are C, a plan has its weights in it; add MODE c",
     "MODE c WEIGHTS partition SLOTS 2": "SLOTS = 2: is for plans, and MODE c makes none; leave one out",
     "MODE c PARTITION nn": "PARTITION = nn: is for plans, and MODE c makes none; leave one out, or add WEIGHTS part",
