@@ -13,7 +13,7 @@ _STATES: dict[int, Any] = {}
 
 @pytest.fixture(autouse=True)
 def same_numbers(request: pytest.FixtureRequest) -> None:
-    """A module's RANDOM begins anew for each test: what others ran before, and where, changes no test's data."""
+    """Reseeds a module's RANDOM for each test, so that the order of tests and the worker change no test's data."""
     module: ModuleType = request.module
     noise = getattr(module, "noise", None)  # of another module, perhaps
     for generator in {getattr(module, "RANDOM", None), getattr(noise, "__globals__", {}).get("RANDOM")}:

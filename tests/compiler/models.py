@@ -23,7 +23,7 @@ Shape = Sequence[int | str]
 def make(nodes: Sequence[onnx.NodeProto], inputs: Mapping[str, Shape], outputs: Sequence[str],
          weights: Mapping[str, np.ndarray] | None = None, opset: int = 17,
          types: Mapping[str, int] | None = None) -> onnx.ModelProto:
-    """A model; element types are float32 unless `types` says otherwise."""
+    """A model; element types are float32, or those in `types`."""
     kinds = types or {}
     graph = helper.make_graph(
         list(nodes),
@@ -85,7 +85,7 @@ class Quantiser:
         self.weights: dict[str, np.ndarray] = {}
 
     def pair(self, name: str, scale: float, zero_point: int) -> str:
-        """Quantises an activation; returns the dequantised name. `zero_point` is the signed one."""
+        """Quantises an activation; returns the dequantised name. `zero_point`: for signed integers."""
         shift = 128 if self.dtype == np.uint8 else 0
         self.weights[f"{name}_s"] = np.array(scale, np.float32)
         self.weights[f"{name}_z"] = np.array(zero_point + shift, self.dtype)
@@ -111,7 +111,7 @@ class Quantiser:
 
 
 def tied(model: onnx.ModelProto, ties: Mapping[str, str], initial: Mapping[str, np.ndarray] | None = None) -> Graph:
-    """The model with states: outputs by the inputs that they become."""
+    """The model with states; `ties`: outputs by the inputs that they become."""
     graph = load_model(model)
     return dataclasses.replace(
         graph,

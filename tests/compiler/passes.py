@@ -1,4 +1,4 @@
-"""What holds after each pass, for every model that a test compiles."""
+"""Verifies the graph after each pass, for every model that a test compiles."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
 from tigris_pio.compiler.normalise import PASSES, Pass
 from tigris_pio.compiler.normalise.verify import check_graph
 
-#: Nodes as they were last seen, with their tensors: what has not changed need not be inferred again.
+#: Nodes after the pass before, with their tensors; shapes of unchanged nodes are not inferred again.
 _SEEN: dict[int, tuple[Node, list[Tensor | None]]] = {}
 _MOST_SEEN = 5000
-#: The graph of the pass before: one that changes nothing hands it on.
+#: The graph after the pass before; a pass that changes nothing returns it.
 _verified: Graph | None = None
 
 
 def changed(graph: Graph) -> Callable[[Node], bool]:
-    """Whether a node, or a tensor of it, is another one than after the pass before."""
+    """Whether a node, or one of its tensors, has changed since the pass before."""
 
     def is_new(node: Node) -> bool:
         tensors = [graph.tensors.get(name) for name in (*node.inputs, *node.outputs)]
@@ -31,7 +31,7 @@ def changed(graph: Graph) -> Callable[[Node], bool]:
 
 
 def verify_after(step: Pass, graph: Graph) -> None:
-    """The graph is whole; and after the last pass no pass finds anything to do, so what each provides holds."""
+    """Checks the graph; after the last pass, no pass finds anything to do, so the facts that each provides hold."""
     global _verified  # noqa: PLW0603
     if graph is not _verified:
         check_graph(graph, changed(graph))

@@ -1,7 +1,7 @@
-"""Runs an execution plan on row tags instead of data: every arena byte knows which row of which tensor it holds.
+"""Runs an execution plan on row tags instead of data: the tag of each arena byte names the row and tensor in it.
 
-A literal transcription of SPEC.md's execution rules, written apart from the band geometry of the compiler, so that a
-plan that passes here has right windows, right offsets and right lifetimes.
+It transcribes SPEC.md's execution rules, independently of the compiler's band geometry. A
+plan that passes has correct windows, offsets and lifetimes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tigris_pio.format.enums import Home, OpKind
 
 
 class Simulator:
-    """Both arenas hold, per byte, an integer that stands for (tensor, row, byte of the row)."""
+    """Both arenas, with an integer for each byte that encodes (tensor, row, byte of the row)."""
 
     def __init__(self, plan: ExecutionPlan) -> None:
         self.plan, self.program = plan, plan.program
@@ -29,17 +29,17 @@ class Simulator:
             self.tags[name] = np.arange(start, start + tensor.batch * tensor.height * tensor.row_bytes)
             start += len(self.tags[name])
         for op in self.program.ops:
-            for alias in op.aliases:  # a copy holds what it is a copy of
+            for alias in op.aliases:  # a copy has its source's tags
                 source, copy = self.tags[op.operands[alias.operand].tensor], self.tags[op.output]
                 taken = source[max(0, -alias.offset) :]
                 copy[max(0, alias.offset) :][: len(taken)] = taken[: len(copy) - max(0, alias.offset)]
-        self.image = 0  # of a batch that runs image by image
+        self.image = 0  # images of a batch that runs image by image
         self.made: dict[str, int] = {}
-        self.moved: dict[str, int] = defaultdict(int)  # rows of what is streamed that came or went
+        self.moved: dict[str, int] = defaultdict(int)  # rows that were streamed
         self.read = self.written = 0
 
     def rows(self, name: str, first: int, end: int) -> np.ndarray:
-        """The tags of rows [first, end); of a folded tensor, those of the last, which has taken the others in."""
+        """The tags of rows [first, end); for a folded tensor, those of the last row, which sums the others."""
         tensor = self.program.tensors[name]
         first = end - 1 if tensor.folded and end > first else first
         before = self.image * tensor.height if tensor.batch > 1 else 0
@@ -47,7 +47,7 @@ class Simulator:
         return self.tags[name][first * tensor.row_bytes : end * tensor.row_bytes]
 
     def span(self, name: str, first: int, end: int) -> slice:
-        """Where rows [first, end) lie from row 0 on."""
+        """The bytes of rows [first, end), relative to row 0."""
         tensor = self.program.tensors[name]
         start = 0 if tensor.folded else first * tensor.row_bytes
         return slice(start, start + tensor.bytes_of(end - first))
@@ -60,7 +60,7 @@ class Simulator:
         return (self.fast if place.home is Home.FAST else self.slow), place.offset + before
 
     def images(self, name: str) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
-        """Arena, offset and tags of each image of a tensor at its home."""
+        """Arena, offset and tags of each image of a tensor in its home."""
         for image in range(self.program.tensors[name].batch):
             self.image = image
             yield *self.home(name), self.rows(name, 0, self.program.tensors[name].height)
@@ -136,7 +136,7 @@ class _StageRun:
                 assert self.held[view.tensor][1] == self.height(view.tensor), f"{view.tensor} is not complete"
 
     def operands(self, op: object) -> set[str]:
-        """The activations an operator reads; a sequential one its own output too."""
+        """The activations that an operator reads; a sequential one also reads its own output."""
         own = (op.output,) if self.program.tensors[op.output].sequential else ()
         return {*(o.tensor for o in op.operands if self.program.tensors[o.tensor].constant is None), *own}
 
@@ -167,7 +167,7 @@ class _StageRun:
         return min(max(((end - 1) * m.numerator + m.last) // m.denominator + 1, 0), self.height(operand.tensor))
 
     def paced(self, view: object, bands: int) -> int:
-        """Rows of a paced view after so many bands."""
+        """The rows of a paced view after `bands` bands."""
         n, d, o = view.pace.numerator, view.pace.denominator, view.pace.offset
         return min(max((bands * n + o) // d, 0), self.height(view.tensor)) if bands else 0
 
@@ -206,7 +206,7 @@ class _StageRun:
             self.held[name] = [first, max(held[1], first) if keep else first]
 
     def park(self, name: str, leaving: bool) -> None:
-        """Moves all that a window holds to where it is parked, or back; its other place is lost."""
+        """Moves a window's rows to their parking offset, or back; the old bytes become invalid."""
         parked, held = self.views[name].parked, self.held[name]
         if parked is None or held[0] == held[1]:
             return
@@ -241,7 +241,7 @@ class _StageRun:
             self.sim.moved[op.output] = end
         cells[:] = self.sim.rows(op.output, start, end)
         for place, operand in enumerate(op.operands):
-            # In place: its rows from `start` on begin where `cells` do.
+            # In place: the rows from `start` on have the address of `cells`.
             over = place in op.in_place and self.where(operand.tensor, start, end).ctypes.data == cells.ctypes.data
             if not over:
                 self.fetch(operand, need, start, end)  # the output must not have overwritten an input

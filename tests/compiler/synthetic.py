@@ -1,4 +1,4 @@
-"""Programs made of row maps only, for tests of the planner: no arithmetic, just geometry and sizes."""
+"""Programs of row maps and sizes alone, without arithmetic, for tests of the planner."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Builder:
         return self.op([Operand(source, RowMap.window(kernel, stride, 1, pad))], height, row_bytes, scratch)
 
     def pointwise(self, *sources: str) -> str:
-        """Written over whichever source is as wide as the first, where that is of use."""
+        """A pointwise operator, which may overwrite a source that is as wide as the first."""
         first = self.tensors[sources[0]]
         output = self.op([Operand(s, RowMap.same()) for s in sources], first.height, first.row_bytes)
         wide = [place for place, name in enumerate(sources) if self.is_free(name) and
@@ -57,7 +57,7 @@ class Builder:
         return not (self.tensors[name].folded or self.tensors[name].sequential)
 
     def concatenated(self, *sources: str) -> str:
-        """The rows of each, all of the same width, behind each other."""
+        """Concat of tensors of one width along the rows."""
         start, operands, aliases = 0, [], []
         row_bytes = self.tensors[sources[0]].row_bytes
         for place, name in enumerate(sources):
@@ -85,14 +85,14 @@ class Builder:
         return self.op([Operand(source, RowMap.whole(self.tensors[source].height))], height, row_bytes)
 
     def summed(self, source: str, row_bytes: int) -> str:
-        """One row that all rows of `source` are added to, and an operator that reads it at the end."""
+        """A folded tensor that sums all rows of `source`, and an operator that reads it at the end."""
         height = self.tensors[source].height
         sums = self.op([Operand(source, RowMap.same())], height, row_bytes)
         self.tensors[sums] = dataclasses.replace(self.tensors[sums], folded=True)
         return self.whole(sums, 1, row_bytes)
 
     def stepped(self, source: str, row_bytes: int) -> str:
-        """Each row is made from a row of `source` and the row before it."""
+        """A sequential tensor: each row is made from a row of `source` and the row before."""
         steps = self.op([Operand(source, RowMap.same())], self.tensors[source].height, row_bytes)
         self.tensors[steps] = dataclasses.replace(self.tensors[steps], sequential=True)
         return steps
@@ -109,7 +109,7 @@ class Builder:
 
 
 def batched(program: Program, images: int, from_op: int = 0) -> Program:
-    """The program for several images: operators from `from_op` on take them one by one; those before run once."""
+    """The program for several images; operators from `from_op` on run for each image, earlier ones once."""
     many = {op.output for op in program.ops[from_op:]}
     many |= {io.tensor for io in program.inputs} - {item.tensor for op in program.ops[:from_op] for item in op.operands}
     tensors = {name: dataclasses.replace(tensor, batch=images) if name in many and tensor.constant is None else tensor
@@ -200,7 +200,7 @@ def _window(b: Builder, rng: random.Random, source: str, live: list[str]) -> str
 
 
 def _transposed(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
-    """Output row r takes the taps k with (r + pad - k) divisible by the stride."""
+    """Output row r reads the taps k with (r + pad - k) divisible by the stride."""
     height, stride = b.tensors[source].height, rng.choice([1, 2, 3])
     kernel = rng.choice([k for k in (1, 2, 3, 4, 5) if k >= stride])
     pad = rng.randrange(min(kernel, 3))
@@ -243,7 +243,7 @@ def _joined(b: Builder, rng: random.Random, source: str, live: list[str]) -> str
 
 
 def _regrouped(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
-    """Rows regrouped: two into one, or each of an even number into halves."""
+    """Reshape along the rows: two rows into one, or each row into halves."""
     height = b.tensors[source].height
     if height % 2 == 0:
         return b.op([Operand(source, RowMap(2, 1, 0, 1))], height // 2, _size(rng))
@@ -251,7 +251,7 @@ def _regrouped(b: Builder, rng: random.Random, source: str, live: list[str]) -> 
 
 
 def _pointwise(b: Builder, rng: random.Random, source: str, live: list[str]) -> str:
-    """Of equally tall tensors, sometimes with a single row that belongs to all."""
+    """An operator on tensors of equal height, sometimes with a single row that is broadcast."""
     height = b.tensors[source].height
     twins = [name for name in live if b.tensors[name].height == height]
     operands = [Operand(name, RowMap.same()) for name in dict.fromkeys([source, rng.choice(twins)])]

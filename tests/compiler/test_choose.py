@@ -41,7 +41,7 @@ def test_a_cheaper_plan_for_less_memory_is_taken() -> None:
 
 
 @pytest.mark.thorough
-def test_more_memory_costs_no_more_and_no_more_flash_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_memory_costs_no_more_and_fits_flash(monkeypatch: pytest.MonkeyPatch) -> None:
     found, less = planned(FAST), planned(LESS)
     assert cost_of(found.plan) <= cost_of(less.plan)
     with monkeypatch.context() as patch:
@@ -53,15 +53,15 @@ def test_more_memory_costs_no_more_and_no_more_flash_than_there_is(monkeypatch: 
     assert len(back(kws(), CompileOptions(Budget(FAST, flash=flash))).data) == flash
 
 
-def test_nothing_of_equal_cost_is_made_for_less_memory() -> None:
-    """What a plan costs is a sum of rounded counts, what the search compares with it is not rounded."""
+def test_equal_cost_does_not_replace_a_plan() -> None:
+    """A plan's cost is a sum of rounded counts; the search compares it with unrounded costs."""
     found = planned(8062)
     assert any(attempt.smaller for attempt in found.attempts)
     assert not any(attempt.smaller and attempt.outcome == "best so far" for attempt in found.attempts)
 
 
-def test_nothing_is_left_to_portable_kernels_for_less_memory() -> None:
-    """Instructions of these kernels were not counted, so that costs would say they are no gain."""
+def test_less_memory_leaves_no_operator_to_portable_kernels() -> None:
+    """The instructions of these kernels were not counted, so the cost shows no gain."""
     options = CompileOptions(Budget(5 << 10), backend="pie", chip="esp32s3")
     found = back(front(OWN / "kws_int8.onnx", options), options)
     assert found.plan.backend is not None
@@ -70,7 +70,7 @@ def test_nothing_is_left_to_portable_kernels_for_less_memory() -> None:
     }  # fmt: skip
 
 
-def test_what_runs_whole_is_not_bettered() -> None:
+def test_whole_operators_need_no_smaller_memory() -> None:
     whole = back(kws(), CompileOptions()).plan.fast_bytes
     assert all(attempt.smaller is None for attempt in planned(whole).attempts)
 

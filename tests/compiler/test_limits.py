@@ -1,5 +1,5 @@
-"""What a model's file may ask for: small files that want much are refused quickly and in little memory, by the limit's
-name and the option that raises it; raised, they compile."""
+"""Limits on model files: small files that require much are refused quickly and in little memory. The message names
+the limit and the option that raises it; with it, the files compile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ X = {"x": (1, 4)}
 
 
 def functions(count: int, calls: int, nodes: int = 1) -> onnx.ModelProto:
-    """Functions F0, F1, … that each call the next one `calls` times; the last one has nodes of ONNX."""
+    """Functions F0, F1, … that each call the next one `calls` times; the last one contains ONNX nodes."""
     model = make([helper.make_node("F0", ["x"], ["y"], domain="d")], X, ["y"])
     model.opset_import.append(helper.make_opsetid("d", 1))
     imports = [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
@@ -41,7 +41,7 @@ def functions(count: int, calls: int, nodes: int = 1) -> onnx.ModelProto:
 
 
 def chain(op: str, elements: int, count: int) -> onnx.ModelProto:
-    """A large constant, and `count` others computed from it one after the other."""
+    """A large constant, and a chain of `count` constants computed from it."""
     names = [f"c{place}" for place in range(count + 1)]
     nodes = [node("ConstantOfShape", "shape", "c0", "filler")]
     nodes += [node(op, f"{first} {first}" if op == "Add" else first, second, f"step_{second}")
@@ -51,7 +51,7 @@ def chain(op: str, elements: int, count: int) -> onnx.ModelProto:
 
 
 def pairs(elements: int, count: int) -> onnx.ModelProto:
-    """`count` large constants that are all alive at the end."""
+    """`count` large constants that are all needed at the end."""
     nodes = [node("ConstantOfShape", "shape", "c", "filler")]
     nodes += [node("Add", f"c n{place}", f"d{place}", f"step{place}") for place in range(count)]
     nodes += [node("Sum", " ".join(f"d{place}" for place in range(count)), "s", "all"),
@@ -69,7 +69,7 @@ def scan(steps: int) -> onnx.ModelProto:
 
 
 def nested(depth: int) -> onnx.ModelProto:
-    """A graph within a graph …; one of the two branches only, or the file would double at each level."""
+    """Graphs nested in one of the two branches of an If; nested in both, the file would double at each level."""
     out = [helper.make_tensor_value_info("o", TensorProto.FLOAT, [1, 4])]
     leaf = graph = helper.make_graph([helper.make_node("Relu", ["x"], ["o"])], "leaf", [], out)
     for level in range(depth):
@@ -96,7 +96,7 @@ def nested(depth: int) -> onnx.ModelProto:
     (make([node("Relu", "x" * 2000, "y")], {"x" * 2000: (1, 4)}, ["y"]), "name", "input 0"),
     (make([node("Relu", "x", "y" * 5000)], X, ["y" * 5000]), "name", "output 0"),
 ])  # fmt: skip
-def test_what_asks_for_too_much_is_refused_by_the_limit(model, limit, where):
+def test_files_beyond_a_limit_are_refused(model, limit, where):
     assert model.ByteSize() < 100_000
     begin = time.process_time()
     if not limit:
@@ -115,7 +115,7 @@ def test_what_asks_for_too_much_is_refused_by_the_limit(model, limit, where):
     (make([node("Relu", "x", "y")], {"x": (5, 5)}, ["y"]), {"elements": 24}),
     (functions(3, 1), {"depth": 2}), (make([node("Relu", "x", "y", "n" * 20)], X, ["y"]), {"name": 19}),
 ])  # fmt: skip
-def test_each_limit_holds_to_the_one_and_can_be_raised(model, limits):
+def test_each_limit_is_exact_and_can_be_raised(model, limits):
     ((name, value),) = limits.items()
     with pytest.raises(ModelError, match=f"the limit is {value:,}, limits=.*{name}"):
         compile_model(model, limits=limits)
@@ -123,7 +123,7 @@ def test_each_limit_holds_to_the_one_and_can_be_raised(model, limits):
 
 
 def test_peak_memory_of_a_small_file_is_below_a_gigabyte(tmp_path):
-    """The largest of what the limits let through, in processes of their own."""
+    """The largest accepted files, in separate processes."""
     def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
@@ -176,12 +176,12 @@ def test_names_that_are_no_text(field, tmp_path):
     ({"node": 5}, "no such limit; did you mean nodes"), ({"nodes": 0}, "at least 1"),
     ({"zzz": 1}, "There are nodes, unrolled"), ({"nodes": True}, "whole number"), ({"nodes": "5"}, "whole number"),
 ])  # fmt: skip
-def test_limits_that_are_none(given, text):
+def test_unknown_or_invalid_limits(given, text):
     with pytest.raises(UsageError, match=text):
         CompileOptions(limits=given)
 
 
-def test_the_command_line_s_limits():
+def test_limits_of_the_command_line():
     options = compile_options("64K", None, (), limits=("nodes=5", "constants=512M"))
     assert (find_limits(options.limits).nodes, find_limits(options.limits).constants) == (5, 512 << 20)
     for text in ("nodes", "nodes=x", "=5"):
@@ -199,7 +199,7 @@ def test_element_types_that_do_not_exist():
         compile_model(make([node("Cast", "x", "y", "culprit", to=99)], X, ["y"]))
 
 
-def test_a_declared_shape_that_is_not_what_is_computed():
+def test_declared_shapes_that_differ_from_the_computed():
     nodes = [node("Shape", "x", "s"), node("Mul", "s two", "t"), node("Expand", "x t", "e", "wide"),
              node("Relu", "e", "y")]  # fmt: skip
     model = make(nodes, {"x": (1, 4)}, ["y"], {"two": np.array([2, 1])})

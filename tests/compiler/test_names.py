@@ -1,4 +1,4 @@
-"""Names that the compiler makes are free, whatever names a model has: tensors renamed to them change nothing."""
+"""The compiler's names never collide with a model's: renaming the model's tensors to them changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def constants() -> onnx.ModelProto:
 
 
 def scan() -> onnx.ModelProto:
-    """A loop, whose body has constants and tensors called as those outside."""
+    """A loop whose body has constants and tensors with the names of outer ones."""
     body = helper.make_graph(
         nodes("Add s v a; Mul a n b; Identity b out"), "body",
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 4)) for name in ("s", "v")],
@@ -49,7 +49,7 @@ def branch() -> onnx.ModelProto:
 
 
 def quantised() -> onnx.ModelProto:
-    """onnxruntime's operators with scales, whose parts are nodes of their own, and a table."""
+    """onnxruntime's operators with scales, which become several nodes, and a table."""
     weights = {"s": np.float32(0.1), "z": np.uint8(7), "w": np.arange(32).reshape(4, 8).astype(np.uint8)}
     made = [node("QuantizeLinear", "x s z", "q"), node("QLinearMatMul", "q s z w s z s z", "m"),
             helper.make_node("QLinearAdd", ["m", "s", "z", "m", "s", "z", "s", "z"], ["a"], domain="com.microsoft"),
@@ -58,7 +58,7 @@ def quantised() -> onnx.ModelProto:
 
 
 def recurrent() -> onnx.ModelProto:
-    """A layer with parts for its gates and states, and a product that is taken by rows."""
+    """A recurrent layer, and a product that is computed by rows."""
     shapes = {"w": (1, 16, 3), "r": (1, 16, 4), "f": (20, 2)}
     generator = np.random.default_rng(3)
     weights = {name: generator.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
@@ -79,7 +79,7 @@ def signal() -> onnx.ModelProto:
 
 
 def renamed(model: onnx.ModelProto, names: Mapping[str, str]) -> onnx.ModelProto:
-    """The model with tensors of its main graph renamed, where bodies read them too."""
+    """The model with tensors of its main graph renamed, also within bodies."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     graphs: list[tuple[onnx.GraphProto, Mapping[str, str]]] = [(changed.graph, names)]
@@ -98,7 +98,7 @@ def renamed(model: onnx.ModelProto, names: Mapping[str, str]) -> onnx.ModelProto
 
 
 def made_names(program: Program, model: onnx.ModelProto) -> list[str]:
-    """Names in a program that the model does not have."""
+    """The names of a program that the model does not have."""
     own = {name for item in model.graph.node for name in (*item.input, *item.output)}
     return sorted({*program.tensors, *(op.name for op in program.ops)} - own)
 
@@ -116,7 +116,7 @@ def test_a_model_may_have_every_name_that_the_compiler_makes(build: Any, options
     ports = {item.name for item in (*model.graph.input, *model.graph.output)}
     own = [name for item in model.graph.node for name in item.output if name not in ports]
     own += [item.name for item in model.graph.initializer]
-    for _ in range(3):  # what is renamed makes the compiler find other names, which are tried then
+    for _ in range(3):  # a renamed model gets other names, which are tried in the next round
         compiled = compile_model(model, **options)
         if not options or "fast" in options:
             got = Session(compiled).run(feed)
@@ -131,7 +131,7 @@ def test_a_model_may_have_every_name_that_the_compiler_makes(build: Any, options
 
 
 @pytest.mark.thorough
-def test_columns_and_folded_products_have_names_of_their_own() -> None:
+def test_columns_and_folded_products_have_unique_names() -> None:
     model = onnx.load(OWN / "vww_int8.onnx")
     first = compile_model(model, fast="28K", slow="1M")
     names = made_names(first.plan.program, model)
@@ -140,7 +140,7 @@ def test_columns_and_folded_products_have_names_of_their_own() -> None:
     assert [op.kind for op in second.plan.program.ops] == [op.kind for op in first.plan.program.ops]
 
 
-def test_names_are_given_once() -> None:
+def test_names_are_unique() -> None:
     names = Names(["a", "a_1", "b_2"])
     assert [names.fresh(base) for base in ("a", "a", "b", "b", "b", "")] == ["a_2", "a_3", "b", "b_1", "b_3", "_1"]
 

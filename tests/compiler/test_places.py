@@ -1,4 +1,4 @@
-"""Nothing is copied that need not be: what vectors and a layer behind a map take, and what they then give."""
+"""Operators that share memory copy nothing: vectors, and a layer behind a map."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def layer_of_a_map() -> onnx.ModelProto:
     return make(nodes, {"x": (1, 3, 32, 32)}, ["y"], {"k": noise(32, 3, 3, 3), "w": noise(32 * 32 * 32, 10)})
 
 
-#: With the bytes that each has to fit into.
+#: Each with its budget in bytes.
 MODELS = {elementwise: 16_500, four_vectors: 16_700, gated: 8_600, layer_of_a_map: 17_000}
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_little_more_than_the_largest_vector_is_taken(model) -> None:
+def test_the_arena_is_little_more_than_the_largest_vector(model) -> None:
     made = model()
     x = noise(*(dim.dim_value for dim in made.graph.input[0].type.tensor_type.shape.dim)) * 20
     (expected,) = ort(made, {"x": x}).values()
@@ -56,8 +56,8 @@ def test_little_more_than_the_largest_vector_is_taken(model) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_in_smaller_arenas_each_has_a_place_of_its_own(model) -> None:
-    """What shares memory in the plan need not share it: copies are made then."""
+def test_in_smaller_arenas_tensors_share_no_memory(model) -> None:
+    """Tensors that share memory in the plan get their own, and are copied."""
     made = model()
     x = noise(*(dim.dim_value for dim in made.graph.input[0].type.tensor_type.shape.dim)) * 20
     compiled = compile_model(made)

@@ -1,4 +1,4 @@
-"""Models with states at any budget, in any arenas: what a loop around the model without them gives, byte for byte."""
+"""Models with states, at any budget and in any arenas: bit-exact with a loop around the model without states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANNELS, WIDTH = 3, 2
 
 
 class Recurrent:
-    """A random model: convolutions, sums and rings of rows over an input and some states, each of its own height."""
+    """A random model of convolutions, sums and ring buffers of rows, over an input and states of different heights."""
 
     def __init__(self, seed: int, quantised: bool) -> None:
         self.rng = random.Random(seed)
@@ -89,7 +89,7 @@ class Recurrent:
                 self.rows(both, self.heights[other], height + self.heights[other])
 
     def end(self, name: str, height: int | None) -> None:
-        """A model output: of the height asked for, or the last that was made."""
+        """A model output: a tensor of height `height`, or else the last tensor."""
         fitting = [item for item in self.names if height is None or self.heights[item] == height]
         source = self.rng.choice(fitting) if height is not None else fitting[-1]
         self.quantiser.add(node("Identity", source, name))
@@ -103,7 +103,7 @@ class Recurrent:
 
 
 def by_hand(model: onnx.ModelProto, states: Mapping[str, str], steps: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The loop that a caller would write around the model without states."""
+    """A loop around the model without states, as a caller would write it."""
     with Session(compile_model(model)) as session:
         held = {io.name: np.zeros(io.shape, io.dtype) for io in session.inputs if io.name in states}
         found = []
@@ -173,7 +173,7 @@ def test_float32_is_onnxruntimes(seed: int) -> None:
     ({"wide": "h"}, r"output wide is float32 \[1, 8\] and input h float32 \[1, 4\]; both must be the same"),
     ({"known": "h"}, "output known is bool"),
 ])
-def test_ties_that_do_not_fit_are_named(ties: dict[str, str], message: str) -> None:
+def test_wrong_ties_are_named(ties: dict[str, str], message: str) -> None:
     nodes = [node("Add", "x h", "new"), node("Neg", "h", "y"), node("Concat", "x w", "wide", axis=1),
              node("Not", "k", "known")]
     shapes = {"x": (1, 4), "h": (1, 4), "w": (1, 4), "k": (1, 4)}
@@ -189,7 +189,7 @@ def test_a_model_of_states_alone_is_refused() -> None:
 
 
 @pytest.mark.parametrize("given, first", [(2.5, [2.5] * 4), ("1,2,3,4", [1, 2, 3, 4]), ([0, -1, 0, 1], [0, -1, 0, 1])])
-def test_what_a_tied_input_is_set_to_is_what_the_first_run_begins_with(given: object, first: list[float]) -> None:
+def test_a_set_value_of_a_tied_input_is_its_first_value(given: object, first: list[float]) -> None:
     model = make([node("Add", "x h", "new"), node("Neg", "new", "y")], {"x": (1, 4), "h": (1, 4)}, ["new", "y"])
     x = np.array([[1, 2, 3, 4]], np.float32)
     with Session(compile_model(model, state={"new": "h"}, set={"h": given})) as session:
@@ -200,8 +200,8 @@ def test_what_a_tied_input_is_set_to_is_what_the_first_run_begins_with(given: ob
             session.reset()
 
 
-def test_the_first_value_is_in_the_steps_that_the_state_is_kept_in() -> None:
-    """The state is int8 in the plan; its value is a number of the model."""
+def test_the_first_value_is_quantised_as_the_state() -> None:
+    """The state is int8 in the plan; its value is a real number of the model."""
     nodes = [node("QuantizeLinear", "x s z", "xq"), node("DequantizeLinear", "xq s z", "xr"),
              node("QuantizeLinear", "h s z", "hq"), node("DequantizeLinear", "hq s z", "hr"),
              node("Add", "xr hr", "sum"), node("QuantizeLinear", "sum s z", "sq"),
@@ -214,7 +214,7 @@ def test_the_first_value_is_in_the_steps_that_the_state_is_kept_in() -> None:
         assert [session.run({"x": x})["y"].tolist() for _ in range(2)] == [(1.5 + k * x).tolist() for k in (1, 2)]
 
 
-def test_a_first_value_that_does_not_fit_is_named() -> None:
+def test_wrong_first_values_are_named() -> None:
     model = make([node("Add", "x h", "new"), node("Neg", "h", "y")], {"x": (1, 4), "h": (1, 4)}, ["new", "y"])
     with pytest.raises(UsageError, match=r"3 values for an input of shape \[1, 4\]"):
         compile_model(model, state={"new": "h"}, set={"h": [1, 2, 3]})

@@ -1,4 +1,4 @@
-"""How weights are stored: in place, copied, compressed; and what the plan and its report say of it."""
+"""Storage of weights: in place, copied, compressed, in the plan and in its report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZE = 64
 
 
 def layers(*zeros: float):
-    """Fully connected layers, that share of whose weights is zero and the rest random."""
+    """Fully connected layers of random weights, with the given share of zeros."""
     random = np.random.default_rng(1)
     weights = {}
     for place, share in enumerate(zeros):
@@ -51,7 +51,7 @@ def test_a_stage_is_compressed_when_that_saves_a_twentieth(share):
     assert plain.report["stages"][0]["compression_saves"] is None
 
 
-def test_the_report_says_which_stages_stay_as_they_are_and_why():
+def test_the_report_names_stages_that_are_not_compressed():
     compiled = compile_model(layers(0.5, 0.03, 0.0), fast="18K", compress="lz4")
     assert [stage["weights"] for stage in compiled.report["stages"]] == ["lz4", "in_place", "in_place"]
     first, second = compiled.report["warnings"]
@@ -59,7 +59,7 @@ def test_the_report_says_which_stages_stay_as_they_are_and_why():
     assert "gemm_y: " in second and " % smaller by lz4, which is less than 5 %; read in place" in second
 
 
-def test_compression_that_saves_nothing_is_said():
+def test_the_report_says_if_compression_saves_nothing():
     warnings = compile_model(layers(0.0), fast="64K", compress="lz4").report["warnings"]
     assert 'compress="lz4" saves nothing: no stage' in warnings[0]
     assert not any("saves nothing" in text for text in compile_model(layers(0.5), compress="lz4").report["warnings"])
@@ -67,8 +67,8 @@ def test_compression_that_saves_nothing_is_said():
 
 
 @pytest.mark.parametrize("most", [3, 2, 1, 0])
-def test_as_many_weight_blocks_are_copied_as_find_room(most, monkeypatch):
-    """Holes between other tensors may leave less room than their bytes say."""
+def test_as_many_weight_blocks_are_copied_as_fit(most, monkeypatch):
+    """Fragmentation may leave less memory than the free bytes."""
 
     def holed(requests, alignment):
         fast = allocate(requests, alignment)
@@ -82,7 +82,7 @@ def test_as_many_weight_blocks_are_copied_as_find_room(most, monkeypatch):
 
 
 @pytest.mark.parametrize("options", [{"compress": "lz4"}, {"copy_weights": True}])
-def test_xip_and_what_copies_weights_are_refused_together(options):
+def test_xip_is_refused_with_options_that_copy_weights(options):
     with pytest.raises(UsageError, match=r'xip=True with (compress="lz4"|copy_weights=True): .* leave one out'):
         compile_model(layers(0.0), xip=True, **options)
     text = "--xip with --(compress lz4|copy-weights): .* leave one out"
@@ -91,7 +91,7 @@ def test_xip_and_what_copies_weights_are_refused_together(options):
 
 
 READS, WIDE = 4, 64
-#: Layers, and the shapes of what they take and of what is stored of them.
+#: Layers, the shapes of their inputs, and those of the stored weights.
 LAYERS = {
     "MatMul": ((1, WIDE), (WIDE, WIDE)), "Gemm": ((1, WIDE), (WIDE, WIDE)), "Conv": ((1, WIDE, 4), (WIDE, WIDE, 1)),
     "Add": ((1, WIDE, WIDE), (WIDE, WIDE)),
@@ -99,7 +99,7 @@ LAYERS = {
 
 
 def layers_alike(kind: str, copies: int) -> onnx.ModelProto:
-    """READS layers of equal weights, which have so many names. A third is zero."""
+    """READS layers of equal weights, which have `copies` names; a third of the weights is zero."""
     shape, stored = LAYERS[kind]
     values = np.random.default_rng(2).normal(size=stored).astype(np.float32) / 8
     values[: WIDE // 3] = 0
@@ -133,7 +133,7 @@ def test_equal_weights_are_stored_once(kind, options, mode):
 
 
 def two_towers() -> tuple[onnx.ModelProto, onnx.ModelProto]:
-    """An int8 network, and one that has it twice, under other names."""
+    """An int8 network, and a network that contains it twice under other names."""
     net = QuantisedNet("towers", 16, (8, 8))
     one = net.model(net.classified(net.depthwise(net.conv(net.image, 32)), 16))
     two = onnx.compose.add_prefix(one, "left/")
@@ -145,8 +145,8 @@ CHIPS = [{"backend": "pie", "chip": "esp32s3"}, {"backend": "esp-nn", "chip": "e
 
 
 @pytest.mark.parametrize("options", [*(options for options, _ in STORED), *CHIPS])
-def test_towers_of_one_network_have_their_weights_once(options):
-    """And what is packed for a chip is what the host reads."""
+def test_two_copies_of_a_network_share_their_weights(options):
+    """Also if the weights are packed for a chip."""
     one, two = two_towers()
     single, double = compile_model(one, **options), compile_model(two, **options)
     first, second = single.report["flash"], double.report["flash"]

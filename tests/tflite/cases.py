@@ -1,4 +1,4 @@
-"""Files of one operator at its corners; random ones are in tests/fuzz/tflite_cases.py."""
+"""Files of one operator with edge cases; tests/fuzz/tflite_cases.py makes random ones."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ABSENT = Tensor("", ())
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One operator with inputs x0, x1, … that are no constants, and outputs y0, y1, …"""
+    """One operator with computed inputs x0, x1, … and outputs y0, y1, …"""
 
     op: str
     inputs: Sequence[Tensor]
     outputs: Sequence[Tensor]
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    values: Mapping[str, np.ndarray] | None = None  #: of the inputs, where not any will do
+    values: Mapping[str, np.ndarray] | None = None  #: ranges of the inputs' values, if not all values are valid
 
     def file(self) -> bytes:
         """The .tflite."""
@@ -41,7 +41,7 @@ class Case:
         return write(tensors, [operator], read, [item.name for item in self.outputs])
 
     def arrays(self, seed: int = 0) -> dict[str, np.ndarray]:
-        """Values of the inputs."""
+        """The values of the inputs."""
         given = dict(self.values or {})
         return {item.name: given[item.name] if item.name in given else
                 random_input(item.shape, item.dtype, seed + place)
@@ -83,14 +83,14 @@ def ints(name: str, *values: int) -> Tensor:
 # ---- every value of a type ----
 
 def every_int8(op: str, pairs: Sequence[tuple[Number, Number]] = NUMBERS, **options: float) -> Iterator[Case]:
-    """All 256 values, for pairs of an input's and an output's numbers."""
+    """All 256 values, for several scales and zero points of input and output."""
     every = np.arange(-128, 128, dtype=np.int8).reshape(1, 4, 8, 8)
     for source, result in pairs:
         yield Case(op, [x(every.shape, source)], [y(every.shape, result)], options, {"x0": every})
 
 
 def every_int16(op: str, *scales: tuple[float, float], **options: float) -> Iterator[Case]:
-    """All 65,536 values for the first pair of scales, some for the others."""
+    """All 65,536 values for the first pair of scales, some values for the other pairs."""
     every = np.arange(-(1 << 15), 1 << 15, dtype=np.int16).reshape(1, 64, 64, 16)
     for place, (source, result) in enumerate(scales):
         values = every if place == 0 else every[:, ::13, ::7]
@@ -103,7 +103,7 @@ def to(result: Number) -> tuple[tuple[Number, Number], ...]:
     return tuple((source, result) for source, _ in NUMBERS)
 
 
-# ---- sums that 32 bits do not hold, roundings, and forms that are seldom drawn ----
+# ---- sums beyond 32 bits, roundings, and forms that random cases seldom have ----
 
 def long_sums() -> Iterator[Case]:
     """19 tensors; prefixes of 40 elements."""
@@ -115,7 +115,7 @@ def long_sums() -> Iterator[Case]:
 
 
 def division() -> Iterator[Case]:
-    """A limit lies between two integers, in single precision on the one and in double on the other."""
+    """A bound lies between two integers; single and double precision round it to different ones."""
     yield Case("DIV", [x((6,), (0.03, 0)), x((6,), (0.03, 100), 1)], [y((6,), (0.6666666865348816, 0))],
                {"fusedActivationFunction": RELU_N1_TO_1}, {"x1": np.array([-9, 3, 127, 5, 90, -128], np.int8)})
 
@@ -133,7 +133,7 @@ def quantising() -> Iterator[Case]:
 
 
 def softmax_int16() -> Iterator[Case]:
-    """Long vectors and short ones of int16 and of int8, to int16; all at the lower end."""
+    """Long and short vectors of int16 and int8, to int16; also all values at the lower limit."""
     for shape, scale, beta in itertools.product(((10,), (1, 300)), (2e-5, 0.01), (1.0, 0.3)):
         yield Case("SOFTMAX", [x(shape, (scale, 0), 0, "int16")], [y(shape, (2.0**-15, 0), "int16")], {"beta": beta})
         yield Case("SOFTMAX", [x(shape, (200 * scale, -5))], [y(shape, (1 / 65535, -32768), "int16")], {"beta": beta})
@@ -175,7 +175,7 @@ def layers_int16() -> Iterator[Case]:
 
 
 def zero_scales() -> Iterator[Case]:
-    """Constants of scale 0, and of the least ones; layers some of whose channels have scale 0; results that are 0."""
+    """Constants with scale 0 and with the smallest scales; layers with scale 0 in some channels; results that are 0."""
     step = {"strideH": 1, "strideW": 1, "padding": SAME}
     dilated = {**step, "dilationHFactor": 1, "dilationWFactor": 1}
     for dtype, number, result in (("int8", (0.05, 3), (0.03, 5)), ("int16", (2e-4, 0), (1e-4, 0))):
@@ -201,7 +201,7 @@ def zero_scales() -> Iterator[Case]:
 
 
 def softmax_scales() -> Iterator[Case]:
-    """Input scales from the least that the reference takes to the largest, of scores under a causal mask."""
+    """Input scales from the smallest that the reference accepts to the largest, for scores with a causal mask."""
     scales = (1.6e-8, 15.9, 16.5, 33.0, 3e38)
     for scale, beta, length in itertools.product(scales, (1.0, 8.0), (37,)):
         if scale * beta > 1.5e-8:
@@ -209,7 +209,7 @@ def softmax_scales() -> Iterator[Case]:
                 yield Case("SOFTMAX", [x((3, length), (scale, -5))], [y((3, length), result, dtype)], {"beta": beta})
 
 
-#: Scales of int16: equal, and smaller either way.
+#: Scales of int16: equal, and either one smaller.
 _SCALES = ((2e-4, 2e-4), (1.7e-4, 3.1e-5), (3e-5, 4.4e-4))
 #: Inputs' scales of functions with an output from -1 to 1: powers of two, near them, small and large.
 _FRACTIONS = tuple((scale, 2.0**-15) for scale in (

@@ -20,7 +20,7 @@ CASES: dict[str, Callable[[], Iterator[Case]]] = {op: functools.partial(_random,
 
 
 def mixed_network() -> bytes:
-    """Two layers of int16, one of int8, two of int16 with a skip between them; int8 at both ends."""
+    """Two layers of int16, one of int8, two of int16 with a residual between them; input and output are int8."""
     fine, coarse = 2e-4, 0.05
     tensors = [
         Tensor("x", (1, 24, 10, 4), "int8", coarse, -3), Tensor("a", (1, 24, 10, 4), "int16", fine),

@@ -1,4 +1,4 @@
-"""Holds a compiled model to TensorFlow Lite Micro's bytes, at several budgets."""
+"""Compares a compiled model's output bytes with TensorFlow Lite Micro's, at several budgets."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_plan
 
 SLOW = 1 << 20
-#: Of the memory that a run without a limit takes.
+#: Share of the memory of a plan without a limit.
 SHARES = (0.3, 0.5, 0.7, 0.9)
 
 
 def random_input(shape: tuple[int, ...], dtype: str = "int8", seed: int = 0) -> np.ndarray:
-    """Any values of an integer type, its ends among them when there is room; float32 from -4 to 4."""
+    """Random values: all of an integer type, with its limits if the shape allows; float32 from -4 to 4."""
     random = np.random.default_rng(seed)
     if dtype == "float32":
         return random.uniform(-4, 4, shape).astype(np.float32)
@@ -35,7 +35,7 @@ def random_input(shape: tuple[int, ...], dtype: str = "int8", seed: int = 0) -> 
 
 
 def plans(start: Front) -> list[Compiled]:
-    """At no limit, and in about the least fast memory there is, alone and with slow memory: in one order."""
+    """Plans without a limit, and in nearly the smallest fast memory, alone and with slow memory; in one order."""
     result = [back(start, CompileOptions())]
     whole = result[0].plan.fast_bytes
     index = ProgramIndex.of(start.program)
@@ -51,9 +51,9 @@ def plans(start: Front) -> list[Compiled]:
 
 def check_exact(reference: bytes, ours: Any, inputs: Mapping[str, np.ndarray], runs: int = 1,
                 tight: bool = True) -> Compiled:
-    """Compares all outputs byte for byte, for as many runs one after the other; returns the plan without a limit.
+    """Compares all output bytes over `runs` runs; returns the plan without a limit.
 
-    `tight`: in little memory, too.
+    `tight`: also in little memory.
     """
     start = front(ours, CompileOptions())
     compiled = plans(start) if tight else [back(start, CompileOptions())]

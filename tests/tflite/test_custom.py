@@ -1,4 +1,4 @@
-"""TensorFlow Lite Micro's custom operators: rings of rows, boxes of a detector, packed weights."""
+"""TensorFlow Lite Micro's custom operators: ring buffers of rows, a detector's boxes, packed weights."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def ring(slots: int, options: bytes, width: int = 1) -> bytes:
 @pytest.mark.parametrize(("slots", "options"), [
     (4, {"cycles_max": 1}), (1, {"cycles_max": 1}), (5, None), (13, None),
 ])  # fmt: skip
-def test_a_ring_has_the_newest_rows(slots: int, options: dict[str, int] | None) -> None:
-    """Zeros before the first run, as TensorFlow Lite Micro begins."""
+def test_a_ring_buffer_has_the_newest_rows(slots: int, options: dict[str, int] | None) -> None:
+    """It contains zeros before the first run, as in TensorFlow Lite Micro."""
     data = ring(slots, b"" if options is None else flexbuffers.Dumps(options), 2)
     check_exact(data, data, {"x": random_input((1, 1, 2, 3))}, runs=7)
 
 
 @pytest.mark.parametrize(("slots", "options"), [(4, {"cycles_max": 3}), (6, None)])
-def test_a_ring_that_ends_runs_is_refused(slots: int, options: dict[str, int] | None) -> None:
+def test_a_ring_buffer_that_skips_runs_is_refused(slots: int, options: dict[str, int] | None) -> None:
     with pytest.raises(UnsupportedError, match=r"CIRCULAR_BUFFER_0 .*all but one of [23] runs"):
         compile_model(ring(slots, b"" if options is None else flexbuffers.Dumps(options)))
 
@@ -68,7 +68,7 @@ def detector(background: int, options: dict[str, Any]) -> bytes:
     (1, {"nms_iou_threshold": 0.05, "use_regular_nms": True}),
 ])  # fmt: skip
 def test_detections_are_the_references(background: int, options: dict[str, Any]) -> None:
-    """With the memory there is and, once, with little; what the reference leaves unwritten is zero."""
+    """With ample memory and, once, with little. Bytes that the reference does not write are zero."""
     data = detector(background, options)
     reference = Tflm(data)
     whole = compile_model(data)
@@ -114,7 +114,7 @@ def _header(method: int, parameters: int = 0, size: int = 0, version: int = 1) -
 
 
 def _in_tables(weights: np.ndarray, axis: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Three bits an element, the fewest elements of a table that there may be."""
+    """Three bits an element, with the smallest valid table."""
     parts = [weights] if axis is None else list(np.moveaxis(weights, axis, 0))
     tables = [np.unique(part) for part in parts]
     size = max(map(len, tables))
@@ -132,7 +132,7 @@ def _pruned(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_huffman(weights: np.ndarray, wide: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Codes 0, 10, 110, … looked up by two bits, of which the last entry leads to the next table."""
+    """Codes 0, 10, 110, … in tables of two bits, whose last entry refers to the next table."""
     values = np.unique(weights).tolist()
     kind, shift = (np.uint32, 27) if wide else (np.uint16, 11)
     codes = {value: "1" * place + "0" for place, value in enumerate(values)}
@@ -163,7 +163,7 @@ def packed(codes: np.ndarray, how: np.ndarray) -> bytes:
 
 @pytest.mark.parametrize("name", PACKED)
 def test_packed_weights_are_unpacked_when_compiling(name: str) -> None:
-    """The reference has them plain: its own operator takes the tables' axis from the scales."""
+    """The reference gets plain weights, because its own operator takes the tables' axis from the scales."""
     tensors = [Tensor("x", (1, 16), "int8", 0.05, 3), constant("w", WEIGHTS, 0.01),
                Tensor("y", (1, 6), "int8", 0.3, -4)]
     plain = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])

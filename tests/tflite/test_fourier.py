@@ -1,4 +1,4 @@
-"""RFFT2D and what reads complex numbers; TensorFlow Lite Micro has none of them."""
+"""RFFT2D and the operators that read complex numbers; TensorFlow Lite Micro has none of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTS = {"COMPLEX_ABS": np.abs, "REAL": np.real, "IMAG": np.imag}
 
 
 def spectrum(shape: Shape, rows: int, columns: int, reader: str) -> bytes:
-    """A transform whose result is squeezed, as converters write that of one axis, and read."""
+    """A transform whose result is squeezed, as converters write one of one axis, and an operator that reads it."""
     terms = (*shape[:-2], rows, columns // 2 + 1)
     flat = tuple(size for place, size in enumerate(terms) if size > 1 or place == len(terms) - 1)
     tensors = [Tensor("x", shape, "float32"), constant("n", np.array([rows, columns], np.int32)),
@@ -29,7 +29,7 @@ def spectrum(shape: Shape, rows: int, columns: int, reader: str) -> bytes:
 ])
 @pytest.mark.parametrize("reader", PARTS)
 def test_spectra(shape: Shape, rows: int, columns: int, reader: str) -> None:
-    """Of signals as long as the transform, shorter and longer, in one dimension and two."""
+    """Signals as long as the transform, shorter and longer, in one and two dimensions."""
     x = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     with Session(compile_model(spectrum(shape, rows, columns, reader))) as session:
         got = session.run({"x": x})["y"]

@@ -12,7 +12,7 @@ from tigris_pio.format.enums import DType, Strategy
 
 
 def test_every_budget_gives_the_references_bytes() -> None:
-    """With weights copied and compressed; in bands that roll."""
+    """With copied and compressed weights, and in rolling stages."""
     data = mixed_network()
     x = random_input((1, 24, 10, 4))
     compiled = check_exact(data, data, {"x": x})

@@ -1,4 +1,4 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM against TensorFlow Lite Micro over several runs: what it remembers is two states."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM against TensorFlow Lite Micro over several runs: its memory is two states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TANH = 4
 
 @dataclasses.dataclass(frozen=True)
 class Lstm:
-    """One layer on the input x: its sizes, and the numbers of its tensors."""
+    """One layer on the input x: its sizes, and the scales and zero points of its tensors."""
 
     steps: int = 5
     batch: int = 1
@@ -33,7 +33,7 @@ class Lstm:
     activation: int = TANH
 
     def shape(self, last: int) -> tuple[int, ...]:
-        """Of the sequence and of the output."""
+        """The shape of the sequence, and of the output, with `last` values a step."""
         return (self.steps, self.batch, last) if self.time_first else (self.batch, self.steps, last)
 
     def file(self) -> bytes:
@@ -77,7 +77,7 @@ FORMS = (
 
 @pytest.mark.parametrize("form", FORMS)
 def test_int8_has_the_references_bytes(form: Lstm) -> None:
-    """At any budget, the state carried from run to run."""
+    """At any budget, with the state kept between runs."""
     data = form.file()
     check_exact(data, data, {"x": random_input(form.shape(form.inputs))}, runs=5)
 

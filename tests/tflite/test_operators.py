@@ -1,4 +1,4 @@
-"""Every operator in int8 and int16, with float32 and integers where it takes them: TensorFlow Lite Micro's bytes."""
+"""Every operator in int8 and int16, and its float32 and integer forms: TensorFlow Lite Micro's bytes."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from tigris_pio import Session, UnsupportedError, compile_model
 from tigris_pio.compiler.load.tflite.operators.registry import read_operators
 from tigris_pio.format.enums import DType, OpKind
 
-#: Operators that other tests have: layers with a memory, constants, control flow, custom operators.
+#: Operators of other tests: layers with a memory, constants, control flow, custom operators.
 ELSEWHERE = frozenset((
     "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "COMPLEX_ABS", "Convolution2DTransposeBias", "DENSIFY", "IF",
     "IMAG", "LOCAL_RESPONSE_NORMALIZATION", "ONE_HOT", "RANGE", "READ_VARIABLE", "REAL", "RELU_0_TO_1",
     "REVERSE_SEQUENCE", "RFFT2D", "SCATTER_ND", "SELECT", "STABLEHLO_COMPOSITE", "SVDF",
     "TFLM_DECODE", "TFLite_Detection_PostProcess", "TOPK_V2", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE", "WHILE",
 ))  # fmt: skip
-#: Operators that compute in integers throughout, so no operator of the plan is float32.
+#: Operators that compute in integers alone, so no operator of the plan is float32.
 INTEGER = ("ADD", "SUB", "MUL", "MEAN", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "AVERAGE_POOL_2D",
            "MAX_POOL_2D", "FULLY_CONNECTED", "SOFTMAX", "LOGISTIC", "TANH", "LEAKY_RELU", "TRANSPOSE",
            "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR")  # fmt: skip
 
 
 def quantised(op: str, int16: bool) -> Iterator[Case]:
-    """Random cases that compute with int8, or int16."""
+    """Random cases in int8 or int16."""
     made = (MAKERS[op](Draw(seed, int16), op) for seed in itertools.count())
     return (case for case in made if {case.inputs[0].dtype, case.outputs[0].dtype} & {"int8", "int16"})
 
@@ -50,8 +50,8 @@ def test_every_operator_has_cases() -> None:
 
 
 @pytest.mark.parametrize("name", CORNERS)
-def test_corners(name: str) -> None:
-    """All cases side by side in one file, and each in little memory."""
+def test_edge_cases(name: str) -> None:
+    """All cases in one file, and each in little memory."""
     cases = list(CORNERS[name]())
     model, values = merged(cases)
     check_exact(model, model, values, tight=False)
@@ -62,7 +62,7 @@ def test_corners(name: str) -> None:
 @pytest.mark.parametrize("int16", (False, True), ids=("int8", "int16"))
 @pytest.mark.parametrize("seed", sampled(range(10), 2))
 def test_random_cases(seed: int, int16: bool) -> None:
-    """One case of each operator; some of them in little memory, too."""
+    """One case of each operator; some also in little memory."""
     logging.disable(logging.WARNING)
     found = {name: outcome(MAKERS[name](Draw(seed, int16), name), (place + seed) % examples(16, 4) == 0)
              for place, name in enumerate(INT16 if int16 else MAKERS)}
@@ -77,7 +77,7 @@ def test_no_operator_is_computed_in_float32(int16: bool) -> None:
     assert not {op.kind for op in program.ops if op.dtype == DType.FLOAT32 and op.kind != OpKind.CAST}
 
 
-#: Float operators between DEQUANTIZE and QUANTIZE, with a constant where there is a second word, and a zero point.
+#: Float operators between DEQUANTIZE and QUANTIZE, each with a constant if a second word follows; and a zero point.
 SANDWICHES = (
     ("ABS", 3), ("NEG", 3), ("SQUARE", 3), ("SQRT", 3), ("RSQRT", -128), ("EXP", 9), ("ELU", 3),
     ("LOG", -128), ("SIN", 3), ("COS", 3), ("TANH", 3), ("LOGISTIC", 3), ("HARD_SWISH", 3), ("CEIL", 3),
@@ -88,7 +88,7 @@ SANDWICHES = (
 
 
 def sandwich(words: str, zero: int, shape: tuple[int, ...]) -> tuple[list[Tensor], list[Operator]]:
-    """DEQUANTIZE, the operators of `words`, QUANTIZE; of int8 and between two scales whose ratio is 2."""
+    """DEQUANTIZE, the operators of `words`, QUANTIZE, from int8 to int8 with two scales whose ratio is 2."""
     name, tensors, operators = "f", [x(shape, (0.0625, zero)), Tensor("f", shape, "float32")], []
     operators.append(Operator("DEQUANTIZE", ["x0"], ["f"]))
     for word in words.split():
@@ -105,7 +105,7 @@ def sandwich(words: str, zero: int, shape: tuple[int, ...]) -> tuple[list[Tensor
 
 @pytest.mark.parametrize(("words", "zero"), SANDWICHES)
 def test_functions_between_dequantize_and_quantize_are_a_table(words: str, zero: int) -> None:
-    """All 256 values, of which some give NaN or infinity."""
+    """All 256 values; some give NaN or infinity."""
     shape = (1, 4, 8, 8)
     data = write(*sandwich(words, zero, shape), ["x0"], ["y0"])
     compiled = compile_model(data)
@@ -118,8 +118,8 @@ def test_functions_between_dequantize_and_quantize_are_a_table(words: str, zero:
 @pytest.mark.parametrize(("op", "scale", "expected"), [
     ("SQRT", 0.03, [0, 10, 14, 18, 21, 23, 25, 27]), ("LOG", 0.1, [-128, -23, -16, -12, -9, -7, -5, -4]),
 ])
-def test_functions_of_int8_that_only_litert_has(op: str, scale: float, expected: list[int]) -> None:
-    """A root is rounded down, and log(0) is the lowest integer."""
+def test_int8_functions_of_litert_alone(op: str, scale: float, expected: list[int]) -> None:
+    """Square roots are rounded down, and log(0) is the lowest integer."""
     tensors = [x((1, 8), (0.1, -128)), y((1, 8), (scale, 0))]
     data = write(tensors, [Operator(op, ["x0"], ["y0"])], ["x0"], ["y0"])
     with Session(compile_model(data)) as session:
@@ -130,7 +130,7 @@ def test_functions_of_int8_that_only_litert_has(op: str, scale: float, expected:
 @given(st.integers(1, 60), st.sampled_from(("int64", "int32", "")), st.floats(1e-6, 3e-3), st.floats(1e-6, 3e-2),
        st.integers(0, 9))
 def test_requantisation_of_int16_sums(inputs: int, bias: str, source: float, result: float, seed: int) -> None:
-    """Any ratio of scales that both take, in both kinds of sums."""
+    """Any ratio of scales that both accept, with sums of 32 and 64 bits."""
     case = Case("FULLY_CONNECTED", [x((3, inputs), (source, 0), 0, "int16"), *weighted((6, inputs), 0, source, bias)],
                 [y((3, 6), (result, 0), "int16")])
     values = case.arrays(seed)
@@ -148,8 +148,8 @@ def test_scales_too_far_apart_are_refused() -> None:
 
 @pytest.mark.parametrize("scale", (0.0, 1e-40, 7.84e-9))
 @pytest.mark.parametrize("length", (3, 10, 37))
-def test_softmax_of_a_tiny_scale_has_equal_shares(length: int, scale: float) -> None:
-    """As LiteRT has it; TensorFlow Lite Micro stops."""
+def test_softmax_of_a_tiny_scale_is_uniform(length: int, scale: float) -> None:
+    """As in LiteRT; TensorFlow Lite Micro aborts."""
     for result, dtype in (((1 / 256, -128), "int8"), ((1 / 65536, -32768), "int16")):
         case = Case("SOFTMAX", [x((3, length), (scale, -5))], [y((3, length), result, dtype)], {"beta": 1.0})
         with Session(compile_model(case.file())) as session:
@@ -158,7 +158,7 @@ def test_softmax_of_a_tiny_scale_has_equal_shares(length: int, scale: float) -> 
 
 
 def test_operators_without_int16_run_in_float() -> None:
-    """TensorFlow Lite Micro has no int16 of its own for them either."""
+    """TensorFlow Lite Micro has no int16 for them either."""
     tensors = [Tensor(name, (2, 5), "int16", 2e-4) for name in ("x", "z", "y")]
     data = write(tensors, [Operator("DIV", ["x", "z"], ["y"])], ["x", "z"], ["y"])
     compiled = compile_model(data)
@@ -173,7 +173,7 @@ def test_operators_without_int16_run_in_float() -> None:
 @pytest.mark.fuzzed
 @pytest.mark.parametrize("name", sampled(INT16, ("MEAN", "DEPTHWISE_CONV_2D")))
 def test_plain_c_has_the_plans_bytes(name: str, tmp_path: Path) -> None:
-    """Cases of int8 and int16 side by side."""
+    """Cases of int8 and int16 in one file."""
     cases = [*itertools.islice(quantised(name, False), 3), *itertools.islice(quantised(name, True), 3)]
     model, values = merged(cases)
     plan = compile_model(model)
@@ -189,7 +189,7 @@ def test_plain_c_has_the_plans_bytes(name: str, tmp_path: Path) -> None:
                                             ("ReduceMin", "REDUCE_MIN")])  # fmt: skip
 def test_reductions_of_onnx(op: str, tflite: str) -> None:
     """ONNX with QuantizeLinear and DequantizeLinear gives the bytes of the TensorFlow Lite operator, in int8."""
-    one = op in ("ReduceMax", "ReduceMin")  # TensorFlow Lite Micro demands one scale
+    one = op in ("ReduceMax", "ReduceMin")  # TensorFlow Lite Micro requires one scale
     scale, zero = (0.05, -128) if one else (0.021, 127)
     numbers = {"s": np.float32(0.05), "z": np.int8(-128), "t": np.float32(scale), "o": np.int8(zero)}
     for shape, axes in (((5, 9), (1,)), ((2, 4, 3, 6), (1, 2)), ((1, 7, 5, 3), (0, 3)), ((2, 4, 3, 6), (0, 1, 2, 3))):

@@ -1,4 +1,4 @@
-"""Operators that TensorFlow Lite Micro lacks: what LiteRT gives, written in numpy."""
+"""Operators that TensorFlow Lite Micro lacks, against LiteRT's results, written in numpy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.tflite.cases import Case, merged
 from tests.tflite.writer import Tensor, constant
 from tigris_pio import ModelError, Session, compile_model
 
-#: Types with the scale and zero point of those that have one.
+#: Types, with scale and zero point of the quantised ones.
 TYPES = {"float32": (), "int8": (0.05, 3), "uint8": (0.05, 100), "int32": (), "bool": ()}
 Made = tuple[Case, list[np.ndarray]]
 
@@ -23,7 +23,7 @@ def tensor(name: str, array: np.ndarray) -> Tensor:
 
 
 def values(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
-    """Small numbers, of which some are equal and sums fit any type."""
+    """Small numbers, some of them equal, whose sums fit any type."""
     random = np.random.default_rng(seed)
     return random.integers(0, 2 if dtype == "bool" else 40, shape).astype(dtype)
 
@@ -37,7 +37,7 @@ def case(op: str, inputs: dict[str, np.ndarray], known: set[str], outputs: list[
 
 
 def largest() -> Iterator[Made]:
-    """Of equal elements the first one comes first."""
+    """TOPK_V2; among equal elements, the one with the lower index comes first."""
     shapes = (((3, 9), 4), ((7,), 1), ((2, 5), 5))
     for dtype, (shape, k) in itertools.product(("float32", "int8", "uint8", "int32"), shapes):
         x = values(shape, dtype, k)
@@ -47,7 +47,7 @@ def largest() -> Iterator[Made]:
 
 
 def hot() -> Iterator[Made]:
-    """Negative indices, and those from the depth on, are cold."""
+    """ONE_HOT; negative indices, and indices from the depth on, select nothing."""
     for dtype, (axis, shape) in itertools.product(TYPES, ((-1, (4,)), (0, (3, 2)), (1, (2, 3)), (-1, ()))):
         places = np.random.default_rng(7).integers(-3, 8, shape).astype(np.int32)
         on, off = values((2,), "int8", 3).astype(dtype)
@@ -58,7 +58,7 @@ def hot() -> Iterator[Made]:
 
 
 def scattered() -> Iterator[Made]:
-    """Updates of one place are added, as the integers that they are."""
+    """SCATTER_ND; updates of one element are added as integers."""
     places = (([[4], [1], [6]], (8,)), ([[4], [1], [4]], (8,)), ([[3], [0], [3]], (4, 5)),
               ([[0, 1], [2, 3]], (3, 4, 2)))
     for dtype, (at, shape), fixed in itertools.product(("float32", "int8", "uint8", "int32"), places, (True, False)):
@@ -70,7 +70,7 @@ def scattered() -> Iterator[Made]:
 
 
 def turned() -> Iterator[Made]:
-    """The first elements of each sequence backwards."""
+    """REVERSE_SEQUENCE; the first elements of each sequence are reversed."""
     axes = ((1, 0, (3, 5)), (0, 1, (5, 3)), (1, 3, (2, 4, 3, 5)), (0, 3, (4, 2, 2, 3)), (1, 0, (2, 6, 3)))
     for dtype, (time, batch, shape), fixed in itertools.product(("float32", "uint8", "int32"), axes, (True, False)):
         lengths = np.random.default_rng(time).integers(0, shape[time] + 1, shape[batch]).astype(np.int32)
@@ -84,7 +84,7 @@ def turned() -> Iterator[Made]:
 
 
 def responses() -> Iterator[Made]:
-    """TensorFlow's window, of the radius on both sides, which LiteRT's default kernel has, too."""
+    """LRN with TensorFlow's window of `radius` on both sides, which LiteRT's default kernel also has."""
     factors = ((2, 1, 0.1, 0.75, 8), (1, 2, 0.5, 0.5, 3), (0, 1, 0.3, 1, 4), (9, 1, 0.05, 1, 5))
     for radius, bias, alpha, beta, count in factors:
         x = values((2, 3, 4, count), "float32") / 9
@@ -95,7 +95,7 @@ def responses() -> Iterator[Made]:
 
 @pytest.mark.parametrize("make", (largest, hot, scattered, turned, responses))
 def test_results_are_those_of_litert(make: Callable[[], Iterator[Made]]) -> None:
-    """Cases side by side in one file."""
+    """All cases in one file."""
     made = list(make())[:: examples(5, 1)]
     data, given = merged([item for item, _ in made])
     with Session(compile_model(data)) as session:

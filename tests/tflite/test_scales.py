@@ -1,4 +1,4 @@
-"""Multipliers to the last bit: sums that the scales' product, rounded to float32 or not, takes to different steps."""
+"""Multipliers to the last bit: sums whose output depends on whether the scales' product is rounded to float32."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tigris_pio import Session, compile_model
 from tigris_pio.compiler.lower.numerics import multiplied, quantize_multiplier
 
 
-def telling_sums() -> tuple[float, float, float, np.ndarray]:
-    """Scales of input, weights and output, and sums whose output depends on that rounding."""
+def decisive_sums() -> tuple[float, float, float, np.ndarray]:
+    """Scales of input, weights and output, and sums whose output depends on the rounding of their product."""
     random = np.random.default_rng(0)
     sums = np.arange(-1_000_000, 1_000_000, dtype=np.int64)
     while True:
@@ -27,7 +27,7 @@ def telling_sums() -> tuple[float, float, float, np.ndarray]:
 
 def test_a_fully_connected_layer_keeps_the_scales_product_in_double() -> None:
     """The input is zero, so the sums are the biases."""
-    first, second, result, sums = telling_sums()
+    first, second, result, sums = decisive_sums()
     tensors = [Tensor("x", (1, 4), "int8", first, 7), constant("w", np.ones((len(sums), 4), np.int8), second),
                constant("b", sums.astype(np.int32), first * second), Tensor("y", (1, len(sums)), "int8", result, 0)]
     data = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", "b"], ["y"])], ["x"], ["y"])
@@ -35,8 +35,8 @@ def test_a_fully_connected_layer_keeps_the_scales_product_in_double() -> None:
 
 
 def test_a_convolution_of_uint8_with_a_zero_point_of_its_weights_rounds_it() -> None:
-    """As LiteRT's reference kernels do; TensorFlow Lite Micro has none for it."""
-    first, second, result, sums = telling_sums()
+    """As LiteRT's reference kernels do; TensorFlow Lite Micro has no such kernel."""
+    first, second, result, sums = decisive_sums()
     single = float(np.float32(first) * np.float32(second))
     tensors = [
         Tensor("x", (1, 1, 1, 4), "uint8", first, 7), Tensor("y", (1, 1, 1, len(sums)), "uint8", result, 128),

@@ -1,4 +1,4 @@
-"""SVDF against TensorFlow Lite Micro over several runs: what it remembers is a state."""
+"""SVDF against TensorFlow Lite Micro over several runs: its memory is a state."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def svdf(rank: int, bias: bool, kind: str, rows: int = ROWS, zero: int = -128, t
 @pytest.mark.parametrize("rows", (ROWS, 1))
 @pytest.mark.parametrize("rank", (1, 2))
 def test_int8_has_the_references_bytes(rank: int, rows: int, kind: str) -> None:
-    """With a bias, without which the reference falls over; with a memory of int8 and of int16."""
+    """With a bias, without which the reference crashes; with a memory of int8 and of int16."""
     data = svdf(rank, True, kind, rows, zero=-128 if kind == "int8" else 3)
     check_exact(data, data, {"x": random_input((1, INPUTS))}, runs=7)
 

@@ -1,4 +1,4 @@
-"""WHILE: unrolled where its number of trips follows from constants; one on data is refused by name."""
+"""WHILE: unrolled if its number of trips follows from constants; a loop on data is refused by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def flag(name: str) -> Tensor:
     return Tensor(name, (), "bool")
 
 
-#: Conditions by operators on `i` and the constants of a loop from 0 to STEPS, or from another number in other steps.
+#: Conditions by operators on `i`, with the constants of a loop from 0 to STEPS, or with another start and increment.
 CONDITIONS: dict[str, tuple[tuple[int, int], Sequence[tuple[str, Sequence[str], str]], dict[str, int]]] = {
     "less": ((0, 1), [("LESS", "ie", "r")], {"e": STEPS}),
     "less, twice": ((0, 1), [("LESS", "ie", "a"), ("LESS", "if", "b"), ("LOGICAL_AND", "ab", "r")],
@@ -52,7 +52,7 @@ CONDITIONS: dict[str, tuple[tuple[int, int], Sequence[tuple[str, Sequence[str], 
 
 
 def loop(form: str, dtype: str = "int8", nested: bool = False) -> bytes:
-    """A recurrent layer: a state of FULLY_CONNECTED, plus a row of x; `y` gets the state at each step, `z` the last."""
+    """A recurrent layer: FULLY_CONNECTED of the state, plus a row of x; `y`: the states of all steps, `z`: the last."""
     (first, step), spelling, numbers = CONDITIONS[form]
     state = [counter(), vector("s", dtype=dtype), vector("o", STEPS, dtype), sequence("x", dtype)]
     names = [item.name for item in state]
@@ -98,13 +98,13 @@ def test_a_loop_within_a_loop_has_the_references_bytes() -> None:
     check_exact(data, data, {"x": random_input((STEPS, 1, WIDTH), seed=1)}, tight=False)
 
 
-def test_all_trips_read_the_same_weights() -> None:
+def test_all_trips_share_the_weights() -> None:
     read = [item.inputs[1] for item in load_model(loop("less", "float32")).nodes if item.op == "Gemm"]
     assert len(read) == STEPS - 1 and len(set(read)) == 1  # the first state is a constant
 
 
 #: Bodies by operators on `given`, a row of x times weights, and `kept`, the state times weights; `split` has the gates.
-#: `h`, `c` are the states before, `n` and `d` those after.
+#: `h` and `c`: the states before; `n` and `d`: those after.
 CELLS = {
     "RNN": "ADD given kept z; TANH z n",
     "GRU": "SPLIT given a b g; SPLIT kept e f k; ADD a e u; LOGISTIC u v; ADD b f r; LOGISTIC r q; MUL q k m; "
@@ -114,13 +114,13 @@ CELLS = {
     "relu": "ADD given kept z; RELU z n",
     "bounded": "ADD given kept z; TANH z n",
 }
-#: Functions that operators of a body have behind them: a bound that small numbers don't reach.
+#: Fused activations of a body's operators: bounds that small numbers do not reach.
 FUSED = {"bounded": {"ADD": {"fusedActivationFunction": RELU_N1_TO_1}}}
 GATES = {"GRU": 3, "LSTM": 4}
 
 
 def recurrent(kind: str, every: bool, bias: bool) -> bytes:
-    """A recurrent layer; `y` has the states of all steps, or the last one."""
+    """A recurrent layer; `y`: the states of all steps, or the last one."""
     gates, rows = GATES.get(kind, 1), STEPS if every else 1
     def real(name: str, *shape: int) -> Tensor:
         return Tensor(name, shape, "float32")
@@ -162,8 +162,8 @@ def recurrent(kind: str, every: bool, bias: bool) -> bytes:
 
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize(("every", "bias"), [(True, False), (False, True)])
-def test_a_recurrent_layer_is_one_operator(kind: str, every: bool, bias: bool) -> None:
-    """One with another function is unrolled."""
+def test_a_recurrent_layer_becomes_one_operator(kind: str, every: bool, bias: bool) -> None:
+    """A loop with another function is unrolled."""
     data = recurrent(kind, every, bias)
     x = random_input((STEPS, 1, WIDTH), "float32", 7) * (40 if kind in FUSED else 1)
     compiled = compile_model(data)
@@ -175,7 +175,7 @@ def test_a_recurrent_layer_is_one_operator(kind: str, every: bool, bias: bool) -
 
 
 def listed(prefix: str, places: Sequence[str] = ("i", "i"), reader: str = "TensorListStack") -> bytes:
-    """The negative rows of x, by way of two lists, as Keras writes a layer whose batch is free."""
+    """The negative rows of x, through two lists, as Keras writes a layer with a free batch."""
     def variant(name: str) -> Tensor:
         return Tensor(name, (), "variant")
 

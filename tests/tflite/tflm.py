@@ -12,7 +12,7 @@ _ARENA = 1 << 22
 
 
 class Tflm:
-    """One model, loaded; variables keep their values from run to run."""
+    """One loaded model; its variables keep their values between runs."""
 
     def __init__(self, model: bytes) -> None:
         self._interpreter = runtime.Interpreter.from_bytes(

@@ -1,6 +1,6 @@
-"""Writes TensorFlow Lite files for tests: tensors and operators as they are named here, nothing checked.
+"""Writes TensorFlow Lite files for tests from tensors and operators, without checks.
 
-The schema's classes are those that come with TensorFlow Lite Micro's package, which the tests need anyway.
+The schema's classes are from TensorFlow Lite Micro's package.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TYPES = {
     "int16": "INT16", "int8": "INT8", "uint32": "UINT32", "resource": "RESOURCE", "string": "STRING",
     "complex64": "COMPLEX64", "variant": "VARIANT",
 }
-#: Classes of options that are not named after their operator.
+#: Classes of options whose names differ from their operators'.
 _OPTIONS = {
     "AVERAGE_POOL_2D": "Pool2D", "MAX_POOL_2D": "Pool2D", "MEAN": "Reducer", "SUM": "Reducer", "REDUCE_MAX": "Reducer",
     "REDUCE_MIN": "Reducer", "REDUCE_PROD": "Reducer", "REDUCE_ANY": "Reducer", "REDUCE_ALL": "Reducer",
@@ -36,7 +36,7 @@ _NONE = frozenset(("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "ELU", "
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """One tensor. `scale` and `zero_point` may be one for each index along `axis`; `data` makes it a constant."""
+    """One tensor. `scale` and `zero_point` may be vectors along `axis`; `data` makes it a constant."""
 
     name: str
     shape: tuple[int, ...]
@@ -57,7 +57,7 @@ class Operator:
     outputs: Sequence[str]
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     version: int = 1
-    custom: bytes | None = None  #: of a custom operator, its options
+    custom: bytes | None = None  #: a custom operator's options
 
 
 Part = (tuple[Sequence[Tensor], Sequence[Operator]]
@@ -66,13 +66,13 @@ Part = (tuple[Sequence[Tensor], Sequence[Operator]]
 
 def constant(name: str, data: np.ndarray, scale: float | Sequence[float] | None = None,
              zero_point: int | Sequence[int] = 0, axis: int = 0) -> Tensor:
-    """A tensor of known values."""
+    """A constant tensor."""
     return Tensor(name, data.shape, data.dtype.name, scale, zero_point, axis, data)
 
 
 def write(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str],
           subgraphs: Sequence[Part] = ()) -> bytes:
-    """The file's bytes. `subgraphs`: further ones, with the names of their inputs and outputs where they have some."""
+    """The file's bytes. `subgraphs`: further subgraphs, with the names of their inputs and outputs."""
     model = schema.ModelT()
     model.version = 3
     model.description = "test"
@@ -86,7 +86,7 @@ def write(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequ
 
 
 def changed(data: bytes, change: Callable[[Any], None]) -> bytes:
-    """The file after `change`, which gets the schema's model."""
+    """The file's bytes after `change` was applied to the schema's model."""
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(data, 0))
     change(model)
     return _packed(model)

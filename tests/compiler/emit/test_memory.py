@@ -1,4 +1,4 @@
-"""Weights exist once in the graph and once in the plan, and nowhere else."""
+"""Lowering and emission keep one copy of the weights in the graph and one in the plan."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 def large_model() -> onnx.ModelProto:
-    """A convolution, and a matrix of 16 MiB whose columns the plan has in another order."""
+    """A convolution, and a matrix of 16 MiB whose columns the plan stores in another order."""
     weights = {"w": np.ones((64, 64, 3, 3), np.float32), "m": np.ones((OUTPUTS, 64 * 8 * 8), np.float32)}
     nodes = [node("Conv", "x w", "c", pads=[1] * 4), node("Flatten", "c", "f"), node("Gemm", "f m", "y", transB=1)]
     return make(nodes, {"x": SHAPE}, ["y"], weights)
 
 
 def peak_of(work: Callable[[], T]) -> tuple[T, int]:
-    """The result, and the most bytes that were allocated on the way."""
+    """The result, and the peak of allocated bytes."""
     tracemalloc.start()
     try:
         return work(), tracemalloc.get_traced_memory()[1]

@@ -1,4 +1,4 @@
-"""Constants for C: what firmware relies on is in them, and nothing else."""
+"""The C header of a model: its constants are those on which firmware relies, and no others."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def header(compiled):
 @pytest.mark.parametrize(("retraining", "fast", "changed"), [
     ({"weights": 3}, "64K", ()), ({"input_scale": 2.0}, "64K", ("INPUT0_SCALE", "INTERFACE_CRC32")),
     ({}, "3K", ("FAST_BYTES",))])
-def test_what_changes_with_weights_scales_and_arenas(first, tmp_path, retraining, fast, changed):
+def test_which_constants_change_with_weights_scales_and_arenas(first, tmp_path, retraining, fast, changed):
     again = compile_model(retrained.digits(tmp_path / "digits.onnx", **retraining), fast=fast)
     assert again.data != first.data
     lines = set(header(again).splitlines()) - set(header(first).splitlines())
     assert sorted(line.split()[1].removeprefix("TIGRIS_MODEL_DIGITS_") for line in lines) == sorted(changed)
 
 
-def test_states_are_named_and_what_resets_them(first):
+def test_a_comment_names_states_and_their_reset(first):
     model = Path(__file__).resolve().parents[3] / "examples" / "wake-word" / "model" / "wake.onnx"
     lines = header(compile_model(model, fast="8K", state={"next_past": "past"})).splitlines()
     at = next(index for index, line in enumerate(lines) if "tigris_session_reset(&session)" in line)
@@ -57,14 +57,14 @@ def test_the_interface_is_types_shapes_scales_and_zero_points(first):
         assert interface_crc32(other) != interface_crc32(plan), at
         same = interface_crc32(other, any_scale=True) == interface_crc32(plan, any_scale=True)
         assert same == (at == fields.tensors + 28), at
-    # Firmware that was built for no scale refuses a plan that has one.
+    # Firmware built for a model without scales refuses a plan with scales.
     without = plan[: fields.tensors + 28] + bytes(8) + plan[fields.tensors + 36 :]
     assert interface_crc32(without) not in (interface_crc32(plan), interface_crc32(plan, any_scale=True))
     fewer = dataclasses.replace(fields, output_count=0).pack() + plan[Header.size() :]
     assert interface_crc32(fewer) != interface_crc32(plan)
 
 
-def test_firmware_that_takes_any_scale_has_no_scales_to_be_wrong_with(first, tmp_path):
+def test_firmware_for_any_scale_gets_no_scales(first, tmp_path):
     (tmp_path / "tigris_model_digits.h").write_text(header(first), "utf-8")
     placed = {"model": [layout.Placed("digits", 0, first.data)]}
     seen = []
@@ -77,7 +77,7 @@ def test_firmware_that_takes_any_scale_has_no_scales_to_be_wrong_with(first, tmp
     assert seen == [[True] * 6, [False] * 3 + [True] * 3]
 
 
-def test_rows_of_what_is_streamed() -> None:
+def test_rows_of_streamed_tensors() -> None:
     compiled = compile_model(OWN / "vww_int8.onnx", fast="64K", stream="input")
     header = render_model_header(compiled.plan, compiled.data)
     assert re.findall(r"INPUT0_(ROWS|ROW_BYTES) +(\d+)u", header) == [("ROWS", "96"), ("ROW_BYTES", "288")]

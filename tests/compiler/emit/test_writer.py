@@ -1,4 +1,4 @@
-"""What the writer puts into the header, at the edges of its fields; and the order of packed weights."""
+"""The header that the writer makes, with fields at their limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def compiled() -> Compiled:
     *("n" * length for length in range(FIELD - 2, FIELD + 2)), "x" * 500,
     *("n" * length + "é名" for length in range(42, 49)), "\U0001f600" * 13, "a\0b",
 ])  # fmt: skip
-def test_a_name_of_any_length_is_one_that_the_runtime_takes(compiled, name):
+def test_the_runtime_accepts_a_name_of_any_length(compiled, name):
     program = dataclasses.replace(compiled.plan.program, name=name)
     data = write_plan(dataclasses.replace(compiled.plan, program=program), xip=False)
     kept = read_plan(data).header.name.rstrip(b"\0")
@@ -45,5 +45,5 @@ def test_macs_are_counted_in_64_bits(compiled, macs):
 
 
 @pytest.mark.parametrize("xip", [False, True])
-def test_only_a_promise_that_was_asked_for_is_given(compiled, xip):
+def test_the_xip_flag_needs_the_option(compiled, xip):
     assert read_plan(write_plan(compiled.plan, xip)).header.flags == int(xip)

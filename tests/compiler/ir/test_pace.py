@@ -1,4 +1,4 @@
-"""Paces against their definition: an output's rows are made as soon as its input's rows allow, and never before."""
+"""Paces against their definition: an output's rows are made as soon as its input's rows allow, never earlier."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BANDS = range(1, 13)
 
 
 def possible(rows: RowMap, available: int) -> int:
-    """Output rows 0 … that need no input row beyond the first `available`."""
+    """The number of output rows that need no input row beyond the first `available`."""
     return next(e for e in itertools.count() if (e * rows.numerator + rows.last) // rows.denominator >= available)
 
 
 @pytest.mark.parametrize("kind", MAPS)
-def test_rows_come_when_their_input_is_there(kind: str) -> None:
+def test_rows_are_made_when_their_input_exists(kind: str) -> None:
     lags = 0
     for pace, rows, bands in itertools.product(PACES, MAPS[kind], BANDS):
         available, made = pace.rows(bands), pace.output_pace(rows).rows(bands)
@@ -41,15 +41,15 @@ def test_rows_come_when_their_input_is_there(kind: str) -> None:
     assert (lags > 0) == (kind == "resampling")
 
 
-def test_of_two_paces_of_one_rate_the_slower_never_has_more() -> None:
+def test_the_slower_of_two_paces_never_has_more_rows() -> None:
     for one, other in ((one, other) for one, other in itertools.product(PACES, PACES) if one.has_same_rate(other)):
         slower, faster = one.slower(other), one.faster(other)
         assert {slower, faster} == {one, other}
         assert all(slower.rows(bands) <= faster.rows(bands) for bands in BANDS)
 
 
-def test_no_pace_that_starts_earlier_would_do() -> None:
-    """Whichever band is looked at, in a whole cycle."""
+def test_an_earlier_pace_would_make_rows_too_early() -> None:
+    """At least at one band of a cycle."""
     for pace, rows in itertools.product(PACES, (rows for maps in MAPS.values() for rows in maps)):
         through = pace.output_pace(rows)
         earlier = Pace(through.numerator, through.denominator, through.offset + 1)
@@ -59,7 +59,7 @@ def test_no_pace_that_starts_earlier_would_do() -> None:
         assert any(earlier.rows(bands) > allowed[bands] for bands in enough), (pace, rows)
 
 
-def test_bands_until_there_are_rows() -> None:
+def test_bands_for_rows() -> None:
     for pace, rows in itertools.product(PACES, range(1, 30)):
         bands = pace.bands_for(rows)
         assert pace.rows(bands) >= rows
@@ -70,8 +70,8 @@ def first_needed(made: int, rows: RowMap) -> int:
     return made * rows.numerator + rows.first
 
 
-def test_the_slowest_pace_beside_another_reader() -> None:
-    """It needs no row that the other is done with, and with a row less it would."""
+def test_the_slowest_pace_of_a_sibling_reader() -> None:
+    """It needs no row that the other reader has finished with; with one row less it would."""
     maps = (*MAPS["windows"], *MAPS["shifts"])
     found = 0
     for pace, mine, other in itertools.product(PACES, maps, maps):
@@ -84,7 +84,7 @@ def test_the_slowest_pace_beside_another_reader() -> None:
     assert found
 
 
-def test_rows_that_are_read_otherwise_have_no_pace_beside() -> None:
+def test_other_row_maps_have_no_sibling_pace() -> None:
     plain = RowMap.shifted(0)
     for rows in (*MAPS["resampling"], RowMap(0, 1, 0, 7)):
         assert Pace(1).sibling_pace(plain, rows) is None
@@ -92,8 +92,8 @@ def test_rows_that_are_read_otherwise_have_no_pace_beside() -> None:
 
 
 @pytest.mark.parametrize("kind", MAPS)
-def test_what_an_output_takes_is_there_at_the_pace_that_is_wanted(kind: str) -> None:
-    """And where no row is repeated, not at a slower one."""
+def test_the_input_pace_provides_the_rows_of_an_output(kind: str) -> None:
+    """If no row is repeated, a slower pace does not."""
     for pace, rows in itertools.product(PACES, MAPS[kind]):
         wanted = pace.input_pace(rows)
         later = Pace(wanted.numerator, wanted.denominator, wanted.offset - 1)

@@ -1,4 +1,4 @@
-"""A bias written as Add joins its layer: one int8 layer with TensorFlow Lite's arithmetic, or one in float32."""
+"""A bias written as Add is folded into its layer, in int8 with TensorFlow Lite's arithmetic, or in float32."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 
 def dense(relu: bool, swapped: bool, shape: Shape, form: str) -> onnx.ModelProto:
-    """What tf2onnx makes of FULLY_CONNECTED; `form` "Gemm" is the same as one operator with a bias."""
+    """FULLY_CONNECTED as tf2onnx writes it; `form` "Gemm": as one operator with a bias."""
     q = Quantiser()
     source = q.pair("x", 0.03, -4)
     weight = q.constant("w", RANDOM.integers(-127, 128, (12, 7)).astype(np.int8), 0.004)
@@ -60,13 +60,13 @@ def test_other_constants_stay(shape: Shape, weights: Shape, bias: Shape) -> None
 @pytest.mark.parametrize(("text", "outputs"), [
     ("MatMul x w m; Add m b a; Mul m a y", "y"), ("MatMul x w m; Add m b y", "ym"),
     ("MatMul x w m; Relu m r; Add r b y", "y")])
-def test_products_that_others_see_stay(text: str, outputs: str) -> None:
-    """Read by another node, an output of the model, or clamped before the Add."""
+def test_products_with_other_readers_stay(text: str, outputs: str) -> None:
+    """They are read by another node, an output of the model, or clamped before the Add."""
     model = make(nodes(text), {"x": (2, 6)}, [*outputs], {"w": noise(6, 4), "b": noise(4)})
     assert OpKind.ADD in kinds(check(model, {"x": noise(2, 6)}, rtol=1e-4))
 
 
-def test_a_rounding_between_stays() -> None:
+def test_a_quantisation_between_stays() -> None:
     q = Quantiser()
     weight = q.constant("w", RANDOM.integers(-127, 128, (12, 7)).astype(np.int8), 0.004)
     q.add(node("MatMul", f"{q.pair('x', 0.03, -4)} {weight}", "m"))
@@ -119,8 +119,8 @@ def layer_and_tail(net: str, tail: str, int8: bool) -> onnx.ModelProto:
 @pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("net", NETS)
-def test_arithmetic_with_constants_joins_its_layer(net: str, tail: str, int8: bool) -> None:
-    """One operator, beside those that bring tensors into another order, and what the model says."""
+def test_arithmetic_with_constants_is_folded_into_its_layer(net: str, tail: str, int8: bool) -> None:
+    """One operator remains, beside those that change the element order, with the model's results."""
     tail = "Mul_and_Add" if net.startswith("MatMul") and tail == "BatchNormalization" else tail
     tolerance = {"rtol": 0, "atol": 0.0501} if int8 else {"rtol": 1e-4}
     compiled = check(layer_and_tail(net, tail, int8), {"x": noise(*NETS[net][0])}, **tolerance, little=False)
@@ -135,7 +135,7 @@ def test_arithmetic_with_constants_joins_its_layer(net: str, tail: str, int8: bo
     ((6, 12), (2, 3, 7), (7,)), ((6, 12), (1, 6, 1, 7), (1, 7)), ((2, 3, 12), (6, 7), (7,)),
 ])
 def test_a_reshape_may_stand_between(shape: Shape, to: Shape, bias: Shape, relu: bool) -> None:
-    """As converters write layers over more than two axes."""
+    """Converters write layers over more than two axes so."""
     q = Quantiser()
     random = np.random.default_rng(4)
     weight = q.constant("w", random.integers(-127, 128, (12, 7)).astype(np.int8), 0.004)
@@ -150,8 +150,8 @@ def test_a_reshape_may_stand_between(shape: Shape, to: Shape, bias: Shape, relu:
     assert set(kinds(compiled)) - {OpKind.LOOKUP} == {OpKind.FULLY_CONNECTED}
 
 
-def test_what_cannot_be_folded_stays() -> None:
-    """Weights of integers without a negative; channels that a factor of zero wipes out; weights that others read."""
+def test_arithmetic_that_cannot_be_folded_stays() -> None:
+    """Integer weights that cannot be negated; a factor of zero; weights with other readers."""
     for factor, low, shared in ((-1.5, -128, False), (0.0, -127, False), (2.0, -127, True)):
         q = Quantiser()
         values = np.full((6, 4), low, np.int8)

@@ -1,4 +1,4 @@
-"""Casts beside QuantizeLinear and DequantizeLinear: bytes stay bytes, and wider integers saturate."""
+"""Casts next to QuantizeLinear and DequantizeLinear: bytes stay bytes, and wider integers saturate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_no_operator_computes_in_float(kind: int, moved: bool) -> None:
     assert {op.dtype for op in ops} == {DType.INT8} and OpKind.CAST not in {op.kind for op in ops}
 
 
-def test_a_cast_that_is_read_as_a_number_too_stays() -> None:
+def test_a_cast_with_a_float_reader_stays() -> None:
     nodes = [node("Cast", "x", "real", to=T.FLOAT), node("QuantizeLinear", "real s z", "q"),
              node("DequantizeLinear", "q s z", "y"), node("Exp", "real", "e")]
     model = make(nodes, {"x": (1, 8)}, ["y", "e"], {"s": np.array(3, np.float32), "z": np.array(0, np.int8)},
@@ -46,7 +46,7 @@ def test_a_cast_that_is_read_as_a_number_too_stays() -> None:
     (T.INT64, np.int8, 0.5, -3), (T.INT32, np.uint8, 1.0, 128), (T.INT16, np.int8, 2.0, 5), (T.BOOL, np.uint8, 0.01, 7),
     (T.INT64, np.int16, 0.02, 0)])
 def test_integers_that_are_cast_and_quantised_saturate(kind: int, stored: type, scale: float, zero: int) -> None:
-    """As heads with an ArgMax and transformers with a mask are quantised; back again it is a truncation."""
+    """Heads with an ArgMax, and transformers with a mask, are quantised so; the Cast back truncates."""
     nodes = [node("Cast", "x", "real", to=T.FLOAT), node("QuantizeLinear", "real s z", "q"),
              node("DequantizeLinear", "q s z", "y"), node("Cast", "y", "whole", to=T.INT64)]
     model = make(nodes, {"x": (1, 40)}, ["q", "y", "whole"],

@@ -1,4 +1,4 @@
-"""Integers of quantised tensors, wherever QuantizeLinear and DequantizeLinear stand: byte for byte what the model says.
+"""Integers of quantised tensors, wherever QuantizeLinear and DequantizeLinear stand: bit-exact with the model.
 
 Converters from TensorFlow Lite leave graph inputs and outputs in int8 or uint8 and put operators that only move data
 before the first DequantizeLinear and behind the last QuantizeLinear.
@@ -26,13 +26,13 @@ RANDOM = np.random.default_rng(41)
 SHAPE = (1, 4, 6, 4)
 SCALE = np.float32(0.05)
 TYPES = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "float": TensorProto.FLOAT}
-#: Not the middle of the range, so that integers taken for real numbers show.
+#: Not the middle of the range, so that integers read as real numbers are noticed.
 ZERO = {"int8": np.int8(-17), "uint8": np.uint8(40)}
 
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """An operator on a tensor of SHAPE: its further inputs, those of the tensor's own type written `=`."""
+    """An operator on a tensor of SHAPE; `=` marks further inputs of the tensor's own type."""
 
     op: str
     more: Sequence[np.ndarray | str] = ()
@@ -40,7 +40,7 @@ class Move:
     outputs: int = 1
 
     def nodes(self, source: str, kind: str, weights: dict[str, np.ndarray]) -> tuple[list[onnx.NodeProto], str]:
-        """Nodes from `source`, which holds integers of this kind; and the name of the last result."""
+        """Nodes from `source`, a tensor of this integer type; and the name of the last result."""
         names = []
         for index, item in enumerate(self.more):
             name = f"{source}_{self.op}_{index}"
@@ -108,7 +108,7 @@ FLATTEN = Move("Flatten", attributes={"axis": 2})
 
 
 class Chains:
-    """A model of independent chains, each with an input and an output of its own."""
+    """A model of independent chains, each with its own input and output."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -172,7 +172,7 @@ def random_inputs(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 
 def expected(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """onnxruntime's outputs; ONNX's own evaluator's where onnxruntime lacks an operator for a type."""
+    """onnxruntime's outputs, or those of ONNX's evaluator if onnxruntime lacks an operator for a type."""
     try:
         return ort(model, inputs)
     except Exception as error:
@@ -180,12 +180,12 @@ def expected(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[s
             raise
     names = [item.name for item in model.graph.output]
     newer = onnx.ModelProto.FromString(model.SerializeToString())
-    newer.opset_import[0].version = 19  # it knows DequantizeLinear since then
+    newer.opset_import[0].version = 19  # the first opset of the evaluator with DequantizeLinear
     return dict(zip(names, ReferenceEvaluator(newer).run(None, dict(inputs)), strict=True))
 
 
 def check(model: onnx.ModelProto, scarce: bool = True) -> Compiled:
-    """Without a limit and, where `scarce`, with too little fast memory to hold everything."""
+    """Compares without a limit and, with `scarce`, with too little fast memory for all tensors."""
     inputs = random_inputs(model)
     wanted = expected(model, inputs)
     ample = compile_model(model)
@@ -224,7 +224,7 @@ def test_every_type_at_every_position(name: str) -> None:
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 @pytest.mark.parametrize("name", sampled(MOVES, FAST))
 def test_every_operator_with_little_memory(name: str, kind: str) -> None:
-    """One chain at a time, through slow memory; and integers that nothing dequantises, which stay what they are."""
+    """One chain at a time, through slow memory; also plain integers that nothing dequantises."""
     chains = Chains()
     chains.add("one", kind, kind, [MOVES[name]], [], [FLATTEN] if name.startswith("Pad") else [])
     check(chains.model())
@@ -235,7 +235,7 @@ def test_every_operator_with_little_memory(name: str, kind: str) -> None:
     check(alone.model(), scarce=False)
 
 
-#: Graphs from x, and the outputs' types: float32 where said. K: the integers' type; s and z, t and u: two scales.
+#: Graphs from x, and the outputs that are float32. K: the integers' type; s and z, t and u: two scales.
 CASES: dict[str, tuple[str, str, str]] = {
     "two readers": ("Transpose x m perm=[0,2,3,1]; DequantizeLinear m s z a; DequantizeLinear m t u b; Neg a c; "
                     "Neg b d; QuantizeLinear c s z y0; QuantizeLinear d t u y1", "y0 y1", ""),
@@ -243,7 +243,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "read otherwise than written": (
         "DequantizeLinear x s z d; Neg d n; QuantizeLinear n s z q; MaxPool q p kernel_shape=[2,2]; "
         "DequantizeLinear p t u e; Neg e m; QuantizeLinear m t u y0", "y0", ""),
-    # Integers of two scales side by side, which no scale describes but that of the one who reads them.
+    # Integers of two scales in one tensor: only the reader's scale describes them.
     "two writers": (
         "DequantizeLinear x s z d; Neg d n; Abs d o; QuantizeLinear n s z q; QuantizeLinear o t u r; "
         "Concat q r x c axis=1; DequantizeLinear c s z e; Neg e m; QuantizeLinear m s z y0; Identity c y1",
@@ -254,7 +254,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     # Integers that come from an operator, not from QuantizeLinear.
     "quantised by hand": ("Cast x i to=1; Relu i r; Cast r o to=9; Cast o n to=K; Transpose n m perm=[0,3,1,2]; "
                           "DequantizeLinear m s z d; Neg d e; QuantizeLinear e s z y0", "y0", ""),
-    # What QuantizeLinear writes is a number to one reader and an output.
+    # QuantizeLinear's output is read as plain numbers, and is an output of the graph.
     "rounded and read": ("DequantizeLinear x s z d; Neg d n; QuantizeLinear n s z y0; Cast y0 i to=1; Neg i y1", "y0",
                          "y1"),
     "compared": ("Equal x z e; Cast e y0 to=1; DequantizeLinear x s z y1", "", "y0 y1"),
@@ -266,7 +266,7 @@ CASES: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 @pytest.mark.parametrize("case", sampled(CASES, 5))
-def test_integers_meant_otherwise(case: str, kind: str) -> None:
+def test_integers_with_two_meanings(case: str, kind: str) -> None:
     text, integers, floats = CASES[case]
     made = nodes(text.replace("=K", f"={TYPES[kind]}"))
     weights = {"s": SCALE, "t": np.float32(0.0371), "flat": ints(4, 24), "seven": np.float32(7), "z": ZERO[kind],
@@ -279,7 +279,7 @@ def test_integers_meant_otherwise(case: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 def test_a_zero_point_left_out(kind: str) -> None:
-    """Zero in the integers' own type."""
+    """The zero point is then zero in the integers' own type."""
     text = "Flatten x f; DequantizeLinear f s d; Abs d a; QuantizeLinear a s z q; Identity q y0; QuantizeLinear a s y1"
     weights = {"s": SCALE, "z": np.zeros((), kind)}
     types = {"x": TYPES[kind], "y0": TYPES[kind], "y1": TensorProto.UINT8}
@@ -288,7 +288,7 @@ def test_a_zero_point_left_out(kind: str) -> None:
 
 @pytest.mark.parametrize("computed", ["Add f f y1", "Resize f - scales y1 mode='linear'"])
 def test_arithmetic_on_integers_is_refused_by_name(computed: str) -> None:
-    """Real numbers would be computed from them in silence."""
+    """Otherwise they would be computed as real numbers."""
     made = nodes(f"Transpose x f perm=[0,1,3,2]; DequantizeLinear f s z y0; {computed}")
     weights = {"s": SCALE, "z": np.int8(3), "scales": np.array([1, 1, 2, 2], np.float32)}
     with pytest.raises(UnsupportedError, match=r"_y1 .*: it computes with int8"):
@@ -296,7 +296,7 @@ def test_arithmetic_on_integers_is_refused_by_name(computed: str) -> None:
 
 
 def test_moves_stay_in_eight_bits() -> None:
-    """A path from a graph input to its DequantizeLinear costs neither casts nor floats."""
+    """The chain from a graph input to its DequantizeLinear needs no Cast and no float32."""
     moves = [MOVES[name] for name in ("Pad", "Transpose", "Slice", "MaxPool", "Tile")]
     chains = Chains()
     chains.add("one", "uint8", "uint8", moves[:2], [], moves[1:2])

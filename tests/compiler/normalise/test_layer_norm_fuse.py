@@ -1,4 +1,4 @@
-"""Layer normalisation as exporters take it apart is one operator again, in int8 where its ends are."""
+"""Layer normalisation that exporters split becomes one operator, in int8 if its input and output are int8."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def taken_apart(square: str = "Pow", ends: str = "factor offset", int8: bool = T
 @pytest.mark.parametrize("arguments", [
     {}, {"square": "Mul"}, {"ends": "factor"}, {"ends": ""}, {"twice": True}, {"axes": (1, 2), "ends": ""},
 ], ids=str)
-def test_it_is_put_together(arguments: dict[str, object], int8: bool) -> None:
+def test_layer_normalisation_is_fused(arguments: dict[str, object], int8: bool) -> None:
     model = taken_apart(int8=int8, **arguments)  # type: ignore[arg-type]
     assert [item.op for item in normal(model).nodes if item.op != "Identity"] == ["LayerNormalization"]
     x = (RANDOM.standard_normal(SHAPE) * 2).astype(np.float32)
@@ -53,7 +53,7 @@ def test_it_is_put_together(arguments: dict[str, object], int8: bool) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"between": True}, {"axes": (1,), "ends": ""}], ids=str)
-def test_others_stay(arguments: dict[str, object]) -> None:
-    """Squares that are rounded; axes that are not the last."""
+def test_other_patterns_stay(arguments: dict[str, object]) -> None:
+    """Quantised squares; axes that are not the last."""
     ops = [item.op for item in normal(taken_apart(**arguments)).nodes]  # type: ignore[arg-type]
     assert "LayerNormalization" not in ops and "Div" in ops

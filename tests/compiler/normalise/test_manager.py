@@ -28,8 +28,8 @@ def test_the_documented_order() -> None:
     check_order(PASSES)
 
 
-def test_each_pass_needs_its_place() -> None:
-    """Every pass that requires something fails the check when it comes first."""
+def test_each_pass_needs_its_requirements() -> None:
+    """Every pass with requirements fails the check as the first one."""
     for step in PASSES:
         if step.requires:
             with pytest.raises(ValueError, match=step.name):
@@ -48,7 +48,7 @@ def test_statistics_add_up(models_dir: Path) -> None:
     assert (folded["clip_to_relu6"], folded["activation_fuse"], folded["depthwise_relabel"]) == (27, 27, 13)
 
 
-def test_the_graph_given_is_not_changed(models_dir: Path) -> None:
+def test_the_given_graph_is_not_changed(models_dir: Path) -> None:
     graph = load_model(models_dir / "kws_int8.onnx")
     nodes, tensors, weights = graph.nodes, dict(graph.tensors), dict(graph.weights)
     normalise(graph)
@@ -56,7 +56,7 @@ def test_the_graph_given_is_not_changed(models_dir: Path) -> None:
 
 
 def several_outputs_of_a_split() -> onnx.ModelProto:
-    """Both names of one are outputs, and the other changes its name after that."""
+    """Both outputs of one are outputs of the model, and the other is renamed after that."""
     nodes = [node("Sigmoid", "x", "s"), node("QuantizeLinear", "s c z", "q"), node("Split", "q", "a b", axis=1),
              node("DequantizeLinear", "b c z", "bd"), node("DequantizeLinear", "a c z", "ad")]
     return make(nodes, {"x": (1, 4, 3, 5)}, ["b", "bd", "ad"], {"c": np.float32(0.05), "z": np.uint8(9)},
@@ -64,7 +64,7 @@ def several_outputs_of_a_split() -> onnx.ModelProto:
 
 
 def integers_as_numbers_amid_a_path() -> onnx.ModelProto:
-    """Clip computes with what Tile and Concat move: recoded before and behind, one after the other."""
+    """Clip computes with integers that Tile and Concat move, so it is recoded before and behind."""
     nodes = [node("Tile", "x two", "t"), node("Clip", "x - high", "k"), node("Clip", "k low", "l"),
              node("Concat", "l k x", "m", axis=1), node("DequantizeLinear", "m c z", "d"),
              node("DequantizeLinear", "l c z", "ld")]
@@ -75,7 +75,7 @@ def integers_as_numbers_amid_a_path() -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("model", [several_outputs_of_a_split, integers_as_numbers_amid_a_path])
-def test_passes_leave_every_node_behind_those_it_reads(model: Callable[[], onnx.ModelProto]) -> None:
+def test_nodes_stay_behind_the_nodes_that_they_read(model: Callable[[], onnx.ModelProto]) -> None:
     graph = normalise(load_model(model())).graph
     known = {*graph.inputs, *graph.weights}
     for item in graph.nodes:
@@ -85,7 +85,7 @@ def test_passes_leave_every_node_behind_those_it_reads(model: Callable[[], onnx.
         compile_model(model(), fast=16)
 
 
-def test_nodes_that_stay_keep_their_order() -> None:
+def test_remaining_nodes_keep_their_order() -> None:
     nodes = [node("Relu", "x", "a"), node("Tanh", "a", "b"), node("Relu", "a", "c"), node("Tanh", "b", "d"),
              node("Tanh", "c", "e"), node("Add", "d e", "y")]
     graph = load_model(make(nodes, {"x": (1, 4)}, ["y"]))

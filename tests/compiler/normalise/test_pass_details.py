@@ -1,4 +1,4 @@
-"""What passes must leave alone or take into account: each of these was once free to be wrong."""
+"""Details of passes that small graphs do not show."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def normalisation(count: int, variance: float) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("epsilon", ["", " epsilon=0.001"])
 @pytest.mark.parametrize("variance", [1e-4, 0.0])
 @pytest.mark.parametrize("first", ["Conv x w a", "Tanh x a"])
-def test_batchnorm_by_its_own_epsilon(epsilon: str, variance: float, first: str) -> None:
-    """Keras' default is 1e-3, ONNX's 1e-5; with small variances it is what counts."""
+def test_batchnorm_uses_its_own_epsilon(epsilon: str, variance: float, first: str) -> None:
+    """Keras' default is 1e-3, ONNX's 1e-5; it dominates small variances."""
     weights = normalisation(3, variance) | ({"w": noise(3, 3, 3, 3)} if first[0] == "C" else {})
     model = make(nodes(f"{first}; BatchNormalization a g b m v y{epsilon}"), {"x": (1, 3, 6, 6)}, ["y"], weights)
     assert len(normal(model).nodes) == (1 if first[0] == "C" else 2)
@@ -39,7 +39,7 @@ def test_batchnorm_by_its_own_epsilon(epsilon: str, variance: float, first: str)
 
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_batchnorm_stays_behind_quantised_weights(per_channel: bool) -> None:
-    """Weights in int8 have no room for a factor: the Conv runs on them as they are."""
+    """Weights in int8 cannot take a factor, so the Conv keeps them."""
     q = Quantiser()
     scale = (np.abs(noise(4)) * 0.01 + 0.002) if per_channel else 0.004
     weight = q.constant("w", RANDOM.integers(-127, 128, (4, 3, 3, 3)).astype(np.int8), scale)
@@ -56,7 +56,7 @@ def test_batchnorm_stays_behind_quantised_weights(per_channel: bool) -> None:
 # QuantizeLinear and DequantizeLinear.
 
 
-def test_an_output_that_is_quantised_too_stays_unrounded() -> None:
+def test_an_output_that_is_also_quantised_stays_unrounded() -> None:
     q = Quantiser()
     q.add(node("Tanh", "x", "t"), node("Neg", q.pair("t", 0.1, 3), "y"))
     model = make(q.nodes, {"x": (1, 40)}, ["y", "t"], q.weights)
@@ -68,8 +68,8 @@ def test_an_output_that_is_quantised_too_stays_unrounded() -> None:
     "Concat a a wc axis=1", "Slice b zero nine wc", "Split b > wc rest axis=0 num_outputs=2", "Transpose c wc",
     "Gather a turned wc axis=1", "Unsqueeze a zero u; Squeeze u zero s; Concat s a wc axis=1", "Add b b wc",
 ])
-def test_weights_that_follow_from_constants_stay_integers(text: str, again: bool) -> None:
-    """As exporters join and cut the weights of recurrent layers, of which quantize_static quantises every step."""
+def test_weights_computed_from_constants_stay_integers(text: str, again: bool) -> None:
+    """Exporters join and cut the weights of recurrent layers, and quantize_static quantises every step."""
     shapes = {"a": (9, 4), "b": (18, 8), "c": (8, 9)}
     q = Quantiser()
     made = list(nodes(text))
@@ -94,7 +94,7 @@ def model_shape(model: onnx.ModelProto) -> list[int]:
 @pytest.mark.parametrize("perm", list(itertools.permutations(range(3))))
 @pytest.mark.parametrize("axis", range(-3, 3))
 def test_scales_follow_their_axis_through_a_transpose(perm: tuple[int, ...], axis: int) -> None:
-    """All permutations of three axes, two of which are not their own inverse, and axes counted from the end."""
+    """All permutations of three axes, two of which are not their own inverse, and negative axes."""
     q = Quantiser()
     shape = (2, 3, 4)
     values = RANDOM.integers(-127, 128, shape).astype(np.int8)
@@ -152,15 +152,15 @@ def two_activations(first: str, second: str, quantised: bool) -> onnx.ModelProto
 @pytest.mark.parametrize("quantised", [False, True])
 @pytest.mark.parametrize(("first", "second"), list(itertools.permutations(ACTIVATIONS, 2)))
 def test_two_activations_in_a_row(first: str, second: str, quantised: bool) -> None:
-    """Both bounds of both count, in their order, in one operator where they leave a range."""
+    """The bounds of both apply, in order, in one operator if a range remains."""
     compiled = check(two_activations(first, second, quantised), {"x": noise(1, 3, 5, 5) * 3}, rtol=1e-4,
                      atol=0.0301 if quantised else 1e-4, little=False)
     assert "apart" in (first, second) or kinds(compiled) == [OpKind.CONV_2D]
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
-def test_integer_clips_are_left_to_the_shape_pass(dtype: type) -> None:
-    """Their bounds are integers of a shape, not of a tensor's range: they stay inputs until they fold."""
+def test_integer_clips_are_left_to_shape_fold(dtype: type) -> None:
+    """Their bounds belong to shapes, and stay inputs until they are folded."""
     kind = TensorProto.INT64 if dtype is np.int64 else TensorProto.INT32
     text = f"Shape x s; Cast s i to={kind}; Clip i lo hi c; Cast c l to={TensorProto.INT64}; Expand k l y; Neg x z"
     weights = {"lo": np.array(2, dtype), "hi": np.array(4, dtype), "k": noise(1, 1, 1)}
@@ -174,7 +174,7 @@ def test_integer_clips_are_left_to_the_shape_pass(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("second", [(0.02, 3), (0.1, 3), (0.02, 4)])
-def test_a_concatenation_has_the_scale_that_all_its_parts_have(second: tuple[float, int]) -> None:
+def test_a_concatenation_gets_its_parts_common_scale(second: tuple[float, int]) -> None:
     q = Quantiser()
     parts = [q.pair("a", 0.02, 3), q.pair("b", *second)]
     q.add(node("Concat", " ".join(parts), "c", axis=1), node("Tanh", "c", "y"))
@@ -184,7 +184,7 @@ def test_a_concatenation_has_the_scale_that_all_its_parts_have(second: tuple[flo
 
 
 def test_the_gate_of_a_swish_has_tensorflow_lites_scale() -> None:
-    """1/256 and -128, of every int8 sigmoid."""
+    """Scale 1/256 and zero point -128, as every int8 sigmoid."""
     q = Quantiser()
     q.add(node("Swish", q.pair("x", 0.02, 3), "s"), node("Identity", q.pair("s", 0.05, 3), "y"))
     model = make(q.nodes, {"x": (1, 4)}, ["y"], q.weights, opset=24)
@@ -196,7 +196,7 @@ def test_the_gate_of_a_swish_has_tensorflow_lites_scale() -> None:
 
 
 @pytest.mark.parametrize("often", [0.05, 0.1])
-def test_integers_that_mean_two_things_are_recoded_for_the_rarer_one(often: float) -> None:
+def test_integers_with_two_annotations_are_recoded_for_the_rarer_one(often: float) -> None:
     weights = {"z": np.array(0, np.int8), "r": np.array([4, 6]),
                **{f"s{i}": np.array(often if i else 0.15 - often, np.float32) for i in range(3)}}
     read = "; ".join(f"DequantizeLinear m s{i} z d{i}; Tanh d{i} y{i}" for i in range(3))

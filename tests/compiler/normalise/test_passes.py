@@ -1,4 +1,4 @@
-"""Each pass on small graphs: the operators that are left, and onnxruntime's results."""
+"""Each pass on small graphs: the remaining operators, and onnxruntime's results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RANDOM = np.random.default_rng(3)
 
 
 def after(model: onnx.ModelProto, *modules: ModuleType) -> tuple[Graph, int]:
-    """The graph after these passes, and what the last one folded."""
+    """The graph after these passes, and the number of nodes that the last one folded."""
     graph, folded = load_model(model), 0
     for module in modules:
         result = module.PASS.run(graph)
@@ -51,7 +51,7 @@ def ops(graph: Graph) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A graph from x, in the notation of `nodes`, and the operators that passes leave of it."""
+    """A graph from x, in the notation of `nodes`, and the operators that remain after the passes."""
 
     text: str
     left: str
@@ -83,7 +83,7 @@ CASES = [
     case("Unsqueeze w u axes=[1,2]; Mul x u y", "Mul", (1, 4, 2, 2), constant_fold, opset=9, w=noise(4)),
     case("DequantizeLinear w s z d; MatMul x d y", "DequantizeLinear MatMul", (1, 4), constant_fold, **ROUNDED,
          w=np.ones((4, 4), np.int8)),
-    # One scale and one zero point for all pairs: they go with the last reader.
+    # One scale and one zero point for all pairs: they are removed with the last reader.
     case("QuantizeLinear x s z q; DequantizeLinear q s z d; Tanh d t; QuantizeLinear t s z r; "
          "DequantizeLinear r s z e; Tanh e y", "Tanh Tanh", (1, 4), *FOLDED, **ROUNDED),
     # onnxruntime duplicates DequantizeLinear for each reader.
@@ -110,7 +110,7 @@ CASES = [
     *(case(f"ReduceMean x y axes={axes} keepdims={keep}", left, (1, 4, 5, 6), constant_fold, reduce_mean_to_pool)
       for axes, keep, left in (("[2,3]", 1, "GlobalAveragePool"), ("[-1,-2]", 0, "GlobalAveragePool Reshape"),
                                ("[1]", 1, "ReduceMean"), ("[1,2]", 1, "ReduceMean"), ("[3]", 1, "ReduceMean"))),
-    # What torch.onnx makes of x.view(x.size(0), -1).
+    # torch.onnx exports x.view(x.size(0), -1) so.
     case("Shape x s; Gather s o n axis=0; Unsqueeze n a u; Concat u k t axis=0; Reshape x t y", "Reshape",
          ("N", 3, 4, 5), constant_fold, shape_fold, attributes={"shape": (1, 60)}, o=np.array(0), a=np.array([0]),
          k=np.array([-1])),
@@ -135,7 +135,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.text)
-def test_operators_that_are_left(each: Case) -> None:
+def test_remaining_operators(each: Case) -> None:
     model = each.model()
     graph, _ = after(model, *each.passes)
     assert ops(graph) == each.left.split() and each.attributes.items() <= graph.nodes[-1].attributes.items()
@@ -181,11 +181,11 @@ def test_qdq_fold_weights_per_channel_and_uint8() -> None:
 
 
 @pytest.mark.parametrize(("text", "pair", "same"), [
-    # Exporters leave pairs out around pooling and reshaping; the values are quantised all the same.
+    # Exporters omit pairs around pooling and reshaping, although the values are quantised.
     ("MaxPool x_dq p kernel_shape=[2,2]; Flatten p f; Relu f y", None, "x p f y"),
-    # Quantisation moves before what only rearranges.
+    # Quantisation moves before operators that only move values.
     ("Tanh x_dq t; Transpose t u perm=[0,2,1,3]", ("u", 0.01, 0), "t u")])
-def test_qdq_fold_spreads_through_operators_that_keep_values(text: str, pair: tuple[str, float, int] | None,
+def test_qdq_fold_annotates_behind_operators_that_move_values(text: str, pair: tuple[str, float, int] | None,
                                                              same: str) -> None:
     q = Quantiser()
     q.pair("x", 0.1, 5)
@@ -198,7 +198,7 @@ def test_qdq_fold_spreads_through_operators_that_keep_values(text: str, pair: tu
 
 
 @pytest.mark.parametrize(("scale", "axis"), [(0.0, 0), (-0.1, 0), (math.nan, 0), (math.inf, 0), ([1.0] * 5, 0)])
-def test_qdq_fold_refuses_scales_that_are_none_or_do_not_fit_the_axis(scale: float | list[float], axis: int) -> None:
+def test_qdq_fold_refuses_invalid_scales(scale: float | list[float], axis: int) -> None:
     constants = {"w": np.zeros((4, 3), np.int8), "s": np.array(scale, np.float32), "z": np.zeros_like(scale, np.int8)}
     last = [node("DequantizeLinear", "w s z", "d", "scaler", axis=axis), node("MatMul", "x d", "y")]
     with pytest.raises(ModelError, match="node scaler"):
@@ -224,7 +224,7 @@ def test_silu_between_quantised_tensors_keeps_int8() -> None:
 
 
 @pytest.mark.parametrize("scale", [0.05, 0.1])
-def test_a_transpose_to_other_scales_stays(scale: float) -> None:
+def test_a_transpose_to_another_scale_stays(scale: float) -> None:
     q = Quantiser()
     q.add(node("Relu", q.pair("x", 0.05, 3), "r"), node("Transpose", q.pair("r", 0.05, 3), "t", perm=[0, 2, 1]))
     model = make(q.nodes, {"x": (1, 2, 3)}, [q.pair("t", scale, 3)], q.weights)
@@ -234,7 +234,7 @@ def test_a_transpose_to_other_scales_stays(scale: float) -> None:
 
 @pytest.mark.parametrize(("second", "expected"), [(0.05, ["Conv"]), (0.03, ["Conv", "TigrisTable"])])
 def test_activation_fuse_not_across_another_quantisation(second: float, expected: list[str]) -> None:
-    """Conv rounded to one scale, then Relu to another: both roundings count."""
+    """Conv is rounded to one scale, then Relu to another; both roundings remain."""
     q = Quantiser()
     weight = q.constant("w", np.ones((2, 3, 1, 1), np.int8), np.ones(2) * 0.1)
     q.add(node("Conv", f"{q.pair('x', 0.1, 0)} {weight}", "c"))

@@ -18,7 +18,7 @@ def ops(graph: Graph) -> list[str]:
     return sorted(item.op for item in graph.nodes)
 
 
-def test_what_only_a_state_reads_stays_and_the_rest_goes() -> None:
+def test_nodes_that_only_a_state_reads_stay() -> None:
     nodes = [node("Sub", "x h", "y"), node("Add", "x h", "new"), node("Neg", "x", "unread")]
     graph = normalise(tied(make(nodes, {"x": (1, 4), "h": (1, 4)}, ["y", "new", "unread"]), {"h": "new"})).graph
     assert ops(graph) == ["Add", "Neg", "Sub"]
@@ -45,7 +45,7 @@ def test_both_sides_are_quantised_and_the_initial_value_with_them(unsigned: bool
 
 
 def test_integers_of_both_sides_have_one_meaning() -> None:
-    """The state is moved only, and only its output is dequantised: the input means the same."""
+    """The state is only moved, and only its output is dequantised; its input gets the same annotation."""
     quantiser = Quantiser(unsigned=True)
     quantiser.weights = {"s": np.array(0.5, np.float32), "z": np.array(100, np.uint8)}
     nodes = [node("Concat", "h x", "c", axis=1), node("Slice", "c one four ax", "new"),
@@ -61,7 +61,7 @@ def test_integers_of_both_sides_have_one_meaning() -> None:
     assert result.states[0].initial is not None and result.states[0].initial.tolist() == [[-128, -28, 127]]
 
 
-def test_a_transpose_before_a_state_is_not_left_to_the_host() -> None:
+def test_a_transpose_before_a_state_stays() -> None:
     nodes = [node("Sub", "x h", "t"), node("Transpose", "t", "new", perm=[0, 2, 1])]
     result = normalise(tied(make(nodes, {"x": (1, 3, 3), "h": (1, 3, 3)}, ["new"]), {"h": "new"})).graph
     assert ops(result) == ["Sub", "Transpose"] and not result.output_permutations

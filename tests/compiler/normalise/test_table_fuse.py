@@ -1,4 +1,4 @@
-"""Functions of one tensor in several nodes: which become one node, and that it computes what they did."""
+"""Functions of one tensor in several nodes become one node with the same results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def floats(text: str, outputs: str = "y", given: str = "x") -> onnx.ModelProto:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_float(form: str) -> None:
-    """Of an input, and of something computed."""
+    """Of an input, and of a computed tensor."""
     (op,) = check(floats(FORMS[form]), {"x": X}).plan.program.ops
     assert op.params.function == FUNCTION[form]
     assert len(kinds(check(floats(f"Sub z three x; {FORMS[form]}", given="z"), {"z": X}))) == 2
@@ -44,11 +44,11 @@ def test_other_functions_stay() -> None:
     assert len(kinds(check(floats(FORMS["torch"].replace("one", "half")), {"x": X}))) == 5
 
 
-def test_what_is_read_elsewhere_is_computed_too() -> None:
+def test_results_with_other_readers_are_computed_too() -> None:
     check(floats(FORMS["torch"], "yb"), {"x": X})
 
 
-#: Between int8 tensors; ties of the first lie at every second integer.
+#: Functions between int8 tensors; the first has ties at every second integer.
 CHAINS = {
     "one function": "Abs x y", "a constant": "Sub one x y", "one number in a tensor": "Mul x halves y",
     "a step": "Sin x a; Floor a y", "three": "Add x seven a; Sqrt a b; Reciprocal b y",
@@ -71,7 +71,7 @@ def test_a_chain_between_int8_has_the_references_bytes(chain: str) -> None:
 
 
 def gelu_int8(read_inside: bool = False) -> onnx.ModelProto:
-    """As quantize_static leaves it: Div and Erf are not quantised in between."""
+    """GELU by quantize_static, which does not quantise between Div and Erf."""
     q = Quantiser()
     x = q.pair("x", 0.05, -3)
     q.weights |= NUMBERS
@@ -95,13 +95,13 @@ def test_int8_is_a_table_with_the_models_own_bytes() -> None:
     assert not {OpKind.UNARY, OpKind.MUL, OpKind.ADD} & set(kinds(compiled))
 
 
-def test_int8_read_on_the_way() -> None:
-    """What is read elsewhere is a table of its own, and what follows it stays what it was."""
+def test_int8_with_a_reader_in_between() -> None:
+    """The tensor with another reader is a separate table, and the nodes behind it stay."""
     assert OpKind.UNARY not in kinds(check(gelu_int8(read_inside=True), {"x": X}, rtol=0, atol=0.0236))
 
 
-def test_int8_throughout_stays() -> None:
-    """Sigmoid and Add have TensorFlow Lite's arithmetic, each its own."""
+def test_nodes_of_int8_alone_stay() -> None:
+    """Sigmoid and Add each have TensorFlow Lite's arithmetic."""
     q = Quantiser()
     x = q.pair("x", 0.05, -3)
     q.add(node("Sigmoid", x, "a"), node("Add", f"{x} {q.pair('a', 1 / 256, -128)}", "b"))

@@ -1,4 +1,4 @@
-"""The graph verifier sees every way in which a pass could leave a graph that contradicts itself."""
+"""The graph verifier finds every contradiction that a pass could leave in a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 
 
 def whole() -> Graph:
-    """Two int8 layers with a pooling between, and a graph input in int8."""
+    """Two int8 layers with a pool between, and a graph input in int8."""
     q = Quantiser()
     weight = q.constant("w", np.ones((4, 3, 3, 3), np.int8), np.full(4, 0.1), 0)
     q.weights |= {"in_s": np.array(0.1, np.float32), "in_z": np.array(3, np.int8)}
@@ -79,18 +79,18 @@ BROKEN: Mapping[str, Callable[[Graph], Graph]] = {
 }
 
 
-def test_a_whole_graph_is_whole() -> None:
+def test_a_valid_graph_passes() -> None:
     check_graph(whole(), every)
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_faults_are_seen(fault: str) -> None:
+def test_faults_are_found(fault: str) -> None:
     with pytest.raises(BrokenGraph):
         check_graph(BROKEN[fault](whole()), every)
 
 
 def test_shapes_are_inferred_again() -> None:
-    """A transposition that a pass turned into another one."""
+    """A Transpose whose permutation a pass changed."""
     swapped = nodes(whole(), lambda item: dataclasses.replace(item, attributes={"perm": (0, 1, 3, 2)})
                     if item.op == "Transpose" else item)
     check_graph(swapped)
@@ -102,7 +102,7 @@ def careless(name: str, change: Callable[[Graph], Graph]) -> Pass:
     return Pass(name, "", frozenset(), frozenset(), lambda graph: PassResult(change(graph), 0))
 
 
-def test_stage_two_never_hands_on_a_broken_graph() -> None:
+def test_normalise_raises_for_a_broken_graph() -> None:
     model = make([node("Relu", "x", "r"), node("Neg", "r", "y")], {"x": (1, 4)}, ["y"])
     bad = careless("bad", lambda graph: renamed(graph, "Neg", inputs=("gone",)))
     watch, manager.watch = manager.watch, None
@@ -113,8 +113,8 @@ def test_stage_two_never_hands_on_a_broken_graph() -> None:
         manager.watch = watch
 
 
-def test_the_tests_look_after_each_pass() -> None:
-    """A pass that another one mends is seen, and so is one that undoes what another provides."""
+def test_tests_verify_after_each_pass() -> None:
+    """A fault that a later pass repairs is found, and so is a pass that undoes a fact."""
     assert manager.watch is verify_after
     model = make([node("Neg", "x", "r"), node("Clip", "r lo", "y")], {"x": (1, 4)}, ["y"], {"lo": np.float32(0)})
     bad = careless("bad", lambda graph: renamed(graph, "Neg", inputs=("gone",)))

@@ -1,4 +1,4 @@
-"""Models that cannot be read end in an error that names the file, node or dimension."""
+"""Errors for models that cannot be read name the file, node or dimension."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_truncated(tmp_path: Path, models_dir: Path) -> None:
 
 
 W = {"w": np.ones(4, np.float32)}
-#: Graphs from x [1, 4] to y, the opset, constants, and what is said.
+#: Graphs from x [1, 4] to y, the opset, constants, and the message.
 WRONG: list[tuple[str, int, dict[str, np.ndarray], str]] = [
     ("Add x b a; Relu a b; Relu b y", 17, {}, "cycle through add_a -> relu_b -> add_a"),
     ("Add x lost y", 17, {}, r"node add_y \(Add\) reads lost, which nothing defines"),

@@ -1,4 +1,4 @@
-"""Models whose numbers contradict each other or no plan can hold: one clear error that names the node."""
+"""Errors for numbers that contradict each other, or that no plan can hold, name the node."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def test_weights_declared_larger_than_they_are() -> None:
     node("Resize", "x - c", "y"), node("Resize", "x - c", "y", mode="linear"),
     node("MaxPool", "x", "y", kernel_shape=[1, 2], strides=[1, 2], ceil_mode=1, pads=[0, 0, 0, 1]),
 ])
-def test_sizes_that_float32_cannot_tell_apart_are_refused_in_time(resized: onnx.NodeProto, size: int) -> None:
-    """Such a size times a factor of one is another size."""
+def test_sizes_that_are_equal_in_float32_are_refused_in_time(resized: onnx.NodeProto, size: int) -> None:
+    """Such a size times a factor of 1 is another size."""
     model = make([resized], {"x": (size, 4, 6, 6)}, ["y"], {"c": np.array([1, 1, 1.5, 0.7], np.float32)}, opset=18)
     with pytest.raises(ModelError, match="graph input x"):
         compile_model(model)

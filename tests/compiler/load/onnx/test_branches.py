@@ -1,4 +1,4 @@
-"""If: a branch takes its place where the condition is known; one on data is refused by name."""
+"""If: its branch replaces it if the condition is known; an If on data is refused by name."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ def check(model: onnx.ModelProto, **given: int) -> None:
 
 
 @pytest.mark.parametrize("rate", [8000, 16000])
-def test_an_input_that_is_set_decides(rate: int) -> None:
+def test_a_set_input_decides(rate: int) -> None:
     check(make([node("Equal", "sr c", "b"), choice("b", "y", scaled(2), scaled(-3))], {"x": (2, 4), "sr": ()}, ["y"],
                {"c": np.array(16000)}, types={"sr": T.INT64}), sr=rate)
 
 
 @pytest.mark.parametrize("rank", [2, 3])
 def test_shapes_decide(rank: int) -> None:
-    """As PyTorch exports `if x.dim() == 2`."""
+    """PyTorch exports `if x.dim() == 2` so."""
     nodes = [node("Shape", "x", "s"), node("Size", "s", "n"), node("Equal", "n c", "b"),
              choice("b", "y", branch([node("Transpose", "x", "r", perm=[1, 0])], ["r"]), scaled(1.5))]
     check(make(nodes, {"x": (2, 4)}, ["y"], {"c": np.array(rank)}))
 
 
-def test_branches_within_branches_take_names_from_all_outer_graphs() -> None:
-    """Both levels call their tensors the same; each nested result goes by way of the outer one."""
+def test_branches_within_branches_read_all_outer_graphs() -> None:
+    """Both levels use the same tensor names; each nested result passes through the outer branch."""
     inner = choice("b", "r", branch([node("Add", "x h", "q"), node("Mul", "q k", "r", "m")], ["r"], k=3),
                    scaled(9, "h"), "inner")
     outer = branch([node("Mul", "x k", "h"), node("Shape", "h", "s"), node("Size", "s", "n"), node("Equal", "n c", "b"),
@@ -72,8 +72,8 @@ def test_branches_within_branches_take_names_from_all_outer_graphs() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_what_a_branch_computes_may_decide_the_next() -> None:
-    """The second condition is the shape of what the first gives."""
+def test_a_branch_may_decide_the_next() -> None:
+    """The second condition is the shape of the first one's result."""
     nodes = [choice("t", "h", branch([node("Transpose", "x", "r", perm=[1, 0])], ["r"]), scaled(1), "first"),
              node("Shape", "h", "s"), node("Gather", "s zero", "g", axis=0), node("Equal", "g four", "b"),
              choice("b", "y", scaled(2, "h"), branch([node("Exp", "h", "r")], ["r"]), "second")]
@@ -81,7 +81,7 @@ def test_what_a_branch_computes_may_decide_the_next() -> None:
     check(make(nodes, {"x": (2, 4)}, ["y"], weights))
 
 
-def test_a_branch_may_give_a_tensor_from_outside() -> None:
+def test_a_branch_may_return_an_outer_tensor() -> None:
     nodes = [node("Neg", "x", "h"), choice("t", "y", branch([], ["h"]), scaled(2))]
     model = make(nodes, {"x": (2, 4)}, ["y"], {"t": np.array(True)})
     with Session(compile_model(model)) as session:

@@ -1,4 +1,4 @@
-"""Models of scikit-learn, in the operators that skl2onnx writes, give what onnxruntime does."""
+"""scikit-learn's models, in skl2onnx's operators, give onnxruntime's results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def numbers(count: int) -> list[float]:
 
 
 def model(*nodes: onnx.NodeProto, opset: int = 17, kind: int = T.FLOAT) -> onnx.ModelProto:
-    """Each node reads the one before; outputs are of the last: a label, if it has two, and numbers."""
+    """A chain of nodes; the outputs are the last one's: a label, if it has two outputs, and numbers."""
     before = "x"
     for place, item in enumerate(nodes):
         item.input[:] = [before, *item.input]
@@ -80,7 +80,7 @@ CASES = {
 
 @pytest.mark.parametrize("opset", [11, 18])
 @pytest.mark.parametrize("name", CASES)
-def test_operators_give_what_onnxruntime_does(name: str, opset: int) -> None:
+def test_operators_give_onnxruntimes_results(name: str, opset: int) -> None:
     made = model(*(onnx.NodeProto.FromString(item.SerializeToString()) for item in CASES[name]), opset=opset)
     if name == "features":
         made.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2, 0]), "index"))
@@ -90,7 +90,7 @@ def test_operators_give_what_onnxruntime_does(name: str, opset: int) -> None:
     check(made, {"x": x}, rtol=1e-4, little=False)
 
 
-def test_texts_are_indices_and_dictionaries_arrays(tmp_path: Path) -> None:
+def test_texts_become_indices_and_dictionaries_arrays(tmp_path: Path) -> None:
     names = ["setosa", "versicolor"]
     zip_map = helper.make_node("ZipMap", [], ["y"], domain=ML, classlabels_strings=names)
     made = model(linear(2, classlabels_ints=None, classlabels_strings=names, post_transform="SOFTMAX"), zip_map)
@@ -113,7 +113,7 @@ def test_texts_are_indices_and_dictionaries_arrays(tmp_path: Path) -> None:
                                                "probability=False"),
     (linear(3, post_transform="PROBIT"), "not supported"),
     (ml("LabelEncoder", keys_floats=[0.0], values_strings=["a"]), "computes with texts")])
-def test_what_is_not_compiled_is_named_with_what_to_do(item: onnx.NodeProto, said: str) -> None:
+def test_unsupported_operators_are_named_with_a_remedy(item: onnx.NodeProto, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said) as caught:
         compile_model(model(ml("Scaler", **SCALER), item))
     assert "1 node cannot" in str(caught.value) and "depends on data" not in str(caught.value)

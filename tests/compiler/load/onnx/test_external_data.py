@@ -1,4 +1,4 @@
-"""Data files beside a model: found wherever a tensor may be, read only where they may be, part of the plan's source."""
+"""Data files beside a model: found for every tensor, read only from the model's folder, part of the plan's source."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def elsewhere(tensor: TensorProto, **entries: str) -> TensorProto:
 
 
 def saved(folder: Path, **entries: str) -> Path:
-    """A model in `folder` whose weights lie by `entries`."""
+    """A model in `folder`; `entries`: the external data of its weights."""
     proto = model()
     elsewhere(proto.graph.initializer[0], **entries)
     path = folder / "m.onnx"
@@ -69,7 +69,7 @@ def attribute(kind: str, location: str) -> onnx.AttributeProto:
 
 
 def placed(place: tuple[str, ...], location: str) -> onnx.ModelProto:
-    """A model with one tensor: `place` is the way to it, from the model on."""
+    """A model with one tensor; `place`: the path of message fields from the model to it."""
     proto = model()
     first, *rest = place
     made = tensor(location)
@@ -105,7 +105,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
-def test_a_location_is_found_wherever_the_tensor_is(place: tuple[str, ...], tmp_path: Path) -> None:
+def test_locations_are_found_in_all_messages(place: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(placed(place, "folder/wéights 1.bin").SerializeToString())
     assert external_data.locations(path) == ("folder/wéights 1.bin",)
@@ -122,7 +122,7 @@ def test_a_location_is_found_wherever_the_tensor_is(place: tuple[str, ...], tmp_
 
 @given(st.lists(st.sampled_from([*PLACES, None]), max_size=5), st.randoms(use_true_random=False))
 def test_all_locations_are_found(places, random) -> None:
-    """Several in one file, and unknown fields of any kind among them."""
+    """Also several in one file, and between unknown fields of any kind."""
     data, wanted = b"", set()
     for number, place in enumerate(places):
         if place is None:
@@ -136,7 +136,7 @@ def test_all_locations_are_found(places, random) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_looked_through(data: bytes) -> None:
+def test_any_bytes_are_searched(data: bytes) -> None:
     found_in(data + b"\x0a\x08location")
     whole = placed(("node", "g", "t"), "w").SerializeToString()
     for end in range(len(data) % 7, len(whole), max(7, len(whole) // 24)):
@@ -163,7 +163,7 @@ def link(target: str) -> Callable[[Path], None]:
     return lambda folder: (folder / "model" / "w").symlink_to(target)
 
 
-#: (location, what lies there in folder/model, what is said of it); None: nothing.
+#: (location, the kind of file at folder/model, the message); None: no message.
 FOUND: list[tuple[str, Callable[[Path], object], str | None]] = [
     ("w", in_place, None),
     ("./w", in_place, None),
@@ -192,7 +192,7 @@ FOUND: list[tuple[str, Callable[[Path], object], str | None]] = [
 
 
 @pytest.mark.parametrize(("location", "lay", "said"), FOUND)
-def test_only_a_file_in_the_models_folder_is_read(tmp_path, location, lay, said) -> None:
+def test_only_files_in_the_models_folder_are_read(tmp_path, location, lay, said) -> None:
     (tmp_path / "model" / "sub").mkdir(parents=True)
     (tmp_path / "outside").write_bytes(WEIGHTS.tobytes())
     (tmp_path / "model" / "real").write_bytes(WEIGHTS.tobytes())
@@ -210,7 +210,7 @@ def test_only_a_file_in_the_models_folder_is_read(tmp_path, location, lay, said)
 
 
 @given(offset=st.integers(-9, 150), length=st.integers(-9, 150) | st.none())
-def test_any_range_is_within_the_file(offset: int, length: int | None, tmp_path_factory) -> None:
+def test_ranges_lie_within_the_file(offset: int, length: int | None, tmp_path_factory) -> None:
     path = tmp_path_factory.getbasetemp() / "range.bin"
     path.write_bytes(bytes(range(100)))
     entries = {"location": "range.bin", "offset": str(offset)} | ({} if length is None else {"length": str(length)})
@@ -224,7 +224,7 @@ def test_any_range_is_within_the_file(offset: int, length: int | None, tmp_path_
 
 
 @pytest.mark.parametrize("text", ["x", "1e3", " 1", "0x10", "-1", "9" * 19, "9" * 5000, "١", "1_0"])
-def test_a_range_is_of_plain_numbers(tmp_path: Path, text: str) -> None:
+def test_ranges_are_plain_numbers(tmp_path: Path, text: str) -> None:
     (tmp_path / "w").write_bytes(WEIGHTS.tobytes())
     for key in ("offset", "length"):
         with pytest.raises(ModelError, match="tensor w: external data `w`"):
@@ -232,7 +232,7 @@ def test_a_range_is_of_plain_numbers(tmp_path: Path, text: str) -> None:
 
 
 def test_a_model_in_memory_reads_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder that happens to be the current one is not the model's."""
+    """The current folder is not the model's."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "w").write_bytes(WEIGHTS.tobytes())
     with pytest.raises(ModelError, match="the data of initializer w is in a file beside the model"):
@@ -246,7 +246,7 @@ def test_a_model_in_memory_reads_no_file(tmp_path: Path, monkeypatch: pytest.Mon
 # ---- digest ------------------------------------------------------------------------------------------------------
 
 
-def test_the_plans_source_is_the_model_and_its_data_files(tmp_path: Path) -> None:
+def test_the_plans_source_covers_the_data_files(tmp_path: Path) -> None:
     """As SPEC.md defines it."""
     proto = make([node("MatMul", "x w", "t"), node("Add", "t b", "y")], {"x": (1, 64)}, ["y"],
                  {"w": WEIGHTS, "b": WEIGHTS[0], "c": WEIGHTS[1]})  # fmt: skip

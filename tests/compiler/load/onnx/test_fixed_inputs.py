@@ -1,4 +1,4 @@
-"""Inputs that the user sets: constants of their own type, told by name when they do not fit."""
+"""Inputs that the user sets: constants of the input's type; errors name the input."""
 
 from __future__ import annotations
 
@@ -61,21 +61,21 @@ def test_values_become_constants_of_the_inputs_type(kind: int, shape: tuple[int 
     (T.FLOAT, (3,), {"p": "1,2"}, r"2 values for an input of shape \[3\]"),
     (T.STRING, (), {"p": "1"}, "only inputs of numbers"),
 ])
-def test_what_does_not_fit_is_said_by_name(kind: int, shape: tuple[int, ...], given: dict[str, Any],
+def test_errors_name_the_input(kind: int, shape: tuple[int, ...], given: dict[str, Any],
                                            words: str) -> None:
     with pytest.raises(UsageError, match=words):
         fix_inputs(with_input(kind, shape), given, "model")
 
 
 @pytest.mark.parametrize("given", [3, [("p", 1)], {"p": None}, {"p": {}}, {3: 1}])
-def test_python_names_what_is_no_value(given: object) -> None:
+def test_python_values_of_a_wrong_type(given: object) -> None:
     with pytest.raises(ArgumentError, match="set"):
         compile_model(with_input(T.INT64), set=given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [T.INT32, T.INT64])
 def test_wide_integers_may_be_inputs_and_outputs(kind: int) -> None:
-    """Exactly up to 2^24, and the report says so."""
+    """They are exact up to 2^24, and the report says so."""
     model = make([node("Max", "i j", "k"), node("Transpose", "k", "y", perm=[1, 0])], {"i": (2, 3), "j": (2, 3)}, ["y"],
                  types=dict.fromkeys("ijy", kind))
     dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)

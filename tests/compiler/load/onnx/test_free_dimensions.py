@@ -1,4 +1,4 @@
-"""Free dimensions that lack a size are named all at once, each in the form that sets it alone."""
+"""An error lists all free dimensions without a size, each as an option sets it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tigris_pio.spelling import Caller, messages_for
     ({"x": ("n", "t", "t")}, ["t=VALUE"]), ({"x": (1, "h"), "z": (1, "w", "?")}, ["h=VALUE", "w=VALUE", "z:2=VALUE"]),
     ({"x": (1, "2*h", "a b")}, ["x:1=VALUE", "x:2=VALUE"]),
 ])  # fmt: skip
-def test_all_are_named_and_what_is_named_works(inputs, words):
+def test_all_are_listed_and_the_listed_options_work(inputs, words):
     nodes = [node("Relu", name, f"y{name}") for name in inputs]
     model = make(nodes, inputs, [f"y{name}" for name in inputs])
     with pytest.raises(ModelError) as caught, messages_for(Caller.COMMAND):

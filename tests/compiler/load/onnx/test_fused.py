@@ -1,5 +1,5 @@
-"""Operators of onnxruntime, as its optimiser and its quantisers write them, and types of its optimiser, mean what
-onnxruntime computes."""
+"""Operators and types that onnxruntime's optimiser and quantisers write give
+onnxruntime's results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def contrib(*arguments) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(("text", "inputs", "constants", "attributes"), FUSED, ids=lambda item: str(item)[:24])
-def test_it_computes_what_onnxruntime_does(text, inputs, constants, attributes) -> None:
+def test_operators_give_onnxruntimes_results(text, inputs, constants, attributes) -> None:
     op, *names = text.partition(" >")[0].split()
     results = text.partition("> ")[2] or "y"
     domain = "" if op == "SimplifiedLayerNormalization" else "com.microsoft"
@@ -86,7 +86,7 @@ def test_matrices_of_few_bits(bits: int, block: int, zeros: str, depth: int) -> 
 
 @pytest.mark.parametrize("quantised", [False, True])
 def test_float16_is_float32(quantised: bool) -> None:
-    """Also with Casts between QuantizeLinear, DequantizeLinear and a layer; said once, whatever there is of it."""
+    """Also with Casts between QuantizeLinear, DequantizeLinear and a layer. One warning covers all."""
     half = T.FLOAT16
     weights = {"w": noise(8, 4).astype(np.float16), "b": noise(4).astype(np.float16)}
     nodes = [node("Cast", "x", "a", to=half), node("MatMul", "a w", "m"), node("Add", "m b", "s"),
@@ -116,7 +116,7 @@ def optimised(model: onnx.ModelProto, level: str, folder: Path) -> onnx.ModelPro
 
 @pytest.mark.parametrize(("opset", "level"), [(13, "ORT_ENABLE_EXTENDED"), (17, "ORT_ENABLE_ALL")])
 def test_a_transformers_block_as_the_optimiser_saves_it(opset: int, level: str, tmp_path: Path) -> None:
-    """Without any shapes between its ends; LayerNormalization in an opset that lacks it."""
+    """It has no declared shapes within, and LayerNormalization in an opset that lacks it."""
     nodes = [node("MatMul", "x wq", "q"), node("MatMul", "x wk", "k"), node("Transpose", "k", "kt", perm=[0, 2, 1]),
              node("MatMul", "q kt", "s"), node("Div", "s two", "sd"), node("Softmax", "sd", "p", axis=-1),
              node("MatMul", "p x", "a"), node("Add", "a x", "h"), node("ReduceMean", "h", "m", axes=[-1]),
@@ -133,7 +133,7 @@ def test_a_transformers_block_as_the_optimiser_saves_it(opset: int, level: str, 
 
 
 def test_integer_kernels_with_channels_last(tmp_path: Path) -> None:
-    """QLinearConv, a pool and a global pool as level `all` saves them for a processor that likes channels last."""
+    """QLinearConv, a pool and a global pool, as level `all` saves them for a processor with channels-last kernels."""
     constants = {"s": np.array(0.02, np.float32), "u": np.array(0.05, np.float32), "z": np.array(7, np.uint8),
                  "ws": np.full(6, 0.01, np.float32), "wz": np.zeros(6, np.int8),
                  "w": np.random.default_rng(3).integers(-127, 128, (6, 4, 3, 3)).astype(np.int8)}
@@ -148,7 +148,7 @@ def test_integer_kernels_with_channels_last(tmp_path: Path) -> None:
 
 
 def test_products_of_integers_with_scales() -> None:
-    """As quantize_dynamic's files are optimised."""
+    """The optimised form of quantize_dynamic's files."""
     nodes = [node("DynamicQuantizeMatMul", "x w ws wz b", "a", domain="com.microsoft"),
              node("DynamicQuantizeLinear", "a", "q qs qz"),
              node("MatMulIntegerToFloat", "q v qs vs qz", "y", domain="com.microsoft")]
@@ -160,7 +160,7 @@ def test_products_of_integers_with_scales() -> None:
     check(model, {"x": noise(3, 8)}, rtol=1e-3, atol=1e-3, little=False)
 
 
-def test_what_was_laid_out_for_one_processor_is_refused_with_what_to_do() -> None:
+def test_orders_for_one_processor_are_refused_with_a_remedy() -> None:
     laid_out = node("Conv", "x w", "y", domain="com.microsoft.nchwc", activation="Relu")
     model = contrib([laid_out], {"x": (1, 8, 6, 6)}, ["y"], {"w": noise(8, 8, 3, 3)})
     with pytest.raises(UnsupportedError, match="before onnxruntime optimised it"):

@@ -1,4 +1,4 @@
-"""Graphs as read: names, shapes, constants, order."""
+"""Loaded graphs: names, shapes, constants, order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_nodes_get_unique_names() -> None:
 
 
 def test_shape_computed_by_a_chain() -> None:
-    """Reshape to a target worked out from Shape, Slice, arithmetic and Concat."""
+    """Reshape to a target that Shape, Slice, arithmetic and Concat compute."""
     nodes = [
         node("Shape", "x", "s"), node("Slice", "s zero one", "n"), node("Slice", "s one four", "rest"),
         node("ReduceProd", "rest", "p", keepdims=1), node("Div", "p two", "h"), node("Concat", "n h two", "t", axis=0),
@@ -38,14 +38,14 @@ def test_shape_computed_by_a_chain() -> None:
 
 
 def test_outputs_of_unknown_shape_that_nothing_reads() -> None:
-    """Inference gives an old Dropout's mask no shape."""
+    """Inference finds no shape for an old Dropout's mask."""
     graph = load_model(make([node("Dropout", "x", "y mask")], {"x": (1, 4)}, ["y"], opset=7))
     assert graph.nodes[0].outputs[0] == "y" and "mask" not in graph.tensors
 
 
 @pytest.mark.parametrize("outputs", [["t"], ["", "t"], ["t", "u"]])
-def test_nodes_without_any_known_output_are_left_out(outputs: list[str]) -> None:
-    """Nothing reads what an operator that ONNX does not define makes here."""
+def test_nodes_without_known_outputs_are_left_out(outputs: list[str]) -> None:
+    """The output of an operator that ONNX does not define, which nothing reads."""
     unread = helper.make_node("Unknown", ["y"], outputs)
     model = make([node("Relu", "x", "y"), unread], {"x": (1, 4)}, ["y"])
     assert [item.op for item in load_model(model).nodes] == ["Relu"]
@@ -64,7 +64,7 @@ def test_local_functions_are_inlined() -> None:
 
 
 def _nodes(edges: list[list[int]]) -> list[Node]:
-    """Node i reads the outputs of edges[i]."""
+    """Nodes; node i reads the outputs of the nodes edges[i]."""
     return [Node(f"n{index}", "Op", tuple(f"t{source}" for source in sources), (f"t{index}",))
             for index, sources in enumerate(edges)]
 
@@ -89,7 +89,7 @@ def test_order_is_topological(raw: list[list[int]], shuffle: object) -> None:
 
 
 def test_ten_thousand_nodes_in_linear_time() -> None:
-    """A chain this long would overflow recursion, and quadratic work would take minutes."""
+    """Recursion would overflow on this chain, and quadratic work would take minutes."""
     nodes = [node("Relu", f"t{index}", f"t{index + 1}") for index in range(10_000)]
     model = make(nodes, {"t0": (1, 4)}, ["t10000"])
     start = time.perf_counter()
@@ -98,7 +98,7 @@ def test_ten_thousand_nodes_in_linear_time() -> None:
     assert time.perf_counter() - start < 10
 
 
-def test_constant_of_every_attribute_kind() -> None:
+def test_constants_of_every_attribute() -> None:
     nodes = [helper.make_node("Constant", [], ["a"], value_floats=[1.0, 2.0]),
              helper.make_node("Constant", [], ["b"], value=onnx.numpy_helper.from_array(np.ones(2, np.float32))),
              helper.make_node("Constant", [], ["c"], value_float=3.0),

@@ -1,4 +1,4 @@
-"""Loop: unrolled where its number of trips is known when compiling; one on data is refused by name."""
+"""Loop: unrolled if its number of trips is known when compiling; a Loop on data is refused by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOREVER = np.iinfo(np.int64).max
 
 def body(text: str, states: str = "s", outputs: str = "s2", extra: Sequence[onnx.NodeProto] = (),
          **weights: object) -> onnx.GraphProto:
-    """A trip of a loop: `c2` says whether there is another, `outputs` are the new states and what each trip gives."""
+    """The body of a loop. `c2`: whether it runs again; `outputs`: the carried values, and the results of each trip."""
     inputs = [helper.make_tensor_value_info("i", T.INT64, []), helper.make_tensor_value_info("c", T.BOOL, [])]
     inputs += [helper.make_tensor_value_info(name, T.INT64 if name == "n" else T.FLOAT, None)
                for name in states.split()]
@@ -34,7 +34,7 @@ def body(text: str, states: str = "s", outputs: str = "s2", extra: Sequence[onnx
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """A loop from x, and what is known of it."""
+    """A model with a loop on x."""
 
     body: onnx.GraphProto
     inputs: str = "three t x"
@@ -81,7 +81,7 @@ def test_a_loop_is_unrolled(name: str) -> None:
     assert "Loop" not in {item.op for item in load_model(model).nodes}
 
 
-def test_all_trips_read_the_same_weights() -> None:
+def test_all_trips_share_the_weights() -> None:
     weights = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
     graph = load_model(Form(body("MatMul s w s2; Identity c c2", w=weights)).model())
     read = [item.inputs[1] for item in graph.nodes if item.op == "MatMul"]

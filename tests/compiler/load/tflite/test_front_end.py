@@ -1,4 +1,4 @@
-"""What the front end for TensorFlow Lite makes of files: shapes, names, types, constants, refusals."""
+"""The front end for TensorFlow Lite: shapes, names, types, constants, refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(data: bytes, **inputs: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def shape_chain() -> bytes:
-    """Flatten as converters write it: the batch is read from the input's shape."""
+    """Flatten as converters write it, with the batch from the input's shape."""
     tensors = [
         Tensor("x", (1, 4, 3), "float32"), Tensor("n", (3,), "int32"), Tensor("one", (), "int32"),
         Tensor("target", (2,), "int32"), Tensor("y", (1, 1), "float32"), constant("rest", np.array(-1, np.int32)),
@@ -48,7 +48,7 @@ def shape_chain() -> bytes:
 
 
 @pytest.mark.parametrize("dims,batch", (({}, 1), ({"x:0": 3}, 3)))
-def test_shapes_that_are_computed_become_constants(dims: dict[str, int], batch: int) -> None:
+def test_computed_shapes_become_constants(dims: dict[str, int], batch: int) -> None:
     graph = load_model(shape_chain(), dims)
     assert [node.op for node in graph.nodes] == ["Reshape"]
     assert graph.tensors["x"].shape == (batch, 4, 3) and graph.tensors["y"].shape == (batch, 12)
@@ -56,7 +56,7 @@ def test_shapes_that_are_computed_become_constants(dims: dict[str, int], batch: 
     assert graph.warnings == (() if dims else said)
 
 
-def test_inputs_and_outputs_have_the_names_of_the_signature() -> None:
+def test_inputs_and_outputs_have_the_signatures_names() -> None:
     def sign(model) -> None:
         signature = schema.SignatureDefT()
         signature.signatureKey, signature.subgraphIndex = "serving_default", 0
@@ -75,7 +75,7 @@ def relu() -> bytes:
 
 
 @pytest.mark.parametrize("given,name", (("", "output_0"), ("a;b;c", "a"), ("placeholder", "placeholder_0")))
-def test_tensors_names_are_made_short_and_different(given: str, name: str) -> None:
+def test_tensor_names_become_short_and_unique(given: str, name: str) -> None:
     def rename(model) -> None:
         model.subgraphs[0].tensors[1].name = given
 
@@ -85,7 +85,7 @@ def test_tensors_names_are_made_short_and_different(given: str, name: str) -> No
 
 @pytest.mark.parametrize("fields", (("builtinCode",), ("deprecatedBuiltinCode",),
                                     ("builtinCode", "deprecatedBuiltinCode")))
-def test_a_code_is_in_either_field(fields: tuple[str, ...]) -> None:
+def test_operator_codes_in_either_field(fields: tuple[str, ...]) -> None:
     def code(model) -> None:
         item = model.operatorCodes[0]
         item.builtinCode = item.deprecatedBuiltinCode = 0
@@ -103,7 +103,7 @@ def test_declared_shapes_of_outputs_are_hints(declared: list[int]) -> None:
     assert np.array_equal(run(data, placeholder=x)["y"], np.maximum(x, 0))
 
 
-def test_a_composite_is_its_subgraph() -> None:
+def test_a_composite_becomes_its_subgraph() -> None:
     tensors = [Tensor("x", (1, 4), "float32"), constant("k", np.float32([[1, -2, 3, -4]])),
                Tensor("y", (1, 4), "float32")]
     inner = [Tensor(name, (1, 4), "float32") for name in "abc"]
@@ -142,7 +142,7 @@ def test_data_and_options_may_lie_behind_the_tables() -> None:
         load_model(outside(start))
 
 
-#: Operators on the height 4 and the width 5 of an image that give a whole number, which is 9, 20, 2 ….
+#: Operators on the height 4 and the width 5 of an image, with results 9, 20, 2, ….
 SCALARS = {
     "MUL": 20, "ADD": 9, "SUB": -1, "MAXIMUM": 5, "MINIMUM": 4, "FLOOR_DIV": 0, "FLOOR_MOD": 4, "DIV": 0,
     "SQUARED_DIFFERENCE": 1, "REDUCE_PROD": 20, "SUM": 9, "REDUCE_MAX": 5, "ARG_MAX": 1, "GREATER": 0,
@@ -151,7 +151,7 @@ SCALARS = {
 
 @pytest.mark.parametrize("op", SCALARS)
 def test_arithmetic_on_scalars_of_a_shape(op: str) -> None:
-    """The result, clamped to 1 and more, is a size: that of a vector that is filled."""
+    """The result, clamped to at least 1, is the size of a vector."""
     types = {"ARG_MAX": "int32", "GREATER": "bool"}
     tensors = [Tensor("x", (1, 4, 5, 1), "float32"), Tensor("shape", (4,), "int32"), Tensor("size", (2,), "int32"),
                Tensor("h", (), "int32"), Tensor("w", (), "int32"), Tensor("raw", (), types.get(op, "int32")),
@@ -186,7 +186,7 @@ def test_weights_of_half_precision_are_widened() -> None:
     np.testing.assert_allclose(run(data, x=x)["y"], x @ half.astype(np.float32).T, rtol=1e-5)
 
 
-def test_int8_weights_between_float_tensors_are_computed_in_float_and_that_is_said() -> None:
+def test_int8_weights_between_float_tensors_run_in_float_with_a_warning() -> None:
     weights = random_input((3, 4))
     tensors = [Tensor("x", (1, 4), "float32"), constant("w", weights, 0.5), Tensor("y", (1, 3), "float32")]
     data = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
@@ -196,7 +196,7 @@ def test_int8_weights_between_float_tensors_are_computed_in_float_and_that_is_sa
     assert warning.startswith("layer FULLY_CONNECTED_0 has quantised weights between float tensors")
 
 
-def test_weights_that_the_model_dequantises_are_computed_in_float_and_that_is_said() -> None:
+def test_dequantised_weights_run_in_float_with_a_warning() -> None:
     weights = random_input((3, 4))
     tensors = [Tensor("x", (1, 4), "float32"), constant("q", weights, 0.5), Tensor("w", (3, 4), "float32"),
                Tensor("y", (1, 3), "float32")]
@@ -230,7 +230,7 @@ def test_weights_with_a_scale_for_each_block() -> None:
         load_model(changed(data, blocks(16)))
 
 
-#: A matrix of zeros but for these, as rows of indices, and in blocks of 1 x 2.
+#: A matrix of zeros and a few other elements, as rows of indices, and in blocks of 1 x 2.
 SPARSE = np.array([[1, 2, 0, 0], [0, 0, 0, 0], [0, 0, 3, 4], [5, 6, 7, 8]], np.float32)
 
 
@@ -264,8 +264,8 @@ def test_sparse_constants_are_made_dense(blocks: bool, densify: bool) -> None:
 
 
 @pytest.mark.parametrize("bits", (4, 2))
-def test_packed_weights_are_those_of_the_reference(bits: int) -> None:
-    """The reference has them in whole bytes."""
+def test_packed_weights_give_the_references_results(bits: int) -> None:
+    """The reference gets them in whole bytes."""
     least = -(1 << (bits - 1))
     values = np.random.default_rng(bits).integers(least, -least, (3, 8), np.int8)
     each = 8 // bits
@@ -283,7 +283,7 @@ def test_packed_weights_are_those_of_the_reference(bits: int) -> None:
 
 
 @pytest.mark.parametrize("taken", (True, False))
-def test_a_branch_whose_condition_is_known_is_put_in(taken: bool) -> None:
+def test_the_branch_of_a_known_condition_is_read(taken: bool) -> None:
     tensors = [Tensor("x", (1, 4), "float32"), constant("c", np.array([taken])), Tensor("y", (1, 4), "float32")]
     parts = [([Tensor("a", (1, 4), "float32"), Tensor("b", (1, 4), "float32")], [Operator(op, ["a"], ["b"])])
              for op in ("ABS", "NEG")]
@@ -298,7 +298,7 @@ def test_a_branch_whose_condition_is_known_is_put_in(taken: bool) -> None:
     assert np.array_equal(result, np.abs(x) if taken else -x)
 
 
-def test_all_that_is_refused_is_named_at_once() -> None:
+def test_all_refused_operators_are_listed_at_once() -> None:
     tensors = [Tensor(name, (1, 4), "int8", 0.1) for name in "xabcy"]
     operators = [Operator("SEGMENT_SUM", ["x"], ["a"]), Operator("RELU", ["a"], ["b"]),
                  Operator("Sink", ["a"], [], custom=b""),
@@ -339,7 +339,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_with_a_file_is_said_with_its_place(what: str, tmp_path: Path) -> None:
+def test_errors_in_a_file_name_their_place(what: str, tmp_path: Path) -> None:
     change, said = WRONG[what]
     path = tmp_path / "net.tflite"
     path.write_bytes(changed(relu(), change))
@@ -349,7 +349,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(what: str, tmp_path: P
 
 
 @pytest.mark.parametrize("op, remedy", (("ethos-u", "before Vela"), ("edgetpu-custom-op", "from before")))
-def test_a_file_for_an_npu_is_refused_in_a_line(op: str, remedy: str) -> None:
+def test_a_file_for_an_npu_is_refused_in_one_line(op: str, remedy: str) -> None:
     tensors = [Tensor("x", (1, 4), "int8", 0.1), constant("commands", random_input((64,), "uint8")),
                Tensor("scratch", (4096,), "uint8"), Tensor("y", (1, 2), "int8", 0.1)]
     operator = Operator(op, ["commands", "scratch", "x"], ["y"], custom=b"\1\4\1")
@@ -360,7 +360,7 @@ def test_a_file_for_an_npu_is_refused_in_a_line(op: str, remedy: str) -> None:
         f"{'by Vela ' * (op == 'ethos-u')}for an NPU: give the file {'from ' * (op == 'ethos-u')}{remedy} (output y)"]
 
 
-def test_a_file_that_was_cut_off_is_refused_wherever_it_ends() -> None:
+def test_truncated_files_are_refused() -> None:
     data = (OWN / "micro_speech_int8.tflite").read_bytes()
     for size in (*range(0, 64, 3), *range(64, len(data), 401)):
         with pytest.raises(ModelError):
@@ -368,14 +368,14 @@ def test_a_file_that_was_cut_off_is_refused_wherever_it_ends() -> None:
 
 
 def test_old_shapes_of_reshape() -> None:
-    """Sizes that are an option only."""
+    """The shape is an option alone."""
     tensors = [Tensor("x", (1, 50), "int8", 0.1, 3), Tensor("y", (1, 5, 5, 2), "int8", 0.1, 3)]
     data = write(tensors, [Operator("RESHAPE", ["x"], ["y"], {"newShape": [1, 5, 5, -1]})], ["x"], ["y"])
     check_exact(data, data, {"x": random_input((1, 50))})
 
 
-def test_inputs_can_be_set() -> None:
-    """Integers of a quantised input are the file's own."""
+def test_inputs_that_are_set() -> None:
+    """Values of a quantised input are the file's integers."""
     tensors = [Tensor("x", (1, 4), "uint8", 0.1, 120), Tensor("b", (1, 4), "uint8", 0.2, 130),
                Tensor("y", (1, 4), "uint8", 0.3, 125)]
     data = write(tensors, [Operator("MAXIMUM", ["x", "b"], ["y"])], ["x", "b"], ["y"])
@@ -390,8 +390,8 @@ def test_inputs_can_be_set() -> None:
 
 
 @pytest.mark.parametrize("padding,strides", ((SAME, (2, 2)), (SAME, (1, 3)), (VALID, (2, 1))))
-def test_the_transposed_convolution_of_mediapipe_is_tensorflow_lites_with_a_bias(padding: int, strides) -> None:
-    """The reference runs TRANSPOSE_CONV; the same file with the custom operator in its place is compiled."""
+def test_mediapipes_transposed_convolution_is_tensorflow_lites_with_a_bias(padding: int, strides) -> None:
+    """The reference runs TRANSPOSE_CONV; the compiled file has the custom operator instead."""
     (rows, columns), (height, width) = strides, (5, 4)
     lost = [max(0, 2 - (number - 1) % stride) if padding == SAME else 0
             for number, stride in zip((height, width), strides, strict=True)]
@@ -425,8 +425,8 @@ def test_the_shape_of_a_scalar_has_no_buffer() -> None:
     ((4, 5), (2, 3), (0, 9)), ((4, 5), (2, 3), (-4, 0)), ((1, 6, 2, 3), (1, 1, 2, 3), (0, 4, 0, 0)),
     ((2, 3, 4), (2, 3, 1), (9, -1, 2)), ((4, 5), (4, 5), (1, 1)),
 ))  # fmt: skip
-def test_a_slice_is_updated_in_the_nearest_place_inside(shape, part, begin, dtype: str) -> None:
-    """At a constant place and at a computed one."""
+def test_a_slice_update_is_moved_inside_the_tensor(shape, part, begin, dtype: str) -> None:
+    """At constant and at computed indices."""
     scale = 0.1 if dtype == "int8" else None
     at = numbers(*begin)
     x, u = (random_input(size, "int8", place).astype(dtype) for place, size in enumerate((shape, part)))
@@ -445,8 +445,8 @@ def test_a_slice_is_updated_in_the_nearest_place_inside(shape, part, begin, dtyp
                                                       ("QUANTIZE", "float32", "int32", "its output y is int32 of"),
                                                       ("QUANTIZE", "int16", "int32", "its output y holds numbers"),
                                                       ("DEQUANTIZE", "int32", "float32", "from int32 (x)")])
-def test_wide_integers_that_stand_for_numbers_are_refused(op: str, source: str, target: str, said: str) -> None:
-    """Their scale would be left out, were they taken for plain integers."""
+def test_wide_integers_with_a_scale_are_refused(op: str, source: str, target: str, said: str) -> None:
+    """As plain integers they would lose their scale."""
     scales = {"float32": None, "int32": 1e-6, "int16": 1e-3}
     tensors = [Tensor("x", (1, 4), source, scales[source]), Tensor("y", (1, 4), target, scales[target])]
     with pytest.raises(UnsupportedError) as refusal:
@@ -454,8 +454,8 @@ def test_wide_integers_that_stand_for_numbers_are_refused(op: str, source: str, 
     assert f"{op}_0 (tflite.{op}): {said}" in str(refusal.value)
 
 
-def test_a_transposed_convolution_goes_by_its_outputs_shape() -> None:
-    """Its sizes are an input of the run, which the reference leaves alone as well."""
+def test_a_transposed_convolution_uses_its_outputs_shape() -> None:
+    """Its sizes are computed at run time; the reference ignores them as well."""
     random = np.random.default_rng(3)
     weights = random.integers(-127, 127, (6, 3, 3, 4), dtype=np.int8, endpoint=True)
     tensors = [Tensor("sizes", (4,), "int32"), constant("w", weights, [0.01] * 6, 0, 0),
