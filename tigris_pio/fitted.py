@@ -1,5 +1,5 @@
-"""Tables for terminals that break no word. Where the width is short, long names lose their middle, then columns are
-dropped, and a line below says which. A pipe has no width, so everything is shown."""
+"""Tables for terminals that break no word. If the width is short, long names lose their middle, then columns are
+dropped, and a line below names them. A pipe has no width, so all columns are shown in full."""
 
 from __future__ import annotations
 

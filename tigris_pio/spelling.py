@@ -1,4 +1,4 @@
-"""How each caller writes the compiler's options, so that a message names the option that its reader can change.
+"""Writes the compiler's options as each caller does, so that a message names the option that its reader can change.
 
 Four callers run the compiler: the command line, a build with platformio.ini, tigris_add_model in CMake, and Python.
 Messages that recommend an option write it by these functions, never as text of their own.
@@ -17,7 +17,7 @@ CALLER_VARIABLE = "TIGRIS_CALLER"
 
 
 class Caller(Enum):
-    """Whose option names messages use; the value is that of TIGRIS_CALLER."""
+    """The caller whose option names messages use; its value is that of TIGRIS_CALLER."""
 
     COMMAND = "command"
     PLATFORMIO = "platformio"

@@ -72,7 +72,7 @@ class CompileOptions:
         return None if backend is None else backend.of_cores(self.cores, self.alignment)
 
     def weights(self) -> WeightOptions:
-        """How the plan stores weights, and how the runtime reads them. Raises UsageError."""
+        """The storage of weights in the plan, and whether they are copied. Raises UsageError."""
         if self.compress not in COMPRESSIONS:
             raise UsageError(
                 f"{option('compress')}: '{self.compress}' is unknown; use one of {', '.join(COMPRESSIONS)}"

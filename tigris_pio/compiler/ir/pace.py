@@ -85,7 +85,7 @@ class Pace:
         return Pace(self.numerator, self.denominator * n, self.offset + (behind + n - 1) * self.denominator).reduced()
 
     def reduced(self) -> Pace:
-        """The same schedule in smallest terms."""
+        """This pace in lowest terms."""
         common = math.gcd(self.numerator, self.denominator)
         return Pace(self.numerator // common, self.denominator // common, self.offset // common)
 

@@ -21,7 +21,7 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """How a stage sees one tensor; the fields of ViewRecord in format/records.py."""
+    """A stage's view of one tensor, with the fields of ViewRecord in format/records.py."""
 
     tensor: str
     window: bool

@@ -218,10 +218,10 @@ class GraphEditor:
             weights=weights,
             warnings=tuple(dict.fromkeys(self.warnings)),
             output_permutations=dict(self.permutations),
-            states=tuple(self._restated(state) for state in self.graph.states),
+            states=tuple(self._converted_state(state) for state in self.graph.states),
         )
 
-    def _restated(self, state: State) -> State:
+    def _converted_state(self, state: State) -> State:
         """A state whose initial value is converted to its tensor's new type and annotation."""
         old, new = self.graph.tensors[state.input], self.tensors[state.input]
         if state.initial is None or (old.dtype, old.quantisation) == (new.dtype, new.quantisation):

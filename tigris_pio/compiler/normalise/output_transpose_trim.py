@@ -1,6 +1,6 @@
 """Output transpose trim: removes Transposes right before a model output, and leaves them to the caller.
 
-The graph records their permutations as one. By it, host sessions return the model's own element order.
+The graph records their permutations as one, with which host sessions restore the model's own element order.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
 def resolve(folder: Path, location: str) -> Path:
     """The regular file at `location` in the model's `folder`, with links resolved. Raises ExternalDataError.
 
-    The file must lie in the folder or below it, also behind links, so that a foreign model cannot copy other files of
-    this machine into a plan. A hard link is refused, because its other name may lie anywhere.
+    The file must lie in the folder or below it, also behind links: a foreign model must not copy other files of this
+    machine into a plan. A hard link is refused, because its other name may lie anywhere.
     """
     if not location:
         raise ExternalDataError("a tensor's external data has no location; export the model again")

@@ -174,8 +174,8 @@ def _tensor(name: str, kind: onnx.TypeProto) -> Tensor | None:
 class _NodeInference:
     """Infers the shapes that inference of the whole model cannot find: those that nodes compute from constants.
 
-    For each node in order, `run` evaluates it if its inputs are known, and infers its outputs with the known values
-    otherwise. `tensors` and `values` collect the results.
+    `run` evaluates each node whose inputs are known, and infers the outputs of the others with the known values, in
+    order. `tensors` and `values` collect the results.
     """
 
     def __init__(self, nodes: Sequence[Node], protos: Sequence[onnx.NodeProto], types: Mapping[str, onnx.TypeProto],

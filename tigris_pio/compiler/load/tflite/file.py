@@ -256,13 +256,13 @@ class _Reader:
             return None
         buffer = model.Buffers(number)
         if buffer.Offset() > 1:
-            return self._behind(buffer.Offset(), buffer.Size())
+            return self._large_data(buffer.Offset(), buffer.Size())
         if not buffer.DataLength():
             return None
         data: np.ndarray = buffer.DataAsNumpy()
         return data
 
-    def _behind(self, start: int, size: int) -> np.ndarray:
+    def _large_data(self, start: int, size: int) -> np.ndarray:
         if start + size > len(self._data):
             raise self._error(f"its {size} bytes of data at {start} are outside of the file; it is truncated")
         return np.frombuffer(self._data, np.uint8, size, start)
@@ -322,7 +322,7 @@ class _Reader:
         options = {} if table is None else self._options(kind, table)
         custom = bytes(self._vector(operator, "CustomOptions").astype(np.uint8))
         if operator.LargeCustomOptionsOffset() > 1:
-            custom = bytes(self._behind(operator.LargeCustomOptionsOffset(), operator.LargeCustomOptionsSize()))
+            custom = bytes(self._large_data(operator.LargeCustomOptionsOffset(), operator.LargeCustomOptionsSize()))
         return FlatOperator(index, name, version, inputs, outputs, kind if table is not None else "", options, custom)
 
     def _options(self, kind: str, table: Any) -> Options:

@@ -87,7 +87,7 @@ def read_cell(layer: Layer, body: Subgraph, values: Sequence[str], trips: int, r
     network = layer.network
     tensors = {index: network.tensors[name] for index, name in enumerate(values) if name in network.tensors}
     if (any(tensor.quantisation is not None for tensor in tensors.values())
-            or not all(_is_shown_by_numbers(operator) for operator in body.operators)):
+            or not all(_is_testable(operator) for operator in body.operators)):
         return None
     kept = {index for index in range(len(values)) if body.inputs[index] == body.outputs[index]}
     real = {index: tensor.shape for index, tensor in tensors.items() if tensor.dtype == np.float32}
@@ -112,14 +112,14 @@ def read_cell(layer: Layer, body: Subgraph, values: Sequence[str], trips: int, r
     cells = _cells(layer, body, states, real[states[0]][-1], real[sequence][-1])
     with np.errstate(all="ignore"):
         for cell in itertools.islice(cells, _MOST_CELLS):
-            after = _after(cell, _steps(cell, given, sequence), {index: results[index] for index in changing})
+            after = _matching_states(cell, _steps(cell, given, sequence), {index: results[index] for index in changing})
             if after is not None:
                 known = [name if index in kept else ends[index] for index, name in enumerate(values)]
                 return _layer(layer, cell, known, values, sequence, after)
     return None
 
 
-def _is_shown_by_numbers(operator: FlatOperator) -> bool:
+def _is_testable(operator: FlatOperator) -> bool:
     """Whether random numbers reveal an operator's function; they may never reach the bound of a fused activation."""
     return operator.name in _PURE and not operator.options.get("FusedActivationFunction", 0)
 
@@ -156,7 +156,7 @@ def _steps(cell: _Cell, given: Mapping[int, np.ndarray], sequence: int) -> list[
     return rows
 
 
-def _after(cell: _Cell, rows: Sequence[Sequence[np.ndarray]],
+def _matching_states(cell: _Cell, rows: Sequence[Sequence[np.ndarray]],
            results: Mapping[int, np.ndarray]) -> dict[int, tuple[int, bool]] | None:
     """For each value that the loop changes, the state that it holds, and whether of all steps; None if any has none."""
     found = {}

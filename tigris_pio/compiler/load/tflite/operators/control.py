@@ -22,7 +22,7 @@ def _subgraph(layer: Layer, number: int) -> Subgraph:
     return subgraphs[number]
 
 
-def _inner(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: bool = False, part: str = "") -> Scope:
+def _enter(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: bool = False, part: str = "") -> Scope:
     """Reads a subgraph as a part of the graph; `names`: the graph's names of its inputs."""
     from tigris_pio.compiler.load.tflite.subgraph import read_operators  # noqa: PLC0415 (calls these handlers)
 
@@ -44,7 +44,7 @@ def _results(layer: Layer, scope: Scope) -> list[str]:
 @handler("CALL_ONCE", summary="initial values of variables, which must be constant")
 def read_call_once(layer: Layer) -> None:
     """Reads a subgraph that assigns values before the first run."""
-    _inner(layer, _subgraph(layer, int(layer.options("CallOnceOptions")["InitSubgraphIndex"])), {}, once=True)
+    _enter(layer, _subgraph(layer, int(layer.options("CallOnceOptions")["InitSubgraphIndex"])), {}, once=True)
 
 
 @handler("IF", summary="constant condition", lists=sys.maxsize)
@@ -71,7 +71,7 @@ def _call(layer: Layer, number: int, first: int) -> None:
     if len(branch.inputs) != layer.count - first or len(branch.outputs) != len(layer.operator.outputs):
         raise layer.fault(f"subgraph {number} has other inputs or outputs; the file is damaged")
     names = {index: layer.input(first + position) for position, index in enumerate(branch.inputs)}
-    for position, name in enumerate(_results(layer, _inner(layer, branch, names))):
+    for position, name in enumerate(_results(layer, _enter(layer, branch, names))):
         layer.pass_on(name, position)
 
 
@@ -96,7 +96,7 @@ def _unrolled(layer: Layer, body: Subgraph, values: Sequence[str], trips: int) -
     network, shared = layer.network, dict[int, str]()
     for trip in range(trips):
         before, refused = len(network.nodes), len(network.refused)
-        scope = _inner(layer, body, shared | _entered(layer, body, values), part=f"{trip}/")
+        scope = _enter(layer, body, shared | _input_names(layer, body, values), part=f"{trip}/")
         values = _results(layer, scope)
         shared = {index: name for index, name in scope.names.items() if body.tensors[index].data is not None}
         if len(network.refused) > refused or any(REFUSAL in node.attributes for node in network.nodes[before:]):
@@ -104,7 +104,7 @@ def _unrolled(layer: Layer, body: Subgraph, values: Sequence[str], trips: int) -
     return values
 
 
-def _entered(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[int, str]:
+def _input_names(layer: Layer, subgraph: Subgraph, values: Sequence[str]) -> dict[int, str]:
     """The names of a subgraph's inputs: `values`, with the scales that the subgraph declares."""
     found, network = {}, layer.network
     for index, name in zip(subgraph.inputs, values, strict=True):
@@ -130,7 +130,7 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
     advance = dataclasses.replace(body, operators=needed.operators)
     known, trips = {position: values[position] for position in positions}, 0
     while True:
-        scope = _inner(layer, decide, {condition.inputs[position]: name for position, name in known.items()},
+        scope = _enter(layer, decide, {condition.inputs[position]: name for position, name in known.items()},
                        part=f"{trips}/condition/")
         value = layer.network.weights.get(_results(layer, scope)[0])
         if value is None:
@@ -140,7 +140,7 @@ def _trips(layer: Layer, condition: Subgraph, body: Subgraph, values: Sequence[s
             return trips
         if trips == limits.most_counted_trips(len(body.operators)):
             raise limits.too_many_trips(len(body.operators), layer.where)
-        scope = _inner(layer, advance, {body.inputs[position]: name for position, name in known.items()},
+        scope = _enter(layer, advance, {body.inputs[position]: name for position, name in known.items()},
                        part=f"{trips}/counter/")
         known = {position: scope.names.get(body.outputs[position]) or layer.constant_of(scope, body.outputs[position])
                  for position in known}

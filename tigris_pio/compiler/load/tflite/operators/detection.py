@@ -48,10 +48,10 @@ def read_detection(layer: Layer) -> None:
     if not regular:
         best = _part(layer, "ArgMax", [every], (scores[1], 1), {"axis": 1, "keepdims": 1}, np.dtype(np.int64))
         best = _part(layer, "Cast", [best], (scores[1], 1), {"to": onnx.TensorProto.FLOAT})
-        kind = _taken(layer, best, position, (count, 1))
+        kind = _gathered(layer, best, position, (count, 1))
     one = _part(layer, "Add", [position, layer.number(1.0)], (count, 1))
     is_one = _part(layer, "Clip", [one, layer.number(0.0), layer.number(1.0)], (count, 1))
-    results = (_part(layer, "Mul", [_taken(layer, boxes, position, (count, 4)), is_one], (count, 4)),
+    results = (_part(layer, "Mul", [_gathered(layer, boxes, position, (count, 4)), is_one], (count, 4)),
                _part(layer, "Mul", [kind, is_one], (count, 1)), score,
                _part(layer, "ReduceSum", [is_one, layer.numbers([0, 1])], (1, 1), {"keepdims": 1}))
     for output, (result, shape) in enumerate(zip(results, ((1, count, 4), (1, count), (1, count), (1,)), strict=True)):
@@ -72,7 +72,7 @@ def _limits(layer: Layer, start: int, end: int, axis: int) -> list[str]:
     return [layer.numbers(values) for values in ([start], [end], [axis], [1])]
 
 
-def _taken(layer: Layer, source: str, position: str, shape: tuple[int, int]) -> str:
+def _gathered(layer: Layer, source: str, position: str, shape: tuple[int, int]) -> str:
     """The rows of a matrix at the indices [count, 1]; a negative index selects from the end."""
     flat = _part(layer, "Reshape", [position, layer.numbers(shape[:1])], shape[:1])
     positions = _part(layer, "Cast", [flat], shape[:1], {"to": onnx.TensorProto.INT64}, np.dtype(np.int64))

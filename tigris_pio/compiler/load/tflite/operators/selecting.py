@@ -23,7 +23,7 @@ def read_slice(layer: Layer) -> None:
     if any(not 0 <= low <= high <= full for low, high, full in zip(begin, end, shape, strict=True)):
         raise layer.fault(f"begin {begin} and size {size} of {list(shape)}")
     result = tuple(high - low for low, high in zip(begin, end, strict=True))
-    keep(layer, begin, end, [1] * len(shape), result, 0)
+    write_slice(layer, begin, end, [1] * len(shape), result, 0)
 
 
 @handler("STRIDED_SLICE", summary="constant begin, end and strides, all masks")
@@ -71,7 +71,7 @@ def _keep_ranges(layer: Layer, ranges: Sequence[range], result: tuple[int, ...])
     ends = [item.stop if item.stop >= 0 else -_END for item in ranges]
     steps = [item.step for item in ranges]
     if kept == result:
-        keep(layer, starts, ends, steps, result, 0)
+        write_slice(layer, starts, ends, steps, result, 0)
         return
     source = layer.input(0)
     if kept != layer.shape(0) or any(step != 1 for step in steps):
@@ -85,8 +85,8 @@ def _sliced(layer: Layer, source: str, kept: tuple[int, ...], starts: Sequence[i
     return layer.part("Slice", [source, *limits], kept, like=source)
 
 
-def keep(layer: Layer, starts: Sequence[int], ends: Sequence[int], steps: Sequence[int], result: tuple[int, ...],
-         output: int) -> None:
+def write_slice(layer: Layer, starts: Sequence[int], ends: Sequence[int], steps: Sequence[int],
+                result: tuple[int, ...], output: int) -> None:
     """Writes an output that is a range of each axis of the first input; with four axes as an image."""
     if all(layer.shape(0)) and result == layer.shape(0) and set(steps) <= {1}:
         layer.write("Identity", [layer.input(0)], result, output=output)
@@ -223,4 +223,4 @@ def read_reverse(layer: Layer) -> None:
     steps = [-1 if axis in axes else 1 for axis in range(len(shape))]
     starts = [size - 1 if step < 0 else 0 for size, step in zip(shape, steps, strict=True)]
     ends = [-_END if step < 0 else size for size, step in zip(shape, steps, strict=True)]
-    keep(layer, starts, ends, steps, shape, 0)
+    write_slice(layer, starts, ends, steps, shape, 0)

@@ -38,28 +38,28 @@ def read_svdf(layer: Layer) -> None:
     held = layer.scope.variables.read(layer.variable(_MEMORY), memory)
     parts = [layer.reshaped(_newest(layer, filters, memory), (1, filters, 1, 1))]
     if rows > 1:
-        kept = _like(layer, "kept", (1, filters, rows - 1, 1), memory)
+        kept = _add_like(layer, "kept", (1, filters, rows - 1, 1), memory)
         limits = [layer.numbers(values) for values in ([1], [rows], [2], [1])]
         layer.network.add_node(layer.network.fresh(f"{layer.name}/kept"), "Slice", [held, *limits], (kept,))
         parts.insert(0, kept)
-    present = _like(layer, "memory", (1, filters, rows, 1), memory)
+    present = _add_like(layer, "memory", (1, filters, rows, 1), memory)
     layer.network.add_node(layer.network.fresh(f"{layer.name}/memory"), "Concat", parts, (present,), {"axis": 2})
     layer.scope.variables.assign(layer.variable(_MEMORY), present)
     _emit(layer, present, rank, options["FusedActivationFunction"])
 
 
 def _newest(layer: Layer, filters: int, memory: Tensor) -> str:
-    """The row that this run adds. As in TensorFlow Lite, it is clamped without the zero point, which is added then."""
+    """The row that this run adds. It is clamped without the zero point, which is added then, as in TensorFlow Lite."""
     own = memory.quantisation
     plain = memory
     if own is not None:
         plain = dataclasses.replace(memory, quantisation=dataclasses.replace(own, zero_point=np.zeros((), np.int64)))
-    result = _like(layer, "newest", (1, filters), plain)
+    result = _add_like(layer, "newest", (1, filters), plain)
     layer.network.add_node(layer.network.fresh(f"{layer.name}/features"), "Gemm",
                            [layer.input(0), layer.weights(_FEATURES)], (result,), {"transB": 1, **_sums(memory)})
     if plain == memory:
         return result
-    shifted = _like(layer, "newest", (1, filters), memory)
+    shifted = _add_like(layer, "newest", (1, filters), memory)
     layer.network.add_node(layer.network.fresh(f"{layer.name}/zero_point"), "SVDF", (result,), (shifted,), {}, DOMAIN)
     return shifted
 
@@ -80,7 +80,7 @@ def _sums(memory: Tensor) -> dict[str, int]:
     return {"sum_bits": 32, "single": 1} if memory.dtype == np.int16 else {}
 
 
-def _like(layer: Layer, base: str, shape: tuple[int, ...], memory: Tensor) -> str:
+def _add_like(layer: Layer, base: str, shape: tuple[int, ...], memory: Tensor) -> str:
     name = layer.network.fresh(f"{layer.name}/{base}")
     return layer.network.add_tensor(name, shape, memory.dtype, memory.quantisation)
 
