@@ -1,4 +1,4 @@
-/* How kernels reach rows, pixels and weights. */
+/* Addresses of rows, outputs and weights for kernels. Offsets and rows must have passed the checks of a bind. */
 #ifndef TIGRIS_ACCESS_H
 #define TIGRIS_ACCESS_H
 

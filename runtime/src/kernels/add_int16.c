@@ -1,4 +1,4 @@
-/* ADD and SUB, int16: as of int8, with 15 bits to the left of which neither sum nor difference leaves 32. */
+/* ADD and SUB, int16: the arithmetic of int8 with a left shift of at most 15: sums and differences fit 32 bits. */
 #include "binary_int16.h"
 #include "tigris_kernels.h"
 

@@ -1,4 +1,4 @@
-/* ADD and SUB, int8: both inputs are scaled to a common scale, then the sum to the output's. */
+/* ADD and SUB, int8: both inputs are scaled to a common scale, then the sum is requantised to the output's. */
 #include "binary_int8.h"
 #include "instruction_set.h"
 #include "scale_int8.h"
@@ -12,7 +12,7 @@
 #include "rvv/rvv.h"
 #endif
 
-/* (q - zero point) << left_shift must fit 32 bits. */
+/* (value - zero point) << left_shift must fit 32 bits. */
 #define LARGEST_LEFT_SHIFT 22
 
 static inline int32_t add(const void *constants, int32_t a, int32_t b)
@@ -26,14 +26,15 @@ static inline int32_t subtract(const void *constants, int32_t a, int32_t b)
     return tigris_binary_int8_finish(constants, (int32_t)tigris_binary_int8_difference(constants, a, b));
 }
 
-/* ---- the usual case: no scale is a left shift, the output's is a right shift of two bits or more ---- */
+/* ---- the fast path: no scale is a left shift, the output's is a right shift of two bits or more ---- */
 
 static int has_usual_scales(const tigris_binary_int8_params *params)
 {
     return params->shift[0] <= 0 && params->shift[1] <= 0 && tigris_is_right_shift(params->output_shift);
 }
 
-/* To the common scale by a right shift. Exact: |value| < 2^31 and no rounding can overflow (scale_int8.h). */
+/* Scales a value to the common scale by a right shift. Exact: |value| < 2^31 and no rounding can overflow
+ * (scale_int8.h). */
 static inline int32_t scaled_right(int32_t value, uint32_t doubled, uint32_t right)
 {
     const int32_t high = tigris_high_product((uint32_t)value, doubled);

@@ -12,10 +12,10 @@
 
 /* How the sums of one output pixel become averages. */
 typedef struct divisor {
-    int32_t count; /* 0 where all taps are padding */
+    int32_t count; /* taps that count; 0: all taps are padding */
     int32_t half;
-    int32_t below; /* the same of a negative sum */
-    int32_t padding;    /* sum of the taps that lie in the padding and count */
+    int32_t below; /* added before the division of a negative sum: half of the divisor */
+    int32_t padding;    /* sum of padded taps that count, and zero points */
     int32_t multiplier; /* with rescale */
     int32_t shift;
     tigris_output_stage output;
@@ -71,7 +71,7 @@ static inline int8_t scaled(const divisor *by, tigris_scale scale, int32_t sum)
                          : tigris_to_int8(whole, by->multiplier, by->shift, &by->output);
 }
 
-/* One output pixel. Constants are copied, so that writing outputs does not have them read again. */
+/* One output pixel. Constants are copied: the compiler must assume that writing outputs changes the originals. */
 static void run_pixel(const tigris_pool_window *of, const divisor *with, const int8_t *data, uint32_t channels,
                       int8_t *to)
 {

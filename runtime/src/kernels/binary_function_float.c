@@ -6,8 +6,8 @@
 
 static float floor_mod(float a, float b)
 {
-    const float rest = fmodf(a, b);
-    return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
+    const float remainder = fmodf(a, b);
+    return remainder != 0.0F && (remainder < 0.0F) != (b < 0.0F) ? remainder + b : remainder;
 }
 
 static int compare(uint32_t function, float a, float b)

@@ -2,8 +2,8 @@
 
 #include "../band.h"
 
-/* Operators may share constants, so a hostile plan could have them checked for hours. Of a bind or run; real plans check
- * each of their channels once. */
+/* Most constants that one bind or run checks. Real plans check each channel once; operators of a hostile plan could
+ * share constants and have them checked for hours. */
 #define MOST_CHECKS (UINT32_C(1) << 22)
 
 /* Rows and columns between the first and the last position that a window reads. */
@@ -56,7 +56,7 @@ int tigris_check_pointwise(const tigris_check_call *call, uint32_t index)
 {
     const tigris_tensor_record *input = call->inputs[index];
     const tigris_tensor_record *output = call->output;
-    /* Called once for the whole batch, both must have one; called per image, one image serves all. */
+    /* A call for the whole batch needs equal batches; in calls per image, one image may serve all. */
     return input->width == output->width && input->channels == output->channels &&
            (call->op->images > 1U || input->batch == output->batch) && tigris_check_same_rows(call, index);
 }
@@ -66,7 +66,7 @@ int tigris_check_vectors(const tigris_check_call *call, uint32_t rows, uint32_t 
     const tigris_tensor_record *input = call->inputs[0];
     const tigris_tensor_record *output = call->output;
     const uint32_t output_row = tigris_row_elements(output);
-    /* No tensor is empty, so none of the three is 0 from here on. */
+    /* No tensor is empty, so rows, in and out are not 0 behind this test. */
     if (tigris_multiply(rows, in) != tigris_call_elements(call, input) ||
         tigris_multiply(rows, out) != tigris_call_elements(call, output) || output_row % out != 0U) {
         return 0;
@@ -75,7 +75,7 @@ int tigris_check_vectors(const tigris_check_call *call, uint32_t rows, uint32_t 
            (tigris_multiply(output_row / out, in) == tigris_row_elements(input) && tigris_check_same_rows(call, 0U));
 }
 
-/* What the parameters of every sliding kernel begin with: along rows, along columns. */
+/* The first fields of the parameter record of every sliding kernel: [0] along rows, [1] along columns. */
 typedef struct window_params {
     uint16_t kernel[2];
     uint16_t stride[2];

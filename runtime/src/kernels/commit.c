@@ -1,5 +1,5 @@
-/* COMMIT: what a state is in the next run. The executor never stops between two of them, nor behind the last one, so
- * either all states of a plan have their new values or none has. */
+/* COMMIT: writes the value that a state has in the next run. The executor never stops between two of them, nor
+ * behind the last, so either all states of a plan have their new values or none has. */
 #include <string.h>
 
 #include "../memory.h"
@@ -18,8 +18,8 @@ static void run(const tigris_kernel_call *call)
     }
 }
 
-/* Gives the state its first value. It keeps its place from run to run, so it has one before any. */
-static void begin(const tigris_check_call *call)
+/* Writes the state's first value: a check runs before the first run, and the state keeps its place from then on. */
+static void init_state(const tigris_check_call *call)
 {
     const tigris_commit_params *params = call->params;
     const tigris_tensor_record *state = call->output;
@@ -36,7 +36,7 @@ static void begin(const tigris_check_call *call)
     }
 }
 
-/* Of the state's type, and read whole. */
+/* Operand `index` has the state's type and is read whole. */
 static int is_source(const tigris_check_call *call, uint32_t index)
 {
     return call->inputs[index]->dtype == call->output->dtype && tigris_check_all_rows(call, index);
@@ -57,7 +57,7 @@ static tigris_status check(const tigris_check_call *call)
                                        call->inputs[1]->home != TIGRIS_HOME_FLASH))) {
         return TIGRIS_ERR_PARAMS;
     }
-    begin(call);
+    init_state(call);
     return TIGRIS_OK;
 }
 

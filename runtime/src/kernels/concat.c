@@ -1,4 +1,5 @@
-/* CONCAT: inputs side by side along rows, columns or channels. What lies in its place already is not copied. */
+/* CONCAT: inputs side by side along rows, columns or channels. An input that shares the output's memory is not
+ * copied. */
 #include "../move.h"
 #include "access.h"
 #include "check.h"
@@ -34,7 +35,7 @@ static void concat_rows(const tigris_kernel_call *call)
     }
 }
 
-/* Bytes of one input that lie together: a row's for columns, a pixel's for channels. */
+/* Contiguous bytes of one input: a row's if the axis is columns, a pixel's if it is channels. */
 static uint32_t piece_bytes(const tigris_tensor_record *tensor, uint32_t axis)
 {
     return axis == AXIS_COLUMNS ? tigris_row_bytes(tensor) : tensor->channels * tigris_dtype_bytes(tensor->dtype);
@@ -74,7 +75,7 @@ static uint32_t extent(const tigris_tensor_record *tensor, uint32_t axis)
     return axis == AXIS_ROWS ? tensor->height : axis == AXIS_COLUMNS ? tensor->width : tensor->channels;
 }
 
-/* Row map of an input whose row 0 is output row `start`. */
+/* The row map of input `index` puts its row 0 at output row `start`. */
 static int is_row_part(const tigris_check_call *call, uint32_t index, uint64_t start)
 {
     const tigris_operand_record *rows = &call->operands[index];

@@ -1,5 +1,5 @@
-/* COPY: the input's bytes, unchanged. Either of the same rows, or of the whole tensor in another shape; bytes may become
- * int16. What lies in its place already is not copied. */
+/* COPY: the input's bytes, unchanged: a range of rows, or the whole tensor in another shape; two int8 may become an
+ * int16. Nothing is copied if input and output share memory. */
 #include "../move.h"
 #include "access.h"
 #include "check.h"
@@ -37,7 +37,7 @@ static int is_whole(const tigris_check_call *call)
     return tigris_check_all_rows(call, 0U) && call_bytes(call, call->inputs[0]) == call_bytes(call, call->output);
 }
 
-/* Of one type, or bytes that two each are an int16. */
+/* Input and output have one type, or two int8 each become one int16. */
 static int are_types(const tigris_check_call *call)
 {
     const uint32_t dtype = call->op->dtype;

@@ -1,4 +1,4 @@
-/* Copies of few bytes. Small C libraries copy byte by byte, and a call costs as much as ten bytes. */
+/* Copies of few bytes, inline: small C libraries copy byte by byte, and a call costs as much as ten bytes. */
 #ifndef TIGRIS_COPY_H
 #define TIGRIS_COPY_H
 
@@ -13,7 +13,7 @@ static inline int tigris_are_words(const uint8_t *to, const uint8_t *from, uint3
 }
 #endif
 
-/* `bytes` from `from` to `to`, which do not overlap unless a plan is damaged: then some bytes or others are there. */
+/* Copies `bytes` bytes. Regions overlap only in a damaged plan; the result is then unspecified. */
 static inline void tigris_copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     const uint8_t *const end = from + bytes;

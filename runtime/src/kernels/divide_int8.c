@@ -1,28 +1,28 @@
-/* DIVIDE, int8, in TensorFlow Lite's arithmetic (kernels/internal/reference/div.h): the dividend, shifted left as far
- * as it goes, times the divisor's reciprocal, then scaled. Reciprocals and shifts are the plan's. */
+/* DIVIDE, int8, in TensorFlow Lite's arithmetic (kernels/internal/reference/div.h): the dividend is normalised,
+ * multiplied by the divisor's reciprocal, then requantised. The plan holds tables of reciprocals and shifts. */
 #include "binary_loop.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
 typedef struct divide {
-    const int8_t *headroom;    /* entry of 0: bits that a difference of two int8 can be shifted left */
-    const int8_t *power;       /* of 0 … 255: what the shift to the right begins with */
-    const int32_t *reciprocal; /* of 0 … 255 without its power of two, doubled */
+    const int8_t *headroom;    /* [-256 … 255]: bits by which a difference of two int8 can be shifted left */
+    const int8_t *power;       /* [0 … 255]: right shift for the divisor's power of two */
+    const int32_t *reciprocal; /* [0 … 255]: doubled reciprocal without its power of two */
     int32_t zero_point[2];
     uint32_t doubled; /* twice the multiplier */
-    int32_t offset;   /* twice the zero point, and 1 */
+    int32_t offset;   /* 2 * zero point + 1 */
     int32_t modulo;
     tigris_output_stage stage;
 } divide;
 
-/* value, or the next, as far as any output goes. */
+/* `value`, or value + 1 if `next`, saturated beyond the range of any output. */
 static int32_t saturated_next(int32_t value, int next)
 {
     return tigris_clamp(value, -INT16_MAX, INT16_MAX) + (next ? 1 : 0);
 }
 
-/* value / 2^right for a shift that is no usual one, saturated. One beyond 31 bits leaves nothing, or what TensorFlow
- * Lite Micro makes of it where shifts count modulo 32. */
+/* value / 2^right for shifts outside the fast path, saturated. A shift beyond 31 gives 0, or with `modulo` the
+ * result of TensorFlow Lite Micro on processors whose shifts count modulo 32. */
 static TIGRIS_NOINLINE int32_t shifted(int32_t value, int32_t right, int32_t modulo)
 {
     if (right > 31) {

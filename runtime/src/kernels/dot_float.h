@@ -1,10 +1,10 @@
-/* Products of two float vectors, added up. */
+/* Dot product of two float vectors. */
 #ifndef TIGRIS_DOT_FLOAT_H
 #define TIGRIS_DOT_FLOAT_H
 
 #include <stdint.h>
 
-/* Eight partial sums: shorter rounding chains, and independent additions for the processor. */
+/* Eight partial sums: less rounding error, and independent additions for the processor. */
 #define TIGRIS_PARTIAL_SUMS 8U
 
 static inline float tigris_dot(const float *a, const float *b, uint32_t count)

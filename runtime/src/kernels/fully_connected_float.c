@@ -4,7 +4,7 @@
 #include "dot_float.h"
 #include "tigris_kernels.h"
 
-/* A vector that is a map is added up row by row, as SUM_PRODUCTS does: both round alike. */
+/* A vector that is a whole map is summed row by row: SUM_PRODUCTS does so too, and results must round alike. */
 static float sum_of(const float *input, const float *weights, float sum, uint32_t count, uint32_t row)
 {
     for (; count > row; count -= row) {

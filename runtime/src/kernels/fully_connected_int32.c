@@ -1,4 +1,4 @@
-/* Fully connected: int8 vectors and weights, sums of 32 bits, and float32 results, which are the sums times a scale. */
+/* Fully connected: int8 vectors and weights, sums of 32 bits, float32 outputs: sum * scale. */
 #include "access.h"
 #include "check.h"
 #include "rows_int8.h"

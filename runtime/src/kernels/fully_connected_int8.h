@@ -1,7 +1,6 @@
 /* Fully connected, int8: one dot product of in_features bytes per output, up to TIGRIS_ROWS outputs at a time.
  *
- * With TIGRIS_WEIGHT_ZEROS weights have zero points, each of
- * which is taken off an output's sum as often as the sum of the vector says. */
+ * With TIGRIS_WEIGHT_ZEROS weights have zero points: an output's sum loses its zero point times the sum of the vector. */
 #ifndef TIGRIS_FULLY_CONNECTED_INT8_H
 #define TIGRIS_FULLY_CONNECTED_INT8_H
 

@@ -4,7 +4,8 @@
 #include "tigris_kernels.h"
 #include "vectors.h"
 
-/* The place along an axis of `length` elements that a number means. */
+/* The index on an axis of `length` elements that the number x means: negative numbers count from the end, others are
+ * clamped. */
 static uint32_t position_of(float x, uint32_t length)
 {
     const float from_start = x < 0.0F ? x + (float)length : x;
@@ -23,8 +24,8 @@ static void gather(const tigris_kernel_call *call, size_t size)
     uint8_t *to = call->output_data;
     for (uint32_t at = span.first; at < span.end;) {
         const tigris_slice_place place = tigris_slice_place_of(at, params->count, params->inner);
-        const uint32_t rest = params->inner - place.inner, left = span.end - at;
-        const uint32_t run = step[2] != 0U ? 1U : left < rest ? left : rest;
+        const uint32_t row_left = params->inner - place.inner, left = span.end - at;
+        const uint32_t run = step[2] != 0U ? 1U : left < row_left ? left : row_left;
         const uint32_t from = position_of(positions[tigris_slice_position(place, step)], params->length);
         const uint32_t slice = place.outer * params->length + from;
         tigris_move(to, call->inputs[0].data + (size_t)(slice * params->inner + place.inner) * size, (uint32_t)(run * size));

@@ -1,4 +1,4 @@
-/* What compilers shall put in line, what not, and what they cannot know of the code. */
+/* Compiler hints: inlining, and the order of loads and sums on small machines. */
 #ifndef TIGRIS_INLINING_H
 #define TIGRIS_INLINING_H
 
@@ -12,16 +12,16 @@
 #define TIGRIS_LIKELY(condition) (condition)
 #endif
 
-/* GCC would gather the loads of several taps and add products among themselves before they go to the sums: faster
- * only with registers to spare, else the sums are spilled. On small machines kernels keep both in the order of the
- * source where that was counted to matter; vectorising compilers get their way. */
+/* GCC gathers the loads of several taps, and adds products to each other before it adds them to the sums. Without
+ * spare registers that spills the sums, so on small machines the macros below keep the order of the source. They are
+ * used where instruction counts (python -m bench.instructions) fell by them, and empty for compilers that vectorise. */
 #if defined(__GNUC__) && (defined(__riscv) || defined(__arm__) || defined(__XTENSA__))
 #define TIGRIS_IN_ORDER
 #define TIGRIS_INLINE static inline __attribute__((always_inline))
 #define TIGRIS_STEP() __asm__ volatile("" : : : "memory")
-/* Each of the three in a register of its own, not computed from an earlier value. */
+/* Keeps each of the three in a register of its own, not recomputed from an earlier value. */
 #define TIGRIS_KEEP(a, b, c) __asm__("" : "+r"(a), "+r"(b), "+r"(c))
-/* What is added to it from here on is added to it, not to other summands first. */
+/* Later summands are added to `sum` itself, not to each other first. */
 #define TIGRIS_HOLD(sum) __asm__("" : "+r"(sum))
 #else
 #define TIGRIS_INLINE static inline

@@ -1,13 +1,13 @@
-/* Which instructions this compiler may use. Each set has a folder here, with the files that depend on it:
+/* The instruction sets that this compiler may use. Each set has a folder here:
  *
- *   portable/  none but those of any 32-bit machine
+ *   portable/  instructions of any 32-bit machine
  *   dsp/       DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M
  *   mve/       vector instructions of Armv8.1-M (MVE, "Helium": Cortex-M52, M55, M85), beside DSP instructions
  *   rvv/       vector instructions of RISC-V (RVV 1.0), beside portable ones
  *
- * Files of the same name in these have the same functions, and what includes them chooses by the macros below. mve/ and
- * rvv/ have the loops of whole kernels, which a kernel calls first and which leave to it what they do not take. Folders of
- * other sets hold kernels of their own, which a plan asks for by its packing or a build by its table of kernels. */
+ * portable/ and dsp/ have headers of the same names with the same functions; the including header chooses by the macros
+ * below. mve/ and rvv/ hold whole kernels: a portable kernel calls one first and computes the call itself if it returns 0.
+ * Other folders hold kernels that a plan selects by its packing, or a build by its table of kernels. */
 #ifndef TIGRIS_INSTRUCTION_SET_H
 #define TIGRIS_INSTRUCTION_SET_H
 

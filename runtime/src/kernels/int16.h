@@ -1,4 +1,4 @@
-/* What the int16 kernels share: access to elements, sums of products, and what becomes of them.
+/* Shared by the int16 kernels: access to elements, sums of products, requantisation.
  *
  * The arithmetic is that of TensorFlow Lite's reference kernels, bit for bit: MultiplyByQuantizedMultiplier of int64
  * (kernels/internal/common.cc), whose multiplier the compiler has reduced to 16 bits, and that of int32. Sums are unsigned
@@ -28,7 +28,7 @@ static inline int16_t *tigris_int16_output(const tigris_kernel_call *call)
     return (int16_t *)(void *)call->output_data;
 }
 
-/* Entry `index` of an array of int64, which lies on a multiple of four at least. */
+/* Entry `index` of an array of int64 that is aligned to four bytes at least. */
 static inline uint64_t tigris_int64_at(const tigris_kernel_call *call, uint32_t offset, uint32_t index)
 {
     const uint32_t *words = (const uint32_t *)(const void *)(call->weights + offset) + (size_t)index * 2U;
@@ -58,7 +58,7 @@ static inline int64_t tigris_dot_int16(const int16_t *input, const int8_t *weigh
     return sum;
 }
 
-/* How a sum becomes an output. */
+/* Width of sums, 32 or 64 bits, and range of outputs. */
 typedef struct tigris_sum_stage {
     uint32_t sum_bits;
     int32_t low;
@@ -91,7 +91,8 @@ static inline int tigris_check_range_int16(int32_t low, int32_t high)
     return low <= high && tigris_is_int16(low) && tigris_is_int16(high);
 }
 
-/* What the records of kernels with weights have in common: output range, sums, and a constant of each output channel. */
+/* The checks of kernels with weights: types, output range, width of sums, and one bias and scale for each output
+ * channel. */
 static inline int tigris_check_sums(const tigris_check_call *call, const tigris_sum_stage *stage, uint32_t bias,
                                     uint32_t multiplier, uint32_t shift, uint32_t outputs)
 {

@@ -1,9 +1,9 @@
-/* Any function of int16, by straight lines. Sums are unsigned: those of a damaged table wrap. */
+/* Any unary function of int16: linear interpolation in a table. Sums are unsigned: with a damaged table they wrap. */
 #include "int16.h"
 #include "tigris_kernels.h"
 
 #define ENTRIES 513U
-/* Fraction bits of an entry, and of a place between two. */
+/* Fraction bits of an entry, and of a position between two. */
 #define ENTRY_BITS 4
 #define PLACE_BITS 7
 

@@ -1,7 +1,7 @@
-/* What the checkers of the MAT_MUL kernels share. */
+/* Checks that the MAT_MUL kernels share. */
 #include "mat_mul.h"
 
-/* Adds the reach of an axis to `last`; 0 when it leaves 32 bits. */
+/* Adds the extent of an axis to `last`. Returns 0 if it exceeds 32 bits. */
 static int reach(uint64_t *last, uint32_t size, uint32_t step)
 {
     if (size == 0U) {
@@ -43,7 +43,7 @@ static int covers_output(const tigris_products *params, uint32_t elements)
     return count == elements;
 }
 
-/* Bands: the rows of A and of the output hold the same whole rows of all products. */
+/* Whether the kernel works in bands: a row of A and a row of the output hold the same whole rows of all products. */
 static int is_row_by_row(const tigris_check_call *call, const tigris_products *params)
 {
     const uint32_t row = tigris_row_elements(call->inputs[0]);

@@ -1,7 +1,8 @@
-/* MAT_MUL: where the elements of batches of matrices lie.
+/* MAT_MUL: the positions of elements in batches of matrices.
  *
- * The parameter records begin with the same geometry; it is copied out of them here. The output is a sequence of
- * vectors, one a row of a product; a band of it begins and ends at rows of its tensor, which may be amid a vector. */
+ * Parameter records of all types start with the same geometry, which is copied out of them here. The output is a
+ * sequence of vectors, one for each row of a product. A band starts and ends at rows of its tensor, perhaps in the
+ * middle of a vector. */
 #ifndef TIGRIS_MAT_MUL_H
 #define TIGRIS_MAT_MUL_H
 
@@ -9,7 +10,7 @@
 
 #define TIGRIS_BATCH_AXES 3U
 
-/* The fields with which both records begin, in their order. */
+/* The first fields of the parameter records, in their order. */
 typedef struct tigris_products {
     uint32_t batch[TIGRIS_BATCH_AXES];
     uint32_t rows;
@@ -39,7 +40,7 @@ static inline uint32_t tigris_product_count(const tigris_products *p)
     return p->batch[0] * p->batch[1] * p->batch[2];
 }
 
-/* The row of its product that output vector `vector` is. */
+/* The row of output vector `vector` in its product. */
 static inline uint32_t tigris_product_row(const tigris_products *p, uint32_t vector)
 {
     return p->interleaved != 0U ? vector / tigris_product_count(p) : vector % p->rows;
@@ -63,8 +64,8 @@ static inline uint32_t tigris_product_b(const tigris_products *p, uint32_t vecto
     return tigris_matrix_of(tigris_product_index(p, vector), p->batch, p->batch_step_b);
 }
 
-/* Output elements `from` to `at` are made since the last pause. Pauses if their products are many, and sets `from`; whether
- * the run is to stop. */
+/* Calls the yield hook if the output elements from `from` to `at`, computed since the last pause, took many
+ * products, and then sets `from`. Returns whether the run must stop. */
 static inline int tigris_products_pause(const tigris_kernel_call *call, uint32_t pace, uint32_t at, uint32_t *from)
 {
     if (at - *from < pace) {
@@ -74,7 +75,7 @@ static inline int tigris_products_pause(const tigris_kernel_call *call, uint32_t
     return tigris_pauses(call);
 }
 
-/* Every term lies inside its input for every band; the products are the whole output. */
+/* Every term lies inside its input in every band, and the products fill the output. */
 int tigris_check_products(const tigris_check_call *call, const tigris_products *products);
 
 #endif

@@ -16,7 +16,7 @@ static tigris_products products_of(const tigris_mat_mul_int8_params *params)
     return products;
 }
 
-/* Sums of four neighbouring columns. */
+/* Sums of four adjacent columns. */
 typedef struct four_sums {
     uint32_t a;
     uint32_t b;
@@ -24,8 +24,8 @@ typedef struct four_sums {
     uint32_t d;
 } four_sums;
 
-/* One row of A times four columns of B, `column_step` apart. Only the zero point of A is taken off; sums wrap, and
- * are right when that of B is taken off as well. */
+/* One row of A times four columns of B, whose stride is `column_step`. Only the zero point of A is subtracted; sums may
+ * wrap, and are right once the caller has subtracted that of B. */
 static four_sums multiply_four(const int8_t *row, uint32_t row_step, int32_t zero_point, const int8_t *column,
                                uint32_t step, uint32_t column_step, uint32_t count)
 {
@@ -48,7 +48,7 @@ static four_sums multiply_four(const int8_t *row, uint32_t row_step, int32_t zer
     return sum;
 }
 
-/* The same, of one column. */
+/* One row of A times one column of B, with the same arithmetic. */
 static uint32_t multiply_one(const int8_t *row, uint32_t row_step, int32_t zero_point, const int8_t *column,
                              uint32_t step, uint32_t count)
 {
@@ -80,7 +80,7 @@ TIGRIS_INLINE four_sums add_four(four_sums sum, int32_t value, const int8_t *ter
     return sum;
 }
 
-/* The same where both matrices lie row by row. */
+/* multiply_four for matrices that are both stored by rows. */
 static four_sums multiply_rows(const int8_t *row, int32_t zero_point, const int8_t *column, uint32_t step, uint32_t count)
 {
     four_sums sum = {0U, 0U, 0U, 0U};
@@ -105,7 +105,7 @@ static four_sums four_columns(const tigris_mat_mul_int8_params *p, const int8_t 
     return multiply_four(row, p->depth_step_a, p->zero_point[0], column, p->depth_step_b, p->column_step_b, p->depth);
 }
 
-/* A sum less `correction` becomes an output. */
+/* Requantises a sum from which the correction has been subtracted. */
 TIGRIS_INLINE int8_t finish(const tigris_mat_mul_int8_params *p, tigris_scale scale, uint32_t sum)
 {
     const tigris_output_stage stage = {p->output_zero_point, p->activation_min, p->activation_max};
@@ -116,8 +116,8 @@ TIGRIS_INLINE int8_t finish(const tigris_mat_mul_int8_params *p, tigris_scale sc
                                                stage.low, stage.high);
 }
 
-/* Columns [first, end) of one row of the output. Constants are copied, so that writing outputs does not have them read
- * again. */
+/* Columns [first, end) of one row of the output. Constants are copied: the compiler must assume that writing outputs
+ * changes the originals. */
 static void multiply_row(const tigris_mat_mul_int8_params *params, const int8_t *row, const int8_t *matrix,
                          uint32_t first, uint32_t end, int8_t *to)
 {
@@ -142,7 +142,7 @@ static void multiply_row(const tigris_mat_mul_int8_params *params, const int8_t 
     }
 }
 
-/* Four columns of two rows, where both matrices lie row by row: sums of one row, then of the other. */
+/* Four columns of two rows, with both matrices stored by rows: the sums of one row, then of the other. */
 static void multiply_pairs(const int8_t *first, const int8_t *second, int32_t zero_point, const int8_t *column,
                            uint32_t step, uint32_t count, uint32_t *sums)
 {
@@ -164,7 +164,7 @@ static void multiply_pairs(const int8_t *first, const int8_t *second, int32_t ze
     sums[7] = b.d;
 }
 
-/* Two whole rows of a product; `to` is where the first of them lies, `after` where the second. */
+/* Two whole rows of a product, written to `to` and `after`. */
 static void multiply_two_rows(const tigris_mat_mul_int8_params *params, const int8_t *row, const int8_t *matrix,
                               int8_t *to, int8_t *after)
 {
@@ -189,14 +189,14 @@ static void multiply_two_rows(const tigris_mat_mul_int8_params *params, const in
     }
 }
 
-/* How many products' rows lie between a row of the output and the next of the same product. */
+/* The number of rows of other products between two rows of one product in the output. */
 static uint32_t products_between(const tigris_products *p)
 {
     return p->interleaved != 0U ? tigris_product_count(p) : 1U;
 }
 
-/* Whether output element `at` begins two rows of one product, or of each of those that lie between them, before `end`;
- * both matrices being stored by rows. */
+/* Whether both matrices are stored by rows, and two rows of each product, interleaved, start at output element `at`
+ * and end before `end`. */
 static int begins_two_rows(const tigris_products *p, uint32_t at, uint32_t end)
 {
     const uint32_t vector = at / p->columns;
@@ -215,7 +215,7 @@ static void run(const tigris_kernel_call *call)
     const uint32_t held = tigris_band_span(&call->inputs[0]).first;
     int8_t *output = tigris_int8_output(call);
     const uint32_t between = products_between(&products);
-    uint32_t pairs = 0U; /* of rows still to be made */
+    uint32_t pairs = 0U; /* pairs of rows still to be computed */
     const uint32_t pace = TIGRIS_YIELD_STEPS / products.depth;
     uint32_t paused = span.first;
     for (uint32_t at = span.first; at < span.end;) {
@@ -233,7 +233,7 @@ static void run(const tigris_kernel_call *call)
         if (pairs != 0U) {
             multiply_two_rows(params, row, matrix, output, output + between * products.columns);
             pairs--;
-            count += pairs == 0U ? between * products.columns : 0U; /* the other rows are there already */
+            count += pairs == 0U ? between * products.columns : 0U; /* skips the second rows, which are done */
         } else {
             count = count < span.end - at ? count : span.end - at;
             multiply_row(params, row, matrix, column, column + count, output);

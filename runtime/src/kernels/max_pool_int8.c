@@ -47,7 +47,7 @@ static inline int32_t largest_of_one(const tigris_pool_window *window, const int
     return most;
 }
 
-/* One output pixel. Constants are copied, so that writing outputs does not have them read again. */
+/* One output pixel. Constants are copied: the compiler must assume that writing outputs changes the originals. */
 static void run_pixel(const tigris_pool_window *of, const int8_t *data, uint32_t channels, int32_t low, int32_t high,
                       int8_t *to)
 {
@@ -65,7 +65,7 @@ static void run_pixel(const tigris_pool_window *of, const int8_t *data, uint32_t
     }
 }
 
-/* Of four taps of one channel. */
+/* The largest of four taps of one channel, clamped. */
 TIGRIS_INLINE int8_t largest(int32_t a, int32_t b, int32_t c, int32_t d, int32_t low, int32_t high)
 {
     return (int8_t)tigris_clamp(larger(larger(a, b), larger(c, d)), low, high);

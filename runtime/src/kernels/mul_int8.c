@@ -1,4 +1,4 @@
-/* MUL, int8: the product of both values, scaled to the output's scale. */
+/* MUL, int8: the product of both values, requantised to the output's scale. */
 #include "binary_int8.h"
 #include "instruction_set.h"
 #include "scale_int8.h"
@@ -18,7 +18,7 @@ static inline int32_t general(const void *constants, int32_t a, int32_t b)
     return tigris_binary_int8_finish(p, (a - p->zero_point[0]) * (b - p->zero_point[1]));
 }
 
-/* The output's scale is a right shift of two bits or more. */
+/* The fast path: the output's scale is a right shift of two bits or more. */
 typedef struct usual_mul {
     int32_t zero_point[2];
     tigris_scale scale;

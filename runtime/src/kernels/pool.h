@@ -1,4 +1,4 @@
-/* What average and max pooling share: for each output pixel, the valid taps of its window. */
+/* Shared by average and max pooling: the valid taps of an output pixel's window, and checks. */
 #ifndef TIGRIS_POOL_H
 #define TIGRIS_POOL_H
 
@@ -28,10 +28,10 @@ static inline int32_t tigris_pool_taps(const tigris_pool_pixel *pixel)
     return (pixel->rows.end - pixel->rows.first) * (pixel->columns.end - pixel->columns.first);
 }
 
-/* Taps a window may have, so that int8 sums of them fit 32 bits. */
+/* Most taps of a window, so that sums of int8 fit 32 bits. */
 #define TIGRIS_LARGEST_POOL (UINT32_C(1) << 22)
 
-/* Conditions of every pooling kernel but its own parameters; `taps` of a window. */
+/* Checks of every pooling kernel except its own parameters. `taps`: taps of a window. */
 static inline int tigris_check_pool(const tigris_check_call *call, uint32_t dtype, uint32_t taps)
 {
     return tigris_check_types(call, 1U, dtype, dtype) && tigris_check_per_image(call) &&

@@ -1,4 +1,4 @@
-/* Average and max pooling, int16: average of at most 2^16 taps, whose sums fit 32 bits. */
+/* Average and max pooling, int16: at most 2^16 taps, so sums fit 32 bits. */
 #include "inlining.h"
 #include "int16.h"
 #include "pool.h"
@@ -40,7 +40,7 @@ static inline int32_t average(const pool *p, uint32_t channel)
         const int32_t multiplier = tigris_int32_data(p->call, params->multiplier)[taps - 1];
         return tigris_requantise(sum, multiplier, tigris_int8_data(p->call, params->shift)[taps - 1]);
     }
-    /* A sum may be as large as 32 bits hold: of its absolute value and half of the taps, unsigned ones hold more. */
+    /* A sum may fill 32 bits: its absolute value plus half of the taps is unsigned. */
     const uint32_t size = sum < 0 ? 0U - (uint32_t)sum : (uint32_t)sum;
     const int32_t rounded = (int32_t)((size + (uint32_t)taps / 2U) / (uint32_t)taps);
     return sum < 0 ? -rounded : rounded;

@@ -1,4 +1,4 @@
-/* What average and max pooling of int8 share: where the valid taps of an output pixel lie, for four channels at a time. */
+/* Shared by average and max pooling of int8: the valid taps of an output pixel, for four channels at a time. */
 #ifndef TIGRIS_POOL_INT8_H
 #define TIGRIS_POOL_INT8_H
 
@@ -15,7 +15,7 @@ typedef struct tigris_pool_window {
     int32_t taps;
 } tigris_pool_window;
 
-/* Of four neighbouring channels; of one, `a` counts. */
+/* Results for four adjacent channels; for a single one only `a` counts. */
 typedef struct tigris_pool_four {
     int32_t a;
     int32_t b;
@@ -42,7 +42,7 @@ static inline tigris_pool_window tigris_pool_window_at(const tigris_pool_int8_pa
     return window;
 }
 
-/* The commonest window, which has loops of its own. */
+/* 2 x 2 is the commonest window and has loops of its own. */
 static inline int tigris_pool_is_2x2(const tigris_pool_window *window)
 {
     return window->rows == 2U && window->reach == 2U * window->column_step;
@@ -66,7 +66,7 @@ TIGRIS_INLINE void tigris_pool_int8_run(const tigris_kernel_call *call, tigris_p
     }
 }
 
-/* Where the input's elements begin. */
+/* The first element of the input band. */
 static inline const int8_t *tigris_pool_input(const tigris_kernel_call *call)
 {
     return (const int8_t *)(const void *)call->inputs[0].data;

@@ -1,4 +1,4 @@
-/* LSTM, GRU and RNN: of float32 weights, and of int8 ones where TIGRIS_INT8_WEIGHTS is defined. */
+/* LSTM, GRU and RNN with float32 weights, or with int8 weights if TIGRIS_INT8_WEIGHTS is defined. */
 #ifndef TIGRIS_RECURRENT_H
 #define TIGRIS_RECURRENT_H
 
@@ -90,8 +90,8 @@ static float activation(const tigris_recurrent_params *params, uint32_t which, f
     }
 }
 
-/* What gate `gate` of unit `unit` takes of the input, with its bias, and of the hidden values `h`. */
-static inline float of_input(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *x)
+/* The sum of gate `gate` of unit `unit` over the input, with its bias; hidden_sum: over the hidden values `h`. */
+static inline float input_sum(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *x)
 {
     const tigris_recurrent_params *params = call->params;
     const uint32_t row = gate * params->units + unit;
@@ -99,20 +99,20 @@ static inline float of_input(const tigris_kernel_call *call, uint32_t gate, uint
            tigris_weigh(call, params->input_weights, params->input_scales, row, params->inputs, x);
 }
 
-static inline float of_hidden(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *h)
+static inline float hidden_sum(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *h)
 {
     const tigris_recurrent_params *params = call->params;
     return tigris_weigh(call, params->recurrent_weights, params->recurrent_scales, gate * params->units + unit,
                         params->units, h);
 }
 
-static inline float gate_of(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *x,
-                            const float *h)
+static inline float gate_sum(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *x,
+                             const float *h)
 {
-    return of_input(call, gate, unit, x) + of_hidden(call, gate, unit, h);
+    return input_sum(call, gate, unit, x) + hidden_sum(call, gate, unit, h);
 }
 
-/* The hidden values go to `next`, the cell's to `c_out`, which may be where they were. */
+/* Writes the hidden values to `next` and the cell to `c_out`, which may be `c`. */
 static void lstm_step(const tigris_kernel_call *call, const float *x, const float *h, const float *c, float *next,
                       float *c_out)
 {
@@ -120,13 +120,13 @@ static void lstm_step(const tigris_kernel_call *call, const float *x, const floa
     const float *peepholes = tigris_float_data(call, params->peepholes);
     const uint32_t units = params->units;
     for (uint32_t j = 0; j < units; j++) {
-        const float in = activation(params, 0U, gate_of(call, 0U, j, x, h) + peepholes[j] * c[j]);
+        const float in = activation(params, 0U, gate_sum(call, 0U, j, x, h) + peepholes[j] * c[j]);
         const float forget = params->coupled != 0U
                                  ? 1.0F - in
-                                 : activation(params, 0U, gate_of(call, 2U, j, x, h) + peepholes[2U * units + j] * c[j]);
-        const float candidate = activation(params, 1U, gate_of(call, 3U, j, x, h));
+                                 : activation(params, 0U, gate_sum(call, 2U, j, x, h) + peepholes[2U * units + j] * c[j]);
+        const float candidate = activation(params, 1U, gate_sum(call, 3U, j, x, h));
         const float cell = tigris_within(forget * c[j] + in * candidate, params->cell_clip);
-        const float out = activation(params, 0U, gate_of(call, 1U, j, x, h) + peepholes[units + j] * cell);
+        const float out = activation(params, 0U, gate_sum(call, 1U, j, x, h) + peepholes[units + j] * cell);
         c_out[j] = cell;
         next[j] = out * activation(params, 2U, cell);
     }
@@ -139,14 +139,14 @@ static void gru_step(const tigris_kernel_call *call, const float *x, const float
     const float *inner_bias = tigris_float_data(call, params->bias) + (size_t)3U * units;
     float *reset = next + units;
     for (uint32_t j = 0; j < units; j++) {
-        reset[j] = activation(params, 0U, gate_of(call, 1U, j, x, h));
+        reset[j] = activation(params, 0U, gate_sum(call, 1U, j, x, h));
         reset[j] *= params->linear_before_reset != 0U ? 1.0F : h[j];
     }
     for (uint32_t j = 0; j < units; j++) {
-        const float update = activation(params, 0U, gate_of(call, 0U, j, x, h));
-        const float inner = params->linear_before_reset != 0U ? reset[j] * (of_hidden(call, 2U, j, h) + inner_bias[j])
-                                                               : of_hidden(call, 2U, j, reset);
-        const float candidate = activation(params, 1U, of_input(call, 2U, j, x) + inner);
+        const float update = activation(params, 0U, gate_sum(call, 0U, j, x, h));
+        const float inner = params->linear_before_reset != 0U ? reset[j] * (hidden_sum(call, 2U, j, h) + inner_bias[j])
+                                                               : hidden_sum(call, 2U, j, reset);
+        const float candidate = activation(params, 1U, input_sum(call, 2U, j, x) + inner);
         next[j] = (1.0F - update) * candidate + update * h[j];
     }
 }
@@ -155,14 +155,14 @@ static void rnn_step(const tigris_kernel_call *call, const float *x, const float
 {
     const tigris_recurrent_params *params = call->params;
     for (uint32_t j = 0; j < params->units; j++) {
-        next[j] = activation(params, 0U, gate_of(call, 0U, j, x, h));
+        next[j] = activation(params, 0U, gate_sum(call, 0U, j, x, h));
     }
 }
 
-/* One step of all sequences; `state` may be where `hidden` and `cell` point to. `apart`: elements between the
- * sequences' hidden values, and between their cells. */
-static void take_step(const tigris_kernel_call *call, const float *x, const float *hidden, const float *cell,
-                      uint32_t apart, float *state)
+/* One step of all sequences; `state` may overlap `hidden` and `cell`. `state_step`: stride in elements from a
+ * sequence's hidden values, or cell, to the next sequence's. */
+static void run_step(const tigris_kernel_call *call, const float *x, const float *hidden, const float *cell,
+                     uint32_t state_step, float *state)
 {
     const tigris_recurrent_params *params = call->params;
     const uint32_t units = params->units;
@@ -170,7 +170,7 @@ static void take_step(const tigris_kernel_call *call, const float *x, const floa
     for (uint32_t b = 0; b < params->batch; b++) {
         if (params->cell == TIGRIS_RECURRENT_CELL_LSTM) {
             lstm_step(call, x, hidden, cell, next, state + units);
-            cell += apart;
+            cell += state_step;
         } else if (params->cell == TIGRIS_RECURRENT_CELL_GRU) {
             gru_step(call, x, hidden, next);
         } else {
@@ -178,12 +178,12 @@ static void take_step(const tigris_kernel_call *call, const float *x, const floa
         }
         memmove(state, next, units * sizeof *state);
         x += params->inputs;
-        hidden += apart;
+        hidden += state_step;
         state += tigris_state_elements(params);
     }
 }
 
-/* Where a step's state goes, counted from the row's start. */
+/* The element of the row at which a step's state starts. */
 static uint32_t place_of(const tigris_kernel_call *call, uint32_t step)
 {
     const tigris_recurrent_params *params = call->params;
@@ -196,7 +196,7 @@ static void run(const tigris_kernel_call *call)
     const tigris_recurrent_params *params = call->params;
     const tigris_band *out = call->output;
     const uint32_t row = tigris_is_folded(out->tensor) ? 0U : tigris_row_elements(out->tensor);
-    /* Of the step before, which a former band made: in the same place, or in the row before. */
+    /* The state of the step before, which an earlier band computed: in the same place, or in the row before. */
     const float *state = row == 0U ? tigris_float_output(call)
                                    : (const float *)(const void *)call->inputs[call->input_count - 1U].data;
     for (int32_t r = 0; r < out->rows; r++) {
@@ -213,16 +213,16 @@ static void run(const tigris_kernel_call *call)
                 const float *cell = params->cell == TIGRIS_RECURRENT_CELL_LSTM
                                         ? (const float *)(const void *)call->inputs[2].data
                                         : NULL;
-                take_step(call, now, (const float *)(const void *)call->inputs[1].data, cell, params->units, next);
+                run_step(call, now, (const float *)(const void *)call->inputs[1].data, cell, params->units, next);
             } else {
-                take_step(call, now, state, state + params->units, tigris_state_elements(params), next);
+                run_step(call, now, state, state + params->units, tigris_state_elements(params), next);
             }
             state = next;
         }
     }
 }
 
-/* Gates, input and recurrent weights of `weight_bytes` each, bias and peepholes lie inside the block. */
+/* Whether input and recurrent weights of `weight_bytes` each, bias and peepholes lie inside the weight block. */
 static int holds_weights(const tigris_check_call *call, uint32_t weight_bytes)
 {
     const tigris_recurrent_params *params = call->params;

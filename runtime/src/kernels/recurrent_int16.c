@@ -9,32 +9,33 @@
 #include "tigris_kernels.h"
 
 #define GATES 4
-/* Bytes of a unit's state: its hidden value and its cell's. */
+/* Bytes of a unit's state: its hidden value and its cell value. */
 #define UNIT_BYTES 3U
-/* Where the table ends: from here on both functions are at their limit. */
+/* Last entry of the table; from it on both functions have their limit. */
 #define TABLE_END 255U
 
 enum { INPUT_GATE, FORGET_GATE, CANDIDATE, OUTPUT_GATE };
 
-/* What the gates take of one vector: offsets into the weights, and numbers of each gate. */
-typedef struct side {
+/* The weights and scales with which the gates multiply one vector: the input or the hidden values. Offsets into the
+ * weight block; `multiplier` and `shift` have one entry a gate. */
+typedef struct gate_weights {
     uint32_t length;
     uint32_t weights;
     uint32_t bias;
     const int32_t *multiplier;
     const int32_t *shift;
-} side;
+} gate_weights;
 
-static side side_of_input(const tigris_recurrent_int16_params *p)
+static gate_weights input_gate_weights(const tigris_recurrent_int16_params *p)
 {
-    const side result = {p->inputs, p->input_weights, p->input_bias, p->input_multiplier, p->input_shift};
+    const gate_weights result = {p->inputs, p->input_weights, p->input_bias, p->input_multiplier, p->input_shift};
     return result;
 }
 
-static side side_of_hidden(const tigris_recurrent_int16_params *p)
+static gate_weights hidden_gate_weights(const tigris_recurrent_int16_params *p)
 {
-    const side result = {p->units, p->recurrent_weights, p->recurrent_bias, p->recurrent_multiplier,
-                         p->recurrent_shift};
+    const gate_weights result = {p->units, p->recurrent_weights, p->recurrent_bias, p->recurrent_multiplier,
+                                 p->recurrent_shift};
     return result;
 }
 
@@ -48,14 +49,14 @@ static inline uint32_t magnitude(int32_t value)
     return value < 0 ? 0U - (uint32_t)value : (uint32_t)value;
 }
 
-/* Between entry `place` of the table and the next, at `part` of 2^bits. */
+/* Interpolates between entry `place` of the table and the next, at `part` / 2^bits. */
 static inline uint32_t between(const uint16_t *table, uint32_t place, uint32_t part, uint32_t bits)
 {
     const uint32_t low = table[place];
     return (low << bits) + part * (table[place + 1U] - low);
 }
 
-/* Of Q3.12, in Q0.15. Three quarters of an argument are its place in the table in Q7.9. */
+/* Sigmoid of Q3.12 in Q0.15. Three times the argument is its position in the table in Q7.9. */
 static int32_t sigmoid(const uint16_t *table, int32_t x)
 {
     const int32_t scaled = 3 * x;
@@ -66,7 +67,7 @@ static int32_t sigmoid(const uint16_t *table, int32_t x)
     return (int16_t)(result >> 10);
 }
 
-/* Twice the sigmoid of twice the argument, less 1; that argument is x * multiplier / 2^shift in Q7.8 of the table. */
+/* tanh(x) = 2 * sigmoid(2x) - 1. x * multiplier / 2^shift is the argument's position in the table in Q7.8. */
 static int32_t hyperbolic_tangent(const uint16_t *table, int32_t x, uint32_t multiplier, uint32_t shift)
 {
     const uint32_t half = shift > 0U ? UINT32_C(1) << (shift - 1U) : 0U;
@@ -77,8 +78,8 @@ static int32_t hyperbolic_tangent(const uint16_t *table, int32_t x, uint32_t mul
     return (scaled >= 0 ? value + (1 << 7) : (1 << 7) - 1 - value) >> 8;
 }
 
-/* Adds the products of a vector with the weights of all gates, in Q3.12, to the gates, which begin with them. */
-static void weigh(const tigris_kernel_call *call, side from, const int8_t *vector, int begin, int16_t *gates)
+/* Adds the products of a vector with the weights of all gates, in Q3.12, to the gates; sets the gates if `is_first`. */
+static void weigh(const tigris_kernel_call *call, gate_weights from, const int8_t *vector, int is_first, int16_t *gates)
 {
     const tigris_recurrent_int16_params *params = call->params;
     const int32_t count = (int32_t)params->units * GATES;
@@ -91,22 +92,22 @@ static void weigh(const tigris_kernel_call *call, side from, const int8_t *vecto
         for (int32_t i = 0; i < some; i++) {
             const int32_t value =
                 to_int16(tigris_requantise((int32_t)sums[i], from.multiplier[i % GATES], from.shift[i % GATES]));
-            gates[first + i] = (int16_t)(begin ? value : to_int16(gates[first + i] + value));
+            gates[first + i] = (int16_t)(is_first ? value : to_int16(gates[first + i] + value));
         }
     }
 }
 
-/* One step of one sequence from its input `x` and its hidden and cell values; `state` may be where they lie. */
-static void take_step(const tigris_kernel_call *call, const int8_t *x, const int8_t *hidden, const uint8_t *cell,
-                      uint8_t *state)
+/* One step of one sequence from its input `x` and its hidden and cell values; `state` may overlap them. */
+static void run_step(const tigris_kernel_call *call, const int8_t *x, const int8_t *hidden, const uint8_t *cell,
+                     uint8_t *state)
 {
     const tigris_recurrent_int16_params *params = call->params;
     const uint16_t *table = (const uint16_t *)(const void *)(call->weights + params->table);
     int16_t *gates = (int16_t *)(void *)call->scratch;
     uint8_t *new_cell = state + params->units;
     const tigris_output_stage output = {params->output_zero_point, INT8_MIN, INT8_MAX};
-    weigh(call, side_of_input(params), x, 1, gates);
-    weigh(call, side_of_hidden(params), hidden, 0, gates);
+    weigh(call, input_gate_weights(params), x, 1, gates);
+    weigh(call, hidden_gate_weights(params), hidden, 0, gates);
     for (uint32_t j = 0; j < params->units; j++) {
         const int16_t *own = gates + (size_t)GATES * j;
         int16_t kept;
@@ -125,15 +126,15 @@ static void take_step(const tigris_kernel_call *call, const int8_t *x, const int
     }
 }
 
-/* One step of all sequences. `from`: the states before it; NULL at the first, which are operands. */
-static void take_steps(const tigris_kernel_call *call, const int8_t *x, const uint8_t *from, uint8_t *state)
+/* One step of all sequences. `from`: the states before it; NULL in the first step, whose states are operands. */
+static void run_steps(const tigris_kernel_call *call, const int8_t *x, const uint8_t *from, uint8_t *state)
 {
     const tigris_recurrent_int16_params *params = call->params;
     const uint32_t bytes = params->units * UNIT_BYTES;
     for (uint32_t b = 0; b < params->batch; b++) {
         const uint8_t *hidden = from == NULL ? call->inputs[1].data + b * params->units : from + b * bytes;
         const uint8_t *cell = from == NULL ? call->inputs[2].data + 2U * b * params->units : hidden + params->units;
-        take_step(call, x, (const int8_t *)(const void *)hidden, cell, state + b * bytes);
+        run_step(call, x, (const int8_t *)(const void *)hidden, cell, state + b * bytes);
         x += params->inputs;
     }
 }
@@ -144,7 +145,7 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *out = call->output;
     const uint32_t row = tigris_row_elements(out->tensor), state = params->batch * params->units * UNIT_BYTES;
     const uint32_t step_bytes = row == state ? 0U : state;
-    /* What a former band left, in the row before. */
+    /* The state that an earlier band left, in the row before. */
     const uint8_t *from = out->first == 0 ? NULL : call->inputs[call->input_count - 1U].data;
     for (int32_t r = 0; r < out->rows; r++) {
         const int8_t *x = tigris_int8_row(&call->inputs[0], out->first + r);
@@ -153,7 +154,7 @@ static void run(const tigris_kernel_call *call)
             if (tigris_pauses(call)) {
                 return;
             }
-            take_steps(call, x, from, to);
+            run_steps(call, x, from, to);
             from = to;
             to += step_bytes;
             x += params->batch * params->inputs;
@@ -161,7 +162,7 @@ static void run(const tigris_kernel_call *call)
     }
 }
 
-static int holds_side(const tigris_check_call *call, side of)
+static int holds_gate_weights(const tigris_check_call *call, gate_weights of)
 {
     const tigris_recurrent_int16_params *params = call->params;
     const uint32_t rows = tigris_multiply(GATES, params->units);
@@ -197,8 +198,8 @@ static tigris_status check(const tigris_check_call *call)
         }
     }
     return tigris_check_result(are_numbers(params) && tigris_check_recurrent(call, 3U, state) &&
-                               holds_side(call, side_of_input(params)) &&
-                               holds_side(call, side_of_hidden(params)) &&
+                               holds_gate_weights(call, input_gate_weights(params)) &&
+                               holds_gate_weights(call, hidden_gate_weights(params)) &&
                                tigris_check_data(call, params->table, TABLE_END + 1U, sizeof(uint16_t)) &&
                                call->op->scratch_bytes >= params->units * GATES * sizeof(int16_t));
 }

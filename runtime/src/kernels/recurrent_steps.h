@@ -1,13 +1,14 @@
-/* Conditions on the rows of recurrent layers, whose parameters begin like tigris_recurrent_params up to `reverse`. */
+/* Checks of the rows of recurrent layers, whose parameter records start like tigris_recurrent_params up to
+ * `reverse`. */
 #ifndef TIGRIS_RECURRENT_STEPS_H
 #define TIGRIS_RECURRENT_STEPS_H
 
 #include "access.h"
 #include "check.h"
 
-/* A row of the input has its steps, a row of the output their states, of `state` elements, or the last one. Rows follow
- * each other in a folded output, or have one step and its state. */
-static inline int tigris_holds_steps(const tigris_check_call *call, uint32_t state)
+/* Whether a row of the input holds its steps, and a row of the output their states of `state` elements, or the last
+ * state. A folded output stores its rows in one place; else a row has one step and its state. */
+static inline int tigris_check_steps_layout(const tigris_check_call *call, uint32_t state)
 {
     const tigris_recurrent_params *params = call->params;
     const tigris_tensor_record *out = call->output;
@@ -24,8 +25,8 @@ static inline int tigris_holds_steps(const tigris_check_call *call, uint32_t sta
     return params->steps == 1U;
 }
 
-/* Behind the other operands, an output of rows behind each other is its own, a row late. */
-static inline int tigris_goes_on(const tigris_check_call *call, uint32_t operands)
+/* Whether an output of several rows is its own last operand, one row late: a step continues from the row before. */
+static inline int tigris_check_own_operand(const tigris_check_call *call, uint32_t operands)
 {
     const tigris_recurrent_params *params = call->params;
     const tigris_operand_record *own = &call->operands[operands];
@@ -39,7 +40,7 @@ static inline int tigris_goes_on(const tigris_check_call *call, uint32_t operand
            own->denominator == 1U && own->first == -1 && own->last == -1;
 }
 
-static inline int tigris_holds_initial(const tigris_check_call *call, uint32_t operands)
+static inline int tigris_check_initial(const tigris_check_call *call, uint32_t operands)
 {
     const tigris_recurrent_params *params = call->params;
     for (uint32_t i = 1; i < operands; i++) {
@@ -52,14 +53,15 @@ static inline int tigris_holds_initial(const tigris_check_call *call, uint32_t o
     return 1;
 }
 
-/* Input and output have rows of steps, the `operands` behind the input the states before the first. */
+/* All checks of rows. `operands`: number of operands without the own one: the input, then the states before the first
+ * step. */
 static inline int tigris_check_recurrent(const tigris_check_call *call, uint32_t operands, uint32_t state)
 {
     const tigris_recurrent_params *params = call->params;
-    return tigris_goes_on(call, operands) && params->units - 1U < UINT16_MAX && params->steps != 0U &&
+    return tigris_check_own_operand(call, operands) && params->units - 1U < UINT16_MAX && params->steps != 0U &&
            call->op->images == 1U && call->output->batch == 1U && call->inputs[0]->batch == 1U &&
-           tigris_check_same_rows(call, 0U) && tigris_holds_steps(call, state) &&
-           tigris_holds_initial(call, operands);
+           tigris_check_same_rows(call, 0U) && tigris_check_steps_layout(call, state) &&
+           tigris_check_initial(call, operands);
 }
 
 #endif

@@ -20,9 +20,9 @@ static inline int32_t tigris_rounded(float x, uint32_t rule)
     /* The store keeps compilers with wider registers or re-association from undoing the rounding. */
     volatile float shifted = bounded + TIGRIS_ROUNDING_CONSTANT;
     const float nearest = shifted - TIGRIS_ROUNDING_CONSTANT;
-    const float rest = rule == TIGRIS_ROUNDING_HALF_AWAY ? bounded - nearest : 0.0F; /* exact */
-    const int32_t upwards = rest == 0.5F && bounded > 0.0F;
-    return (int32_t)nearest + upwards - (int32_t)(rest == -0.5F && bounded < 0.0F);
+    const float remainder = rule == TIGRIS_ROUNDING_HALF_AWAY ? bounded - nearest : 0.0F; /* exact */
+    const int32_t upwards = remainder == 0.5F && bounded > 0.0F;
+    return (int32_t)nearest + upwards - (int32_t)(remainder == -0.5F && bounded < 0.0F);
 }
 
 #endif

@@ -1,7 +1,6 @@
 #include "rows_int8.h"
 
-/* Whether the vector is kept for the next rows of a layer. Where there is nothing to widen it is not worth the
- * pointer. */
+/* Whether a widened vector is kept for the next rows of a layer. Without widening it is not worth the pointer. */
 #if defined(TIGRIS_DSP)
 #define KEEPS_VECTOR 1
 #else
@@ -16,25 +15,25 @@ typedef struct row_part {
     tigris_vector vector;
 } row_part;
 
-/* Sums of one or two of `left` rows from `first` on: what they begin with, and the whole tiles. Returns how many
- * rows it took. */
-static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, int32_t left, const uint32_t *begin,
+/* Sums of one or two of `left` rows from `first` on: `initial` and the products of the whole tiles. Returns the
+ * number of rows. */
+static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, int32_t left, const uint32_t *initial,
                          uint32_t *sum)
 {
     const int32_t length = rows->length;
     const int32_t lane = first & (TIGRIS_CHANNEL_BLOCK - 1);
     const int8_t *w =
         rows->weights + ((first - lane) * length + p->at * TIGRIS_CHANNEL_BLOCK + lane * TIGRIS_TILE_TAPS);
-    sum[0] = begin[0];
-    if (first < rows->blocked) { /* there are as many as whole blocks have, so two are left */
-        sum[1] = begin[1];
+    sum[0] = initial[0];
+    if (first < rows->blocked) { /* a row of a whole block, so two are left */
+        sum[1] = initial[1];
         tigris_vector_two(&p->vector, w, w + TIGRIS_TILE_TAPS, TIGRIS_CHANNEL_BLOCK * TIGRIS_TILE_TAPS, p->tiled, sum,
                           sum + 1);
         return 2;
     }
     uint32_t unused = 0;
     if (left > 1) {
-        sum[1] = begin[1];
+        sum[1] = initial[1];
     }
     w = rows->weights + (first * length + p->at);
     tigris_vector_two(&p->vector, w, left == 1 ? w : w + length, TIGRIS_TILE_TAPS, p->tiled, sum,
@@ -43,7 +42,7 @@ static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t fir
 }
 
 /* Adds the taps behind the whole tiles of one row. */
-static void add_rest(const tigris_rows *rows, const row_part *p, int32_t row, uint32_t *sum)
+static void add_tail(const tigris_rows *rows, const row_part *p, int32_t row, uint32_t *sum)
 {
     const int32_t length = rows->length;
     const int32_t block = row < rows->blocked ? TIGRIS_CHANNEL_BLOCK : 1, lane = row & (block - 1);
@@ -54,9 +53,9 @@ static void add_rest(const tigris_rows *rows, const row_part *p, int32_t row, ui
     }
 }
 
-/* tigris_add_rows; `p->taps` is the rows' length where the vector is there already, from rows before. */
+/* tigris_add_rows. If `p->taps` is the rows' length, `p` already holds the vector. */
 static void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first, int32_t count,
-                     const uint32_t *begin, uint32_t *sums)
+                     const uint32_t *initial, uint32_t *sums)
 {
     for (p->at = 0; p->at < rows->length; p->at += p->taps) {
         if (!KEEPS_VECTOR || p->taps != rows->length) {
@@ -68,36 +67,36 @@ static void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector,
         int32_t i = 0;
         for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
             const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
-            tigris_vector_blocks(&p->vector, w, v, p->tiled, begin + i, sums + i);
+            tigris_vector_blocks(&p->vector, w, v, p->tiled, initial + i, sums + i);
             w = v + rows->length * TIGRIS_CHANNEL_BLOCK;
         }
         while (i < count) {
-            i += add_tiles(rows, p, first + i, count - i, begin + i, sums + i);
+            i += add_tiles(rows, p, first + i, count - i, initial + i, sums + i);
         }
         for (i = 0; i < count && p->tiled != p->taps; i++) {
-            add_rest(rows, p, first + i, sums + i);
+            add_tail(rows, p, first + i, sums + i);
         }
-        begin = sums;
+        initial = sums;
     }
 }
 
-void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *begin,
+void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *initial,
                      uint32_t *sums)
 {
     row_part p;
     p.taps = 0;
-    add_rows(rows, &p, vector, first, count, begin, sums);
+    add_rows(rows, &p, vector, first, count, initial, sums);
 }
 
-/* Takes the zero points of rows from `zeros` on off their sums. */
-static void take_zeros(const int8_t *zeros, const int8_t *vector, int32_t length, int32_t count, uint32_t *sums)
+/* Subtracts from each row's sum its zero point times the sum of the vector. */
+static void subtract_zeros(const int8_t *zeros, const int8_t *vector, int32_t length, int32_t count, uint32_t *sums)
 {
     int32_t sum = 0;
     for (int32_t i = 0; i < length; i++) {
         sum = tigris_wrapping_add(sum, vector[i]);
     }
     for (int32_t i = 0; i < count; i++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): begun, since every vector has an element */
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): initialised, since every vector has an element */
         sums[i] -= (uint32_t)(int32_t)zeros[i] * (uint32_t)sum;
     }
 }
@@ -109,14 +108,14 @@ void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8
     p.taps = 0;
     for (int32_t first = 0, count; first < layer->outputs; first += count) {
         count = layer->outputs - first < TIGRIS_ROWS ? layer->outputs - first : TIGRIS_ROWS;
-        const uint32_t *begin = (const uint32_t *)(const void *)(layer->bias + first);
+        const uint32_t *initial = (const uint32_t *)(const void *)(layer->bias + first);
         if (KEEPS_VECTOR) {
-            add_rows(&layer->rows, &p, vector, first, count, begin, sums);
+            add_rows(&layer->rows, &p, vector, first, count, initial, sums);
         } else {
-            tigris_add_rows(&layer->rows, vector, first, count, begin, sums);
+            tigris_add_rows(&layer->rows, vector, first, count, initial, sums);
         }
         if (zeros != NULL) {
-            take_zeros(zeros + first, vector, layer->rows.length, count, sums);
+            subtract_zeros(zeros + first, vector, layer->rows.length, count, sums);
         }
         tigris_requantise_channels(sums, count, layer->multiplier + first * layer->step,
                                    layer->shift + first * layer->step, layer->step, &layer->output, output + first);

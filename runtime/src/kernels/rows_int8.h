@@ -5,33 +5,33 @@
 #include "block_int8.h"
 #include "scale_int8.h"
 
-/* Rows summed together, a multiple of two blocks. */
+/* Rows whose sums are kept at once, a multiple of two blocks. */
 #define TIGRIS_ROWS 32
 
 typedef struct tigris_rows {
     const int8_t *weights;
-    int32_t length;  /* of a row, and of the vector */
+    int32_t length;  /* taps of a row and of the vector */
     int32_t blocked; /* rows in whole blocks */
 } tigris_rows;
 
-/* Sums of rows [first, first + count): what they begin with, and the products of the vector; first is a multiple of
- * TIGRIS_ROWS, count at most that. */
-void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *begin,
+/* Sums of rows [first, first + count): `initial` and the products of the vector. `first` is a multiple of TIGRIS_ROWS,
+ * `count` at most TIGRIS_ROWS. */
+void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *initial,
                      uint32_t *sums);
 
-/* A matrix whose products with a vector become outputs. */
+/* A matrix, and the requantisation of its products with a vector. */
 typedef struct tigris_layer {
     tigris_rows rows;
     int32_t outputs;
-    int32_t step; /* of scales: 1, or 0 when one serves all */
+    int32_t step; /* stride of multipliers and shifts: 1, or 0 if one scale serves all */
     const int32_t *bias;
     const int32_t *multiplier;
     const int8_t *shift;
     tigris_output_stage output;
 } tigris_layer;
 
-/* All outputs of a vector. `zeros`: the rows' zero points, each of which is taken off an output's sum as often as the sum
- * of the vector says; NULL: none. */
+/* Computes all outputs of a vector. `zeros`: the rows' weight zero points, or NULL; an output's sum loses its zero
+ * point times the sum of the vector. */
 void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output);
 
 #endif

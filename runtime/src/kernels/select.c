@@ -1,6 +1,6 @@
-/* SELECT: each output row, column and channel is one of the input's or a fill value. Slices, padding, tiling,
- * flips, constant gathers and nearest-neighbour resampling are all this. Indices in RAM are not trusted:
- * whatever the band does not hold counts as outside. */
+/* SELECT: each output row, column and channel is one of the input's or a fill value. It serves slices, padding, tiling,
+ * flips, constant gathers and nearest-neighbour resampling. Indices in RAM are not trusted: rows that the band does not
+ * hold count as outside. */
 #include <string.h>
 
 #include "../move.h"
@@ -13,7 +13,7 @@
 
 enum { ROWS, COLUMNS, CHANNELS, AXES };
 
-/* How the indices of one axis are found. */
+/* The input index of each output index on one axis. */
 typedef struct selection {
     const int32_t *table; /* NULL without one */
     int32_t numerator;
@@ -60,7 +60,7 @@ static selection unpack_axis(const tigris_kernel_call *call, uint32_t axis, int3
     return result;
 }
 
-/* All indices select themselves. */
+/* Each index selects itself. */
 static int is_identity(const selection *axis, uint32_t extent)
 {
     return axis->table == NULL && axis->numerator == 1 && axis->denominator == 1 && axis->first == 0 &&
@@ -79,7 +79,8 @@ static void fill_elements(const selector *s, uint8_t *to, uint32_t elements)
     }
 }
 
-/* Channels from `channel` on whose inputs lie side by side, or are all outside, as far as `first` is that of the first. */
+/* The number of channels from `channel` on whose input channels follow each other from `first` on, or are all
+ * outside. */
 static uint32_t run_length(const selection *axis, uint32_t channel, uint32_t channels, int32_t first)
 {
     const uint32_t begin = channel;
@@ -97,7 +98,7 @@ static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uin
     const uint32_t from_step = s->in->tensor->channels * s->element_bytes;
     const uint32_t to_step = s->output->channels * s->element_bytes;
     const uint8_t *from = row + first;
-    uint32_t column = from == to ? 0U : s->output->width; /* a slice of a vector may lie in its place already */
+    uint32_t column = from == to ? 0U : s->output->width; /* a slice of a vector may share the input's memory */
     for (; bytes == 1U && column != 0U; column--) {
         *to = *from;
         from += from_step;
@@ -110,7 +111,7 @@ static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uin
     }
 }
 
-/* `elements` of each pixel of a row, from `channel` on, come from input channel `first`; -1: outside. */
+/* Writes `elements` channels of each pixel of a row, starting at `to`, from input channel `first`; -1: outside. */
 static void select_run(const selector *s, const uint8_t *row, uint8_t *to, uint32_t elements, int32_t first)
 {
     const uint32_t pixel_bytes = s->in->tensor->channels * s->element_bytes;

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* float32 counts no farther. */
+/* float32 represents integers exactly up to here. */
 #define TIGRIS_MOST_POSITIONS (1U << 24)
 
 typedef struct tigris_slice_place {
@@ -16,20 +16,20 @@ typedef struct tigris_slice_place {
     uint32_t inner;
 } tigris_slice_place;
 
-/* Of the element `at`. */
+/* The place of flattened element `at`. */
 static inline tigris_slice_place tigris_slice_place_of(uint32_t at, uint32_t count, uint32_t inner)
 {
     const tigris_slice_place place = {at / inner / count, at / inner % count, at % inner};
     return place;
 }
 
-/* Where among the positions the one for a place stands. */
+/* The index of a place's position in input 1. */
 static inline uint32_t tigris_slice_position(tigris_slice_place place, const uint32_t *step)
 {
     return place.outer * step[0] + place.count * step[1] + place.inner * step[2];
 }
 
-/* The farthest position lies inside input 1; no dimension is 0. */
+/* The last position lies inside input 1, and no dimension is 0. */
 static inline int tigris_check_slices(const tigris_check_call *call, const uint32_t *step, uint32_t outer,
                                       uint32_t count, uint32_t inner, uint32_t length)
 {

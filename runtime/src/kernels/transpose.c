@@ -1,11 +1,11 @@
-/* TRANSPOSE and its relatives: output elements in order, input elements at any steps. Where the first axis walks
- * over the rows of both tensors it runs in bands, else it needs the whole input. */
+/* TRANSPOSE and related operators: output elements in order, input elements at any steps. If the first axis runs
+ * over the rows of both tensors, the kernel works in bands; else it needs the whole input. */
 #include "access.h"
 #include "check.h"
 #include "copy.h"
 #include "tigris_kernels.h"
 
-/* An index that counts through the output's elements but for the last axis, the one before it fastest. */
+/* An index that counts through all output axes but the last; the axis before the last is fastest. */
 typedef struct counter {
     const tigris_transpose_params *params;
     uint32_t index[TIGRIS_MAX_RANK];
@@ -22,7 +22,7 @@ static void start(counter *c, uint32_t element)
     }
 }
 
-/* `lines` of the last axis further, which do not pass the end of the axis before it. */
+/* Advances by `lines` lines of the last axis, which stay within the axis before it. */
 static void advance(counter *c, uint32_t lines)
 {
     for (uint32_t axis = c->params->rank - 1U; axis-- > 0U;) {
@@ -37,7 +37,7 @@ static void advance(counter *c, uint32_t lines)
     }
 }
 
-/* `count` bytes, in the input `step` apart. */
+/* Copies `count` bytes; `step`: their stride in the input. */
 static inline void take_bytes(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count)
 {
     for (const uint8_t *const end = to + (count & ~3U); to != end; to += 4) {
@@ -56,7 +56,7 @@ static inline void take_bytes(uint8_t *to, const uint8_t *from, uint32_t step, u
     }
 }
 
-/* `count` elements, in the input `step` bytes apart. */
+/* Copies `count` elements of `bytes` bytes; `step`: their stride in the input, in bytes. */
 static void take(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count, uint32_t bytes)
 {
     if (step == bytes) {
@@ -70,7 +70,7 @@ static void take(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count
     }
 }
 
-/* How elements of the last axis, and lines of it, follow each other in the input; bytes. */
+/* Strides in bytes of elements of the last axis, and of lines of it, in the input. */
 typedef struct walk {
     uint32_t step;
     uint32_t line_step;
@@ -78,7 +78,7 @@ typedef struct walk {
     uint32_t bytes; /* an element */
 } walk;
 
-/* Whole lines. */
+/* Copies whole lines. */
 static void take_lines(uint8_t *to, const uint8_t *from, const walk *along, uint32_t lines)
 {
     const walk w = *along;
@@ -94,7 +94,7 @@ static void take_lines(uint8_t *to, const uint8_t *from, const walk *along, uint
     }
 }
 
-/* Whole lines from the counter's place on, as many as there are before the end of the axis that counts them. */
+/* Whole lines from the counter on, at most up to the end of the axis before the last. */
 static uint32_t lines_left(const counter *c, uint32_t elements)
 {
     const uint32_t last = c->params->rank - 1U;
@@ -138,7 +138,7 @@ static void run(const tigris_kernel_call *call)
     }
 }
 
-/* Elements of the output below one index of the first axis, and how far they reach in the input. */
+/* Elements of the output under one index of the first axis, and the extent that they span in the input. */
 static void inner_extent(const tigris_transpose_params *params, uint64_t *elements, uint64_t *reach)
 {
     *elements = 1U;
@@ -149,8 +149,8 @@ static void inner_extent(const tigris_transpose_params *params, uint64_t *elemen
     }
 }
 
-/* Every output row needs exactly the input rows that the row map gives: several indices of the first axis make
- * one output row of k input rows, or one index, one input row, makes m output rows. After is_inside. */
+/* Every output row needs exactly the input rows of the row map: several indices of the first axis make one output
+ * row from k input rows, or one index, one input row, makes m output rows. Call after is_inside. */
 static int is_banded(const tigris_check_call *call)
 {
     const tigris_transpose_params *params = call->params;

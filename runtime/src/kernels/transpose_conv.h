@@ -1,6 +1,6 @@
-/* What transposed convolutions of all element types share: which kernel taps meet an output position, the walk over outputs
- * and over an output's taps, and the checks of shapes. Every output element gathers the inputs that reach it, so that bands
- * need no accumulators between them. The rows that a band does not hold are left out, whatever the plan's row map says. */
+/* Shared by transposed convolutions of all element types: the taps of an output position, the loops over outputs and
+ * taps, and the checks of shapes. Every output element gathers the inputs that reach it, so bands need no
+ * accumulators between them. Rows that a band does not hold are left out, whatever the plan's row map says. */
 #ifndef TIGRIS_TRANSPOSE_CONV_H
 #define TIGRIS_TRANSPOSE_CONV_H
 
@@ -8,7 +8,7 @@
 #include "check.h"
 #include "inlining.h"
 
-/* Along one axis: kernel * stride and input positions of one output position. */
+/* Geometry along one axis. */
 typedef struct tigris_transpose_axis {
     int32_t kernel;
     int32_t stride;
@@ -30,7 +30,7 @@ typedef struct tigris_transpose_taps {
 static inline tigris_transpose_taps tigris_taps_of(const tigris_transpose_axis *axis, int32_t position)
 {
     tigris_transpose_taps taps = {0, axis->stride, 0, axis->dilation, 0};
-    /* A tap and the next that fits lie stride / gcd(stride, dilation) apart. */
+    /* The stride from a tap that fits to the next is stride / gcd(stride, dilation). */
     int32_t a = axis->stride;
     int32_t b = axis->dilation;
     while (b != 0) {
@@ -60,7 +60,7 @@ static inline tigris_transpose_taps tigris_taps_of(const tigris_transpose_axis *
     return taps;
 }
 
-/* The fields of that name in the parameters of any element type. */
+/* The fields that the parameter records of all element types share. */
 typedef struct tigris_transpose_shape {
     int32_t kernel_height;
     int32_t kernel_width;
@@ -77,7 +77,7 @@ typedef struct tigris_transpose_shape {
     {(params)->kernel_height,  (params)->kernel_width, (params)->stride_height, (params)->stride_width,                \
      (params)->dilation_height, (params)->dilation_width, (params)->pad_top, (params)->pad_left, (params)->groups}
 
-/* One call, with what is needed often. */
+/* One call, its fields unpacked. */
 typedef struct tigris_transposed {
     const tigris_kernel_call *call;
     const tigris_transpose_shape *shape;
@@ -92,8 +92,8 @@ typedef struct tigris_transpose_place {
     int32_t channel;
 } tigris_transpose_place;
 
-/* Adds `count` products to what `sum` points to; `input` and `weight`: elements before the first factors, in the band and in
- * the weights. */
+/* Adds `count` products to the sum at `sum`; `input` and `weight`: elements of the first factors in the band and in the
+ * weights. */
 typedef void (*tigris_transpose_add)(void *sum, uint32_t input, int32_t weight, int32_t count);
 
 /* All products of an output element. */
@@ -116,10 +116,10 @@ TIGRIS_INLINE void tigris_transpose_sum(const tigris_transposed *c, const tigris
     }
 }
 
-/* Writes the output element at a place, which is the next one that `outputs` has to write. */
+/* Writes the next output element of `outputs`, whose place is `at`. */
 typedef void (*tigris_transpose_output)(void *outputs, const tigris_transposed *c, const tigris_transpose_place *at);
 
-/* All outputs of the band, one behind the other. */
+/* Computes all outputs of the band in order. */
 TIGRIS_INLINE void tigris_transpose_run(const tigris_kernel_call *call, const tigris_transpose_shape *shape,
                                         tigris_transpose_output write, void *outputs)
 {

@@ -1,4 +1,4 @@
-/* Transposed Conv2D, float32, groups allowed. */
+/* Transposed Conv2D, float32, with groups. */
 #include "tigris_kernels.h"
 #include "transpose_conv.h"
 

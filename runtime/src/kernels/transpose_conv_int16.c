@@ -1,4 +1,4 @@
-/* Transposed Conv2D of int16 with weights of int8, groups allowed: as of int8, with sums of 64 bits. */
+/* Transposed Conv2D of int16 with weights of int8, with groups; sums have 64 bits. */
 #include "int16.h"
 #include "tigris_kernels.h"
 #include "transpose_conv.h"

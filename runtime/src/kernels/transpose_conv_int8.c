@@ -1,5 +1,5 @@
-/* Transposed Conv2D, int8, groups allowed. How many taps meet differs from pixel to pixel, so the zero point is taken from
- * each input, not from the bias. */
+/* Transposed Conv2D, int8, with groups. The number of taps differs from pixel to pixel, so the input's zero point is
+ * subtracted from each input, not folded into the bias. */
 #include "requantise.h"
 #include "tigris_kernels.h"
 #include "transpose_conv.h"

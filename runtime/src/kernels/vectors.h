@@ -1,11 +1,11 @@
-/* Tensors seen as [outer][length][inner]: vectors of `length` elements, `inner` apart. */
+/* Tensors seen as [outer][length][inner]: vectors of `length` elements with a stride of `inner`. */
 #ifndef TIGRIS_VECTORS_H
 #define TIGRIS_VECTORS_H
 
 #include "access.h"
 #include "check.h"
 
-/* Where a band's elements lie in its flattened tensor: [first, end). */
+/* The elements [first, end) of the flattened tensor that a band holds. */
 typedef struct tigris_span {
     uint32_t first;
     uint32_t end;
@@ -26,7 +26,7 @@ static inline int tigris_are_vectors(uint32_t elements, uint32_t length, uint32_
     return length != 0U && inner != 0U && (uint64_t)length * inner <= elements && elements % (length * inner) == 0U;
 }
 
-/* The output has one element a vector of input 0; bands, if any, hold the vectors of their rows. */
+/* The output has one element for each vector of input 0; in bands, a row holds whole vectors. */
 static inline int tigris_check_reduced(const tigris_check_call *call, uint32_t length, uint32_t inner)
 {
     const uint32_t elements = tigris_call_elements(call, call->inputs[0]);
@@ -39,7 +39,7 @@ static inline int tigris_check_reduced(const tigris_check_call *call, uint32_t l
            (tigris_check_same_rows(call, 0U) && tigris_are_vectors(row, length, inner));
 }
 
-/* The output has the elements of input 0; bands, if any, hold the vectors of their rows. */
+/* The output has as many elements as input 0; in bands, a row holds whole vectors. */
 static inline int tigris_check_mapped(const tigris_check_call *call, uint32_t length, uint32_t inner)
 {
     const uint32_t elements = tigris_call_elements(call, call->inputs[0]);

@@ -1,4 +1,4 @@
-/* Which taps of a sliding kernel lie inside the input. */
+/* The taps of a sliding kernel that lie inside the input. */
 #ifndef TIGRIS_WINDOW_H
 #define TIGRIS_WINDOW_H
 
@@ -10,10 +10,10 @@ typedef struct tigris_taps {
     int32_t end;
 } tigris_taps;
 
-/* tigris_valid_taps wherever the kernel lies. */
+/* tigris_valid_taps for any position, also at the border. */
 tigris_taps tigris_border_taps(int32_t start, int32_t kernel, int32_t dilation, int32_t extent);
 
-/* Taps k of `kernel` whose position start + k * dilation lies in [0, extent). Most often that is all of them. */
+/* Taps k of `kernel` whose position start + k * dilation lies in [0, extent). The inline path: all of them. */
 static inline tigris_taps tigris_valid_taps(int32_t start, int32_t kernel, int32_t dilation, int32_t extent)
 {
     const tigris_taps all = {0, kernel};

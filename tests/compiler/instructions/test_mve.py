@@ -44,7 +44,7 @@ def agrees(work: Work, counted: Counter[str]) -> None:
 @pytest.mark.parametrize(("depth", "kernel", "stride"), list(itertools.product([3, 8], [1, 2, 3, 5], [1, 2])))
 @pytest.mark.parametrize("size", [(7, 9), (2, 5), (1, 3)])
 def test_patches(depth: int, kernel: int, stride: int, size: tuple[int, int]) -> None:
-    """take_pixel of conv_2d_int8.c."""
+    """Bytes that copy_taps of mve/conv_2d_int8.c copies."""
     call = conv(depth, *size, 8, kernel, stride)
     pad, above = call.op.params.pad_left, -call.op.operands[0].rows.first  # type: ignore[attr-defined]
     run, counted = kernel * depth, Counter[str]()

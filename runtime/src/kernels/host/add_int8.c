@@ -1,4 +1,4 @@
-/* ADD and SUB, int8, where both inputs lie as the output does. */
+/* ADD and SUB, int8, if both inputs have the output's layout: no broadcasting. */
 #include "lanes.h"
 #include "scale.h"
 #include "tigris_kernels.h"
@@ -10,12 +10,12 @@
 typedef struct addition {
     tigris_host_scale input[2];
     tigris_host_scale output;
-    tigris_host_end end;
+    tigris_host_stage end;
     const tigris_binary_int8_params *params;
     int is_difference;
 } addition;
 
-/* Values of an input in the scale that both are brought to. */
+/* Eight values of an input in the common scale of both. */
 TIGRIS_HOST_INLINE tigris_host_words common(const addition *a, int32_t input, const int8_t *from)
 {
     const tigris_host_words centred =
@@ -46,7 +46,7 @@ TIGRIS_HOST_INLINE void run_elements(const addition *a, const int8_t *x, const i
 }
 
 /* Whether an input has the output's rows, columns and channels. */
-static int lies_alike(const tigris_kernel_call *call, int32_t input)
+static int has_output_layout(const tigris_kernel_call *call, int32_t input)
 {
     const tigris_binary_int8_params *params = call->params;
     const tigris_tensor_record *tensor = call->output->tensor;
@@ -54,19 +54,19 @@ static int lies_alike(const tigris_kernel_call *call, int32_t input)
            params->row_step[input] == (int32_t)tigris_row_elements(tensor);
 }
 
-/* 0: it does not take the call, and has written nothing. */
-static TIGRIS_HOST_CODE int run_alike(const tigris_kernel_call *call, int is_difference)
+/* Returns 0, with nothing written, if an input has another layout. */
+static TIGRIS_HOST_CODE int run_elementwise(const tigris_kernel_call *call, int is_difference)
 {
     const tigris_binary_int8_params *params = call->params;
     const tigris_band *in = call->inputs, *out = call->output;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const addition a = {{tigris_host_scale_by_one(params->multiplier[0], params->shift[0]),
-                         tigris_host_scale_by_one(params->multiplier[1], params->shift[1])},
-                        tigris_host_scale_by_one(params->output_multiplier, params->output_shift),
-                        tigris_host_end_of(&stage),
+    const addition a = {{tigris_host_same_scale(params->multiplier[0], params->shift[0]),
+                         tigris_host_same_scale(params->multiplier[1], params->shift[1])},
+                        tigris_host_same_scale(params->output_multiplier, params->output_shift),
+                        tigris_host_stage_of(&stage),
                         params,
                         is_difference};
-    if (!lies_alike(call, 0) || !lies_alike(call, 1)) {
+    if (!has_output_layout(call, 0) || !has_output_layout(call, 1)) {
         return 0;
     }
     run_elements(&a, tigris_int8_row(&in[0], out->first), tigris_int8_row(&in[1], out->first),
@@ -76,21 +76,21 @@ static TIGRIS_HOST_CODE int run_alike(const tigris_kernel_call *call, int is_dif
 
 static void run_add(const tigris_kernel_call *call)
 {
-    if (!run_alike(call, 0)) {
+    if (!run_elementwise(call, 0)) {
         tigris_add_int8.run(call);
     }
 }
 
 static void run_subtract(const tigris_kernel_call *call)
 {
-    if (!run_alike(call, 1)) {
+    if (!run_elementwise(call, 1)) {
         tigris_sub_int8.run(call);
     }
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
-    return tigris_add_int8.check(call); /* SUB's as well */
+    return tigris_add_int8.check(call); /* SUB has the same check */
 }
 
 const tigris_kernel_entry tigris_host_add_int8 = {

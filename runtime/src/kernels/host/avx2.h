@@ -1,5 +1,5 @@
 /* The part of lanes.h for AVX2. Taps are widened to 16 bits, so that one instruction multiplies sixteen and adds
- * neighbours; weights are widened as they are loaded. */
+ * adjacent products; weights are widened as they are loaded. */
 #ifndef TIGRIS_HOST_AVX2_H
 #define TIGRIS_HOST_AVX2_H
 
@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* The compiler may be one for any x86-64: who calls has asked the processor. */
+/* The compiler may target any x86-64; tigris_host_fastest has checked that the processor has AVX2. */
 #define TIGRIS_HOST_CODE __attribute__((target("avx2")))
 #define TIGRIS_HOST_INLINE static inline __attribute__((always_inline, target("avx2")))
 
@@ -42,8 +42,8 @@ TIGRIS_HOST_INLINE tigris_host_tile tigris_host_tile_of(uint32_t a, uint32_t b, 
     return _mm256_cvtepi8_epi16(_mm_setr_epi32((int32_t)a, (int32_t)b, (int32_t)c, (int32_t)d));
 }
 
-/* Adds the products of a tile and four taps. Words 2c and 2c + 1 together are the sum of channel c. Product by product,
- * as GCC would take all of a loop's products first, and run out of registers. */
+/* Adds the products of a tile and four taps. Words 2c and 2c + 1 together are the sum of channel c. The barrier
+ * keeps GCC from computing all products of a loop first, which runs out of registers. */
 TIGRIS_HOST_INLINE tigris_host_words tigris_host_add_tile(tigris_host_words sum, tigris_host_tile tile,
                                                           const tigris_host_tap *taps)
 {
@@ -72,7 +72,7 @@ TIGRIS_HOST_INLINE tigris_host_words tigris_host_add_pair(tigris_host_words sum,
 
 /* ---- taps in the order of packed weights ---- */
 
-/* Where the taps of each tile of four come from: 0 2 1 3. */
+/* The order of taps in each tile of four: 0 2 1 3. */
 TIGRIS_HOST_INLINE __m128i tigris_host_tap_order(void)
 {
     return _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);

@@ -1,4 +1,5 @@
-/* All kernels of this folder before the portable ones, and whether this processor has their instructions. */
+/* The backend of this folder's kernels, with the portable kernels behind it, and the test whether this processor has
+ * their instructions. */
 #include "host.h"
 #include "tigris_kernels.h"
 
@@ -16,8 +17,8 @@ const tigris_backend tigris_host_backend = {TIGRIS_HOST_AVX2 ? "avx2" : "neon", 
 #if TIGRIS_HOST_AVX2
 #include <cpuid.h>
 
-/* Intel's manual, volume 1, 14.7.1: the processor has AVX2, and the system keeps its registers. By CPUID itself,
- * because not every compiler's library has what __builtin_cpu_supports asks. */
+/* Intel's manual, volume 1, 14.7.1: the processor has AVX2, and the system saves its registers. CPUID is read directly,
+ * because not every compiler's library supports __builtin_cpu_supports. */
 static int has_avx2(void)
 {
     uint32_t a, b, c, d, states, unused;

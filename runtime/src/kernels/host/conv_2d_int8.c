@@ -1,4 +1,4 @@
-/* CONV_2D, int8, groups allowed, several pixels at a time: the taps of each, with the padding, are a vector of
+/* CONV_2D, int8, with groups, several pixels at a time: the taps of a pixel, padding included, are a vector of
  * layer.h. */
 #include "conv_2d_int8.h"
 
@@ -10,14 +10,14 @@
 #include "../pixel_taps.h"
 #include "runs.h"
 
-/* The bytes of a pixel's taps, of the channels of a group. */
+/* Copies the taps of a pixel in one group as bytes, padding included. */
 static void gather_bytes(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_t group, int8_t *to)
 {
     memset(to, c->params->input_zero_point, (size_t)c->kernel_size);
     tigris_gather_taps(c, p, group, tigris_host_copy_run, to);
 }
 
-/* All taps of a pixel, of the channels of a group, as a vector. */
+/* Copies all taps of a pixel in one group as a vector of layer.h. */
 static TIGRIS_HOST_CODE void gather(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_t group, tigris_host_tap *taps)
 {
     const int32_t height = c->params->kernel_height, row_taps = c->params->kernel_width * c->depth;
@@ -42,7 +42,7 @@ static TIGRIS_HOST_CODE void gather(const tigris_taps_conv *c, const tigris_taps
     tigris_host_order(taps, bytes, tigris_host_filled(c->kernel_size));
 }
 
-/* Up to as many pixels as go together. */
+/* Computes `count` pixels, at most tigris_host_vectors_at_once. */
 static TIGRIS_HOST_CODE void run_pixels(const tigris_taps_conv *c, const tigris_host_layer *all, const tigris_taps_pixel *pixels, int32_t count,
                                         int8_t *output)
 {
@@ -72,7 +72,7 @@ int tigris_host_run_conv(const tigris_kernel_call *call, const int8_t *weights)
         weights, tigris_int32_data(call, params->bias), tigris_int32_data(call, params->multiplier),
         tigris_int8_data(call, params->shift), 1, c.kernel_size, channels / params->groups,
         {params->output_zero_point, params->activation_min, params->activation_max}};
-    const int32_t most = tigris_host_together(c.kernel_size);
+    const int32_t most = tigris_host_vectors_at_once(c.kernel_size);
     int8_t *output = tigris_int8_output(call);
     tigris_taps_pixel pixels[TIGRIS_HOST_VECTORS], at;
     int32_t count = 0;

@@ -1,9 +1,9 @@
-/* DEPTHWISE_CONV_2D, int8, eight channels at a time, where each reads a channel of its own; where all read the only one
- * it is a convolution, and computed as that.
+/* DEPTHWISE_CONV_2D, int8, eight channels at a time, if each output channel reads its own input channel. If all read
+ * the only input channel, the call is computed as a convolution.
  *
- * Taps go in pairs. Weights are put into that order once a call, for as many channels as there is room for; then all
- * pixels go through them. Where there are fewer than eight channels behind the last whole eight, the last eight begin
- * among those that are done already. */
+ * Taps are added in pairs. Weights are reordered for that once a call, for as many channels as fit; then all pixels
+ * are computed from them. If the number of channels is no multiple of eight, the last group overlaps the one before
+ * it. */
 #include "conv_2d_int8.h"
 #include "lanes.h"
 #include "scale.h"
@@ -19,15 +19,15 @@
 #define LANES TIGRIS_HOST_LANES
 #define PAIR (2 * LANES)    /* weights of a pair of taps */
 #define MOST_TAPS 512
-#define MOST_GROUPS 32      /* of eight channels that go together */
-#define MOST_REPACKED 8192  /* weights that are put into a convolution's order */
+#define MOST_GROUPS 32      /* groups of eight channels whose weights are reordered at once */
+#define MOST_REPACKED 8192  /* weights that are reordered for a convolution */
 
 /* One call, and the groups of channels that are computed. */
 typedef struct depthwise {
     tigris_host_channels constants[MOST_GROUPS];
-    tigris_host_tap weights[MOST_TAPS / 2 * PAIR]; /* of each group those of all pairs */
-    int32_t offsets[MOST_TAPS + 1];    /* bytes from tap 0 to each; an odd last one is there twice */
-    const int8_t *taps[MOST_TAPS + 1]; /* likewise those of a pixel in the padding, in the first group's channels */
+    tigris_host_tap weights[MOST_TAPS / 2 * PAIR]; /* [group][pair of taps][channel][tap] */
+    int32_t offsets[MOST_TAPS + 1];    /* bytes from tap 0 to each tap; an odd last tap is there twice */
+    const int8_t *taps[MOST_TAPS + 1]; /* addresses of the taps of a pixel at the border, in the first group's channels */
     int32_t starts[MOST_GROUPS];       /* channels from the first group to each */
     int8_t padding[(MOST_GROUPS + 1) * LANES];
     const tigris_conv_int8_params *params;
@@ -39,18 +39,18 @@ typedef struct depthwise {
     int32_t groups;
 } depthwise;
 
-/* Tap 0 of a channel's weights; its taps are `apart` apart. */
+/* Tap 0 of a channel's weights. Stores the stride of its taps in `stride`. */
 static const int8_t *channel_weights(const int8_t *weights, int32_t channel, int32_t outputs, int32_t taps,
-                                     int32_t *apart)
+                                     int32_t *stride)
 {
     const int32_t place = channel & (BLOCK - 1), left = outputs - (channel - place);
-    *apart = left < BLOCK ? left : BLOCK;
+    *stride = left < BLOCK ? left : BLOCK;
     return weights + ((channel - place) * taps + place);
 }
 
-/* ---- each reads its own ---- */
+/* ---- each output channel reads its own input channel ---- */
 
-static TIGRIS_HOST_CODE void take_group(depthwise *d, const tigris_kernel_call *call, int32_t group)
+static TIGRIS_HOST_CODE void load_group(depthwise *d, const tigris_kernel_call *call, int32_t group)
 {
     const int32_t last = d->outputs - LANES, next = d->first + group * LANES, first = next < last ? next : last;
     tigris_host_tap *to = d->weights + group * d->pairs * PAIR;
@@ -60,19 +60,19 @@ static TIGRIS_HOST_CODE void take_group(depthwise *d, const tigris_kernel_call *
         tigris_int8_data(call, d->params->shift) + first, 1, LANES);
     memset(to, 0, (size_t)(d->pairs * PAIR) * sizeof *to);
     for (int32_t lane = 0; lane < LANES; lane++) {
-        int32_t apart;
+        int32_t stride;
         const int8_t *from =
-            channel_weights(tigris_int8_data(call, d->params->weights), first + lane, d->outputs, d->count, &apart);
+            channel_weights(tigris_int8_data(call, d->params->weights), first + lane, d->outputs, d->count, &stride);
         for (int32_t tap = 0; tap < d->count; tap++) {
-            to[tap / 2 * PAIR + 2 * lane + tap % 2] = from[tap * apart];
+            to[tap / 2 * PAIR + 2 * lane + tap % 2] = from[tap * stride];
         }
     }
 }
 
-static void take_offsets(depthwise *d, int32_t width)
+static void set_offsets(depthwise *d, int32_t width)
 {
     const tigris_conv_int8_params *params = d->params;
-    const uint32_t step = params->dilation_width * (uint32_t)d->outputs; /* of no use where it wraps, as the other */
+    const uint32_t step = params->dilation_width * (uint32_t)d->outputs; /* steps that wrap are not used */
     const uint32_t row_step = params->dilation_height * (uint32_t)width * (uint32_t)d->outputs;
     int32_t *to = d->offsets;
     uint32_t offset = 0U;
@@ -85,7 +85,7 @@ static void take_offsets(depthwise *d, int32_t width)
     *to = (int32_t)offset;
 }
 
-/* Where a pixel reads whose first tap is at `row` and `column`. */
+/* Finds the taps of a pixel whose first tap is at `row` and `column`; some may be padding. */
 static void find_taps(depthwise *d, const tigris_band *in, int32_t row, int32_t column, tigris_taps rows,
                       tigris_taps columns)
 {
@@ -105,7 +105,7 @@ static void find_taps(depthwise *d, const tigris_band *in, int32_t row, int32_t 
     *to = tap;
 }
 
-/* The sums of a group for a pixel: at `from` in the first group's channels, or, if that is NULL, in the padding. */
+/* The sums of a group for a pixel. `from`: its first tap in the first group's channels; NULL: use `d->taps`. */
 TIGRIS_HOST_INLINE tigris_host_words add_taps(const depthwise *d, int32_t group, const int8_t *from, int32_t pairs)
 {
     const tigris_host_tap *weights = d->weights + group * pairs * PAIR;
@@ -120,8 +120,8 @@ TIGRIS_HOST_INLINE tigris_host_words add_taps(const depthwise *d, int32_t group,
     return sum;
 }
 
-/* All groups of a pixel; `pairs` is known to the compiler where that counts. */
-TIGRIS_HOST_INLINE void run_pixel(const depthwise *d, const tigris_host_end *end, const int8_t *from, int32_t pairs,
+/* All groups of a pixel. `pairs` is a constant in the call for 3x3 kernels. */
+TIGRIS_HOST_INLINE void run_pixel(const depthwise *d, const tigris_host_stage *end, const int8_t *from, int32_t pairs,
                                   int8_t *output)
 {
     for (int32_t group = 0; group < d->groups; group++) {
@@ -138,7 +138,7 @@ static TIGRIS_HOST_CODE void run_row(depthwise *d, const tigris_kernel_call *cal
     const int32_t row = y * params->stride_height - in->pad_top, width = (int32_t)in->tensor->width;
     const tigris_taps rows = tigris_valid_taps(row, params->kernel_height, params->dilation_height, in->rows);
     const int8_t *input = (const int8_t *)(const void *)in->data + d->first;
-    const tigris_host_end end = tigris_host_end_of(&d->stage);
+    const tigris_host_stage end = tigris_host_stage_of(&d->stage);
     for (int32_t x = 0; x < (int32_t)call->output->tensor->width; x++) {
         const int32_t column = x * params->stride_width - params->pad_left;
         const tigris_taps columns = tigris_valid_taps(column, params->kernel_width, params->dilation_width, width);
@@ -178,12 +178,12 @@ static TIGRIS_HOST_CODE void run_own(const tigris_kernel_call *call)
     d.count = taps;
     d.pairs = pairs;
     memset(d.padding, params->input_zero_point, sizeof d.padding);
-    take_offsets(&d, (int32_t)call->inputs[0].tensor->width);
+    set_offsets(&d, (int32_t)call->inputs[0].tensor->width);
     for (d.first = 0; d.first < d.outputs; d.first += most * LANES) {
         const int32_t left = (d.outputs - d.first + LANES - 1) / LANES;
         d.groups = left < most ? left : most;
         for (int32_t group = 0; group < d.groups; group++) {
-            take_group(&d, call, group);
+            load_group(&d, call, group);
         }
         run_groups(&d, call);
     }
@@ -214,10 +214,10 @@ static int run_shared(const tigris_kernel_call *call)
     for (int32_t channel = 0; channel < outputs; channel++) {
         const int32_t channels = channel < blocked ? BLOCK : 1, place = channel & (channels - 1);
         int8_t *to = weights + (channel - place) * taps;
-        int32_t apart;
-        const int8_t *from = channel_weights(tigris_int8_data(call, params->weights), channel, outputs, taps, &apart);
+        int32_t stride;
+        const int8_t *from = channel_weights(tigris_int8_data(call, params->weights), channel, outputs, taps, &stride);
         for (int32_t tap = 0; tap < taps; tap++) {
-            to[place_of(tap, place, channels, taps)] = from[tap * apart];
+            to[place_of(tap, place, channels, taps)] = from[tap * stride];
         }
     }
     return tigris_host_run_conv(call, weights);

@@ -16,7 +16,7 @@ static TIGRIS_HOST_CODE void run(const tigris_kernel_call *call)
         (int32_t)params->requantise_step, (int32_t)params->in_features, (int32_t)params->out_features,
         {params->output_zero_point, params->activation_min, params->activation_max}};
     const int32_t filled = tigris_host_filled(layer.length);
-    const int32_t most = tigris_host_together(layer.length);
+    const int32_t most = tigris_host_vectors_at_once(layer.length);
     if (most == 0) {
         tigris_fully_connected_int8.run(call);
         return;

@@ -1,9 +1,9 @@
-/* Kernels with the vector instructions of the processors that the host library runs on: AVX2 of x86-64, which is asked
- * for at run time, and NEON of AArch64, which is always there. They read plans of the portable packing, and outputs are
- * the portable kernels' to the byte: sums wrap, so that their order does not matter.
+/* Kernels with the vector instructions of the processors that the host library runs on: AVX2 of x86-64, which is
+ * detected at run time, and NEON of AArch64, which every processor has. They read plans of the portable packing.
+ * Outputs are bit-exact with the portable kernels: sums wrap, so their order does not matter.
  *
- * What depends on the processor is in avx2.h and neon.h, under the same names; the kernels are written once. What a
- * kernel does not take it leaves to the portable one. */
+ * avx2.h and neon.h define the same functions for each processor; the kernels are written once. A kernel leaves
+ * calls that it does not handle to the portable kernel. */
 #ifndef TIGRIS_HOST_H
 #define TIGRIS_HOST_H
 
@@ -28,10 +28,10 @@ extern const tigris_kernel_entry tigris_host_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_host_fully_connected_int8;
 extern const tigris_kernel_entry tigris_host_add_int8;
 extern const tigris_kernel_entry tigris_host_sub_int8;
-/* For processors that have the instructions only: tigris_host_fastest says which. */
+/* Only for processors that have the instructions: use tigris_host_fastest. */
 extern const tigris_backend tigris_host_backend;
 
-/* The backend above, or NULL, which stands for the portable kernels, where this processor lacks the instructions. */
+/* tigris_host_backend, or NULL if this processor lacks the instructions: the portable kernels. */
 const tigris_backend *tigris_host_fastest(void);
 
 #else

@@ -1,4 +1,4 @@
-/* Vectors of eight int32, and what goes into them. */
+/* Vectors of eight int32 for both processors: avx2.h or neon.h. */
 #ifndef TIGRIS_HOST_LANES_H
 #define TIGRIS_HOST_LANES_H
 

@@ -5,17 +5,18 @@
 #define BLOCK 4 /* channels of a block of packed weights */
 #define TILE TIGRIS_HOST_TILE
 #define LANES TIGRIS_HOST_LANES
-#define VECTORS 4 /* at a time: as many sums as registers hold */
+#define VECTORS 4 /* vectors at a time: registers hold their sums */
 
-/* Eight channels: where the taps of each lie. */
+/* The weights of eight channels. */
 typedef struct weights {
     const int8_t *tiles[LANES]; /* a channel's first tile */
-    const int8_t *rest[LANES];  /* its first tap behind the whole tiles */
+    const int8_t *tail[LANES];  /* its first tap behind the whole tiles */
     int32_t tile_step[LANES];   /* from a tile of a channel to its next */
-    int32_t rest_step[LANES];
+    int32_t tail_step[LANES];
 } weights;
 
-/* Channels from `first` on, a multiple of eight. Lanes without a channel read the first lane's. */
+/* Finds the weights of the channels from `first` on, a multiple of eight. Lanes without a channel read the first
+ * lane's. */
 static void find(const tigris_host_layer *layer, int32_t first, int32_t count, weights *w)
 {
     const int32_t length = layer->length, tiled = length & ~(TILE - 1), blocked = layer->outputs & ~(BLOCK - 1);
@@ -24,9 +25,9 @@ static void find(const tigris_host_layer *layer, int32_t first, int32_t count, w
         const int32_t channels = channel < blocked ? BLOCK : 1, place = channel & (channels - 1);
         const int8_t *block = layer->weights + (channel - place) * length;
         w->tiles[lane] = block + place * TILE;
-        w->rest[lane] = block + tiled * channels + place;
+        w->tail[lane] = block + tiled * channels + place;
         w->tile_step[lane] = channels * TILE;
-        w->rest_step[lane] = channels;
+        w->tail_step[lane] = channels;
     }
 }
 
@@ -36,10 +37,10 @@ static uint32_t byte_at(const int8_t *from)
 }
 
 /* The `count` taps of a channel behind its whole tiles, 1 … 3, as a tile. */
-static uint32_t rest_of(const weights *w, int32_t lane, int32_t count)
+static uint32_t tail_word(const weights *w, int32_t lane, int32_t count)
 {
-    const int8_t *from = w->rest[lane];
-    const int32_t step = w->rest_step[lane];
+    const int8_t *from = w->tail[lane];
+    const int32_t step = w->tail_step[lane];
     const uint32_t second = count > 1 ? byte_at(from + step) << 16 : 0U;
     return byte_at(from) | second | (count > 2 ? byte_at(from + 2 * step) << 8 : 0U);
 }
@@ -53,10 +54,10 @@ TIGRIS_HOST_INLINE tigris_host_tile lanes_tile(const weights *w, int32_t lane, i
                                tigris_host_four(from[2] + tile * step[2]), tigris_host_four(from[3] + tile * step[3]));
 }
 
-TIGRIS_HOST_INLINE tigris_host_tile rest_tile(const weights *w, int32_t lane, int32_t count)
+TIGRIS_HOST_INLINE tigris_host_tile tail_tile(const weights *w, int32_t lane, int32_t count)
 {
-    return tigris_host_tile_of(rest_of(w, lane, count), rest_of(w, lane + 1, count), rest_of(w, lane + 2, count),
-                               rest_of(w, lane + 3, count));
+    return tigris_host_tile_of(tail_word(w, lane, count), tail_word(w, lane + 1, count), tail_word(w, lane + 2, count),
+                               tail_word(w, lane + 3, count));
 }
 
 /* Adds a tile of each four channels and of each vector. */
@@ -75,7 +76,7 @@ TIGRIS_HOST_INLINE void add_tiles(const tigris_host_tap *const *taps, int32_t at
 TIGRIS_HOST_INLINE void add_up(const weights *w, int32_t length, const tigris_host_tap *const *taps, int32_t vectors,
                                int whole, tigris_host_words *sums)
 {
-    const int32_t tiles = length / TILE, rest = length % TILE;
+    const int32_t tiles = length / TILE, tail = length % TILE;
     const int8_t *const a = w->tiles[0], *const b = w->tiles[BLOCK];
     tigris_host_words first[VECTORS], second[VECTORS];
     for (int32_t i = 0; i < vectors; i++) {
@@ -89,8 +90,8 @@ TIGRIS_HOST_INLINE void add_up(const weights *w, int32_t length, const tigris_ho
             add_tiles(taps, tile * TILE, lanes_tile(w, 0, tile), lanes_tile(w, BLOCK, tile), vectors, first, second);
         }
     }
-    if (rest != 0) {
-        add_tiles(taps, tiles * TILE, rest_tile(w, 0, rest), rest_tile(w, BLOCK, rest), vectors, first, second);
+    if (tail != 0) {
+        add_tiles(taps, tiles * TILE, tail_tile(w, 0, tail), tail_tile(w, BLOCK, tail), vectors, first, second);
     }
     for (int32_t i = 0; i < vectors; i++) {
         sums[i] = tigris_host_join(first[i], second[i]);
@@ -102,7 +103,7 @@ TIGRIS_HOST_INLINE void run_vectors(const weights *w, const tigris_host_layer *l
                                     int32_t vectors, int32_t count, tigris_host_words *sums)
 {
     const int32_t filled = tigris_host_filled(layer->length);
-    /* Vectors that are not there are the first again. */
+    /* Lanes without a vector repeat the first. */
     const tigris_host_tap *const all[VECTORS] = {taps, vectors > 1 ? taps + filled : taps,
                                                  vectors > 2 ? taps + 2 * filled : taps,
                                                  vectors > 3 ? taps + 3 * filled : taps};
@@ -118,9 +119,9 @@ TIGRIS_HOST_INLINE void run_vectors(const weights *w, const tigris_host_layer *l
 }
 
 TIGRIS_HOST_CODE void tigris_host_run_layer(const tigris_host_layer *layer, const tigris_host_tap *taps,
-                                            int32_t vectors, int8_t *output, int32_t apart)
+                                            int32_t vectors, int8_t *output, int32_t output_stride)
 {
-    const tigris_host_end end = tigris_host_end_of(&layer->stage);
+    const tigris_host_stage end = tigris_host_stage_of(&layer->stage);
     const int32_t filled = tigris_host_filled(layer->length);
     for (int32_t channel = 0; channel < layer->outputs; channel += LANES) {
         const int32_t left = layer->outputs - channel, count = left < LANES ? left : LANES;
@@ -135,7 +136,7 @@ TIGRIS_HOST_CODE void tigris_host_run_layer(const tigris_host_layer *layer, cons
             run_vectors(&w, layer, taps + at * filled, some, count, sums);
             for (int32_t i = 0; i < some; i++) {
                 tigris_host_output(tigris_host_plus(sums[i], channels.bias), &channels.scale, &end, count,
-                                   output + (at + i) * apart + channel);
+                                   output + (at + i) * output_stride + channel);
             }
         }
     }

@@ -8,9 +8,9 @@
 
 #if TIGRIS_HOST_AVX2 || TIGRIS_HOST_NEON
 
-/* Vectors of a call: what is done once a call for eight channels counts little then. */
+/* Vectors of a call, enough that its work for eight channels counts little. */
 #define TIGRIS_HOST_VECTORS 16
-/* Taps that they may have together, filled up. They lie in the stack. */
+/* Taps of all vectors of a call, padded; they lie on the stack. */
 #define TIGRIS_HOST_TAPS 20480
 
 typedef struct tigris_host_layer {
@@ -18,26 +18,26 @@ typedef struct tigris_host_layer {
     const int32_t *bias;
     const int32_t *multiplier;
     const int8_t *shift;
-    int32_t step;   /* of scales: 1, or 0 when one serves all */
+    int32_t step;   /* stride of multipliers and shifts: 1, or 0 if one scale serves all */
     int32_t length; /* taps of a channel */
     int32_t outputs;
     tigris_output_stage stage;
 } tigris_host_layer;
 
-/* Taps from a vector to the next: as many as are put in order at a time. */
+/* Stride of vectors in taps: `taps` rounded up to 16, which tigris_host_order reorders at once. */
 static inline int32_t tigris_host_filled(int32_t taps)
 {
     return (taps + 15) & ~15;
 }
 
-/* How many vectors go together; 0 when one is too long. */
-static inline int32_t tigris_host_together(int32_t taps)
+/* The largest number of vectors of a call; 0 if one is too long. */
+static inline int32_t tigris_host_vectors_at_once(int32_t taps)
 {
     const int32_t most = TIGRIS_HOST_TAPS / tigris_host_filled(taps);
     return most < 4 ? most : most < TIGRIS_HOST_VECTORS ? most & ~3 : TIGRIS_HOST_VECTORS;
 }
 
-/* Taps in the order of packed weights, the last tile filled up with zeros. */
+/* Copies taps in the order of packed weights, the last tile padded with zeros. */
 TIGRIS_HOST_INLINE void tigris_host_order(tigris_host_tap *to, const int8_t *from, int32_t count)
 {
     for (; count >= 16; count -= 16) {
@@ -57,10 +57,10 @@ TIGRIS_HOST_INLINE void tigris_host_order(tigris_host_tap *to, const int8_t *fro
     }
 }
 
-/* The outputs of `vectors` vectors, which lie `apart` from one to the next. A vector's taps are as tigris_host_order
- * leaves them, tigris_host_filled from one to the next. */
+/* Computes all outputs of `vectors` vectors. Taps are in the order of tigris_host_order, with a stride of
+ * tigris_host_filled; `output_stride`: bytes from a vector's outputs to the next. */
 void tigris_host_run_layer(const tigris_host_layer *layer, const tigris_host_tap *taps, int32_t vectors, int8_t *output,
-                           int32_t apart);
+                           int32_t output_stride);
 
 #endif
 #endif

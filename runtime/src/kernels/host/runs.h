@@ -1,11 +1,11 @@
-/* Copies of a few bytes, for which a call of memcpy takes longer than they do. */
+/* Copies of few bytes, which take less time than a call of memcpy. */
 #ifndef TIGRIS_HOST_RUNS_H
 #define TIGRIS_HOST_RUNS_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* Runs of any length; the last pieces of two overlap. */
+/* Copies `count` bytes, 0 or more; the last two pieces may overlap. */
 static inline void tigris_host_copy_run(int8_t *to, const int8_t *from, int32_t count)
 {
     if (count >= 16) {

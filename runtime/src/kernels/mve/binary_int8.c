@@ -1,4 +1,4 @@
-/* ADD, SUB and MUL of int8 with MVE, eight elements at a time, where both inputs' channels lie side by side. */
+/* ADD, SUB and MUL of int8 with MVE, eight elements at a time, if the channels of both inputs are contiguous. */
 #include "mve.h"
 
 #if TIGRIS_MVE
@@ -18,7 +18,7 @@ typedef struct binary {
     int is_subtraction;
 } binary;
 
-/* Even or odd lanes of an input, in the scale that both inputs are brought to. */
+/* Even or odd lanes of an input in the common scale of both. */
 TIGRIS_INLINE int32x4_t common(const binary *b, int32_t input, int32x4_t values)
 {
     const int32x4_t high = vqrdmulhq_s32(vshlq_r_s32(values, b->left_shift), b->multiplier[input]);
@@ -59,8 +59,8 @@ TIGRIS_INLINE void run_elements(const binary *with, const int8_t *x, const int8_
     }
 }
 
-/* Rows of runs of elements that lie side by side in all three tensors. */
-static int walk(const binary *b, const tigris_kernel_call *call, int is_product)
+/* Computes all rows, in runs of elements that are contiguous in all three tensors. Returns 0 if there are none. */
+static int run_rows(const binary *b, const tigris_kernel_call *call, int is_product)
 {
     const tigris_band *in = call->inputs;
     const tigris_binary_steps steps = tigris_binary_int8_steps(b->params);
@@ -91,7 +91,7 @@ static int walk(const binary *b, const tigris_kernel_call *call, int is_product)
     return 1;
 }
 
-/* What all have in common. Returns 0 for an output scale that is no right shift. */
+/* Reads the parameters that ADD, SUB and MUL share. Returns 0 if the output's scale is no right shift. */
 static int unpack(binary *b, const tigris_kernel_call *call)
 {
     const tigris_binary_int8_params *params = call->params;
@@ -115,7 +115,7 @@ static int add(const tigris_kernel_call *call, int is_subtraction)
     }
     b.left_shift = params->left_shift;
     b.is_subtraction = is_subtraction;
-    return walk(&b, call, 0);
+    return run_rows(&b, call, 0);
 }
 
 int tigris_mve_add(const tigris_kernel_call *call)
@@ -131,7 +131,7 @@ int tigris_mve_subtract(const tigris_kernel_call *call)
 int tigris_mve_mul(const tigris_kernel_call *call)
 {
     binary b;
-    return unpack(&b, call) && walk(&b, call, 1);
+    return unpack(&b, call) && run_rows(&b, call, 1);
 }
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The taps of a strip of output pixels are copied into a patch, with the padding filled in and in the order in which
  * packed weights hold theirs (tigris_pio/compiler/weights/packing.py). Two pixels by four channels are then computed at a
- * time: VLD4 takes four tiles of a block apart into 16 taps of each of its four channels, VMLADAVA adds 16 products. 128
+ * time: VLD4 loads four tiles of a block as 16 taps of each of its four channels, VMLADAVA adds 16 products. 128
  * products are 6 loads and 8 VMLADAVA; eight sums are all the registers that the instruction can add to. */
 #include "mve.h"
 
@@ -42,7 +42,7 @@ typedef struct conv_place {
 
 /* ---- taps into the patch ---- */
 
-/* The taps of kernel row `row` of the input, `from` its first column's, some of which are padding. */
+/* Copies the taps of a kernel row at the border: some are padding. */
 static void border_row(const conv *c, const int8_t *row, int32_t column, int8_t *to)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -58,7 +58,7 @@ static void border_row(const conv *c, const int8_t *row, int32_t column, int8_t 
     }
 }
 
-/* `rows` runs of at most 16 bytes, `step` apart; at least one. */
+/* Copies `rows` runs of at most 16 bytes, at least one; `step`: stride of the runs in the input. */
 TIGRIS_MVE_PREDICATED void copy_short_rows(int8_t *to, const int8_t *from, int32_t run, int32_t step, int32_t rows)
 {
     __asm__ volatile("vctp.8 %[run]\n\t"
@@ -74,7 +74,7 @@ TIGRIS_MVE_PREDICATED void copy_short_rows(int8_t *to, const int8_t *from, int32
                      : "lr", "q0", TIGRIS_MVE_PREDICATE, "memory");
 }
 
-static void take_pixel(const conv *c, const conv_place *place, int8_t *to)
+static void copy_taps(const conv *c, const conv_place *place, int8_t *to)
 {
     const tigris_conv_int8_params *params = c->params;
     const int32_t run = params->kernel_width * c->depth, row_bytes = c->width * c->depth;
@@ -128,7 +128,7 @@ static void fill_patch(const conv *c, conv_place *place, int32_t pixels, int8_t 
     } else {
         int8_t *to = patch;
         for (int32_t i = 0; i < pixels; i++) {
-            take_pixel(c, place, to);
+            copy_taps(c, place, to);
             next_place(c, place);
             to += c->pitch;
         }
@@ -140,14 +140,14 @@ static void fill_patch(const conv *c, conv_place *place, int32_t pixels, int8_t 
 
 /* A block of channels at the pixels of a strip. The order is that of the assembler below. */
 typedef struct conv_block {
-    int32_t bias[2 * TIGRIS_MVE_BLOCK]; /* 0: each twice */
-    int32_t sums[2 * TIGRIS_MVE_BLOCK]; /* 32: of two pixels, [pixel][channel] */
+    int32_t bias[2 * TIGRIS_MVE_BLOCK]; /* 0: each bias twice */
+    int32_t sums[2 * TIGRIS_MVE_BLOCK]; /* 32: [pixel][channel] of two pixels */
     const int8_t *weights;              /* 64 */
     int32_t times;                      /* 68: vectors of 16 taps */
-    const int8_t *rest;                 /* 72: weights behind these, or NULL */
-    int32_t apart;                      /* 76: from the end of a pixel's vectors to the next pixel but one */
+    const int8_t *tail;                 /* 72: weights behind these, or NULL */
+    int32_t pair_step;                  /* 76: from the end of a pixel's vectors to the next pixel but one */
     int8_t *output;                     /* 80: of the first pixel */
-    int32_t output_apart;               /* 84: from two pixels' outputs to the next two's */
+    int32_t output_step;               /* 84: from the outputs of two pixels to those of the next two */
     const int8_t *end;                  /* 88: of the patch */
     int32_t zero_point;                 /* 92 */
     int32x4_t multiplier;               /* 96 */
@@ -177,7 +177,7 @@ TIGRIS_STATIC_ASSERT(offsetof(conv_block, places) == 176, offsets_are_those_of_t
     "vshr.s32 q2, q2, #31\n\t"                                                                                         \
     "vshr.s32 q3, q3, #31\n\t"
 
-/* Two pixels, whose taps begin at a and b, and so on up to the block's end. */
+/* Sums of two pixels, whose taps start at a and b, and of the pixels behind them up to the block's end. */
 #define RUN_PAIRS(scale)                                                                                               \
     __asm__ volatile("vldrw.32 q6, [r11, #96]\n\t"                                                                     \
                      "vldrw.32 q7, [r11, #112]\n"                                                                      \
@@ -199,7 +199,7 @@ TIGRIS_STATIC_ASSERT(offsetof(conv_block, places) == 176, offsets_are_those_of_t
                      "vmladava.s8 lr, q3, q5\n\t"                                                                      \
                      "subs r9, r9, #1\n\t"                                                                             \
                      "bgt 2b\n\t"                                                                                      \
-                     "bmi 3f\n\t" /* that was the rest */                                                             \
+                     "bmi 3f\n\t" /* that was the tail */                                                             \
                      "ldr r1, [r11, #72]\n\t"                                                                          \
                      "cmp r1, #0\n\t"                                                                                  \
                      "bne 2b\n"                                                                                        \
@@ -235,8 +235,8 @@ TIGRIS_STATIC_ASSERT(offsetof(conv_block, places) == 176, offsets_are_those_of_t
                      : "r0", "r1", "r2", "r4", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4",     \
                        "q5", "q6", "q7", "cc", "memory")
 
-/* The pixels of a strip from the first to `end` in the patch, two at a time; the second of two lies `next` further on. */
-static TIGRIS_NOINLINE void run_pairs(const conv_block *block, const int8_t *patch, int32_t next, int shifts_right)
+/* Computes the pixels of a strip up to `end` in the patch, two at a time. `next`: bytes from a pixel to the second. */
+static TIGRIS_NOINLINE void run_pixels2(const conv_block *block, const int8_t *patch, int32_t next, int shifts_right)
 {
     register const int8_t *a __asm__("r3") = patch;
     register const int8_t *b __asm__("r5") = patch + next;
@@ -252,7 +252,7 @@ static TIGRIS_NOINLINE void run_pairs(const conv_block *block, const int8_t *pat
 static void run_block(const conv *c, conv_block *block, const int8_t *patch, int32_t pixels, int32_t channel,
                       int8_t *output)
 {
-    int8_t rest[TIGRIS_MVE_TILES];
+    int8_t tail[TIGRIS_MVE_TILES];
     const int32_t times = c->taps / TIGRIS_MVE_BYTES, left = c->taps % TIGRIS_MVE_BYTES;
     const int8_t *weights = c->weights + channel * c->taps;
     const int32x4_t bias = vldrwq_s32(c->bias + channel);
@@ -262,11 +262,11 @@ static void run_block(const conv *c, conv_block *block, const int8_t *patch, int
     vst1q_s32(block->bias + TIGRIS_MVE_BLOCK, bias);
     block->weights = weights;
     block->times = times;
-    block->rest = NULL;
+    block->tail = NULL;
     if (left != 0) {
-        tigris_mve_rest_of_tiles(weights + times * TIGRIS_MVE_TILES, left, rest);
-        block->rest = times == 0 ? NULL : rest;
-        block->weights = times == 0 ? rest : weights;
+        tigris_mve_tail_tiles(weights + times * TIGRIS_MVE_TILES, left, tail);
+        block->tail = times == 0 ? NULL : tail;
+        block->weights = times == 0 ? tail : weights;
     }
     block->multiplier = vldrwq_s32(c->multiplier + channel);
     block->right = vminq_s32(shift, none);
@@ -278,12 +278,12 @@ static void run_block(const conv *c, conv_block *block, const int8_t *patch, int
     if (even != 0) {
         /* 0, channels, 1, channels + 1, … */
         block->places = vaddq_u16(of_pixel, vmulq_n_u16(vandq_u16(lane, vdupq_n_u16(1)), (uint16_t)c->channels));
-        run_pairs(block, patch, c->pitch, c->shifts_right);
+        run_pixels2(block, patch, c->pitch, c->shifts_right);
     }
     if (even != pixels) { /* the last pixel is both */
         block->places = of_pixel;
         block->end += c->pitch;
-        run_pairs(block, patch + even * c->pitch, 0, c->shifts_right);
+        run_pixels2(block, patch + even * c->pitch, 0, c->shifts_right);
     }
 }
 
@@ -291,8 +291,8 @@ static void run_blocks(const conv *c, const int8_t *patch, int32_t pixels, int8_
 {
     const tigris_conv_int8_params *params = c->params;
     conv_block block;
-    block.apart = 2 * c->pitch - ((c->taps + TIGRIS_MVE_BYTES - 1) & -TIGRIS_MVE_BYTES);
-    block.output_apart = 2 * c->channels;
+    block.pair_step = 2 * c->pitch - ((c->taps + TIGRIS_MVE_BYTES - 1) & -TIGRIS_MVE_BYTES);
+    block.output_step = 2 * c->channels;
     block.zero_point = params->output_zero_point;
     block.low = vdupq_n_s16((int16_t)params->activation_min);
     block.high = vdupq_n_s16((int16_t)params->activation_max);

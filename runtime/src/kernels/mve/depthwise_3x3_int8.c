@@ -39,7 +39,7 @@ typedef struct channel_data {
     int32_t shift;
 } channel_data;
 
-/* What the assembler below reads, in its order. */
+/* The operands of the assembler below; it depends on their offsets. */
 typedef struct group {
     int32_t sums[ALONG * ACROSS]; /* 0: [across][along] */
     uint32x4_t columns;           /* 32: where the first gather's columns of the first channel lie */
@@ -69,10 +69,10 @@ typedef struct depthwise {
 
 /* ---- weights ---- */
 
-static void take_channels(const depthwise *d, group *g, int32_t channel, int32_t count)
+static void load_channels(const depthwise *d, group *g, int32_t channel, int32_t count)
 {
     const int32_t along = d->along.weight_step * BLOCK, across = d->across.weight_step * BLOCK;
-    const uint32x4_t apart = vmulq_n_u32(vidupq_n_u32(0, 1), sizeof(channel_data));
+    const uint32x4_t stride = vmulq_n_u32(vidupq_n_u32(0, 1), sizeof(channel_data));
     const int8_t *from = tigris_int8_data(d->call, d->params->weights) + channel * TAPS;
     const int32_t *bias = tigris_int32_data(d->call, d->params->bias) + channel;
     const int32_t *multiplier = tigris_int32_data(d->call, d->params->multiplier) + channel;
@@ -84,13 +84,13 @@ static void take_channels(const depthwise *d, group *g, int32_t channel, int32_t
         }
         for (int32_t x = 0; x < 3; x++) {
             int8_t *kernel = to->kernel + 4 * x;
-            vstrbq_scatter_offset_s32(kernel, apart, vldrbq_s32(from + x * along));
-            vstrbq_scatter_offset_s32(kernel + 1, apart, vldrbq_s32(from + x * along + across));
-            vstrbq_scatter_offset_s32(kernel + 2, apart, vldrbq_s32(from + x * along + 2 * across));
+            vstrbq_scatter_offset_s32(kernel, stride, vldrbq_s32(from + x * along));
+            vstrbq_scatter_offset_s32(kernel + 1, stride, vldrbq_s32(from + x * along + across));
+            vstrbq_scatter_offset_s32(kernel + 2, stride, vldrbq_s32(from + x * along + 2 * across));
         }
-        vstrwq_scatter_offset_s32(&to->bias, apart, vldrwq_s32(bias + i));
-        vstrwq_scatter_offset_s32(&to->multiplier, apart, vldrwq_s32(multiplier + i));
-        vstrwq_scatter_offset_s32(&to->shift, apart, vldrbq_s32(shift + i));
+        vstrwq_scatter_offset_s32(&to->bias, stride, vldrwq_s32(bias + i));
+        vstrwq_scatter_offset_s32(&to->multiplier, stride, vldrwq_s32(multiplier + i));
+        vstrwq_scatter_offset_s32(&to->shift, stride, vldrbq_s32(shift + i));
         from += TAPS * BLOCK;
     }
 }
@@ -131,8 +131,8 @@ static int32_t clamp_count(int32_t value, int32_t most)
     return value < 0 ? 0 : value > most ? most : value;
 }
 
-/* The inputs of a line of outputs of which the first begins at `x` along and `y` across, from `channel` on. */
-static void take_line(const depthwise *d, int32_t channel, int32_t x, int32_t y, mve_pred16_t lanes, int8_t *to)
+/* Loads the inputs of a line of outputs, whose first is at `x` along and `y` across, from `channel` on. */
+static void load_line(const depthwise *d, int32_t channel, int32_t x, int32_t y, mve_pred16_t lanes, int8_t *to)
 {
     const axis *along = &d->along, *across = &d->across;
     const int32_t before = clamp_count(-x, d->columns);
@@ -174,7 +174,7 @@ static void take_line(const depthwise *d, int32_t channel, int32_t x, int32_t y,
     "vmladav.s8 r12, q5, q2\n\t"                                                                                       \
     "vmladav.s8 lr, q5, q3\n\t"
 
-/* The same with stride 2; the second line of outputs has its columns from q5 on. */
+/* Sums of 2 x 4 outputs of stride 2; the columns of the second line of outputs lie from q5 on. */
 #define PRODUCTS_2                                                                                                     \
     "vadd.i32 q5, q6, r9\n\t"                                                                                          \
     "vldrw.u32 q1, [q6]\n\t"                                                                                           \
@@ -287,13 +287,13 @@ static void run_group(const depthwise *d, group *g, int32_t channel, int32_t cou
     const uint16x8_t lane = vidupq_n_u16(0, 1);
     const uint16x8_t at_along = vshrq_n_u16(lane, 1), at_across = vandq_u16(lane, vdupq_n_u16(1));
     const mve_pred16_t lanes = vctp8q((uint32_t)count);
-    take_channels(d, g, channel, count);
+    load_channels(d, g, channel, count);
     for (int32_t y = 0; y < across->outputs; y += ACROSS) {
         for (int32_t x = 0; x < along->outputs; x += ALONG) {
             int8_t *output = tigris_int8_output(d->call) + x * along->output_step + y * across->output_step + channel;
             int8_t *to = g->tile;
             for (int32_t line = 0; line < d->lines && y + line < across->outputs; line++) {
-                take_line(d, channel, along->first + x * d->stride, across->first + (y + line) * d->stride, lanes, to);
+                load_line(d, channel, along->first + x * d->stride, across->first + (y + line) * d->stride, lanes, to);
                 to += MOST_COLUMNS * COLUMN_BYTES;
             }
             g->wanted = less(at_along, along->outputs - x) & less(at_across, across->outputs - y);

@@ -12,7 +12,7 @@
 #define BLOCK 4  /* channels of a block of packed weights */
 #define GROUP 16 /* channels */
 
-/* Sums, multipliers or shifts of a group: those of channels 0, 4, 8 and 12, of 2 …, of 1 …, of 3 …, as products come. */
+/* Sums, multipliers or shifts of a group in the order of the products: channels 0, 4, 8, 12; 2 …; 1 …; 3 …. */
 typedef struct lanes {
     int32x4_t of[4];
 } lanes;
@@ -31,7 +31,7 @@ typedef struct group {
     lanes shift;
 } group;
 
-/* Adds `count` taps, `step` bytes apart; weights move on. */
+/* Adds `count` taps with a stride of `step` bytes in the input. Returns the weights behind them. */
 TIGRIS_MVE_PREDICATED const int8_t *add_taps(const group *g, lanes *sums, const int8_t *from, int32_t step,
                                      const int8_t *weights, int32_t count)
 {
@@ -127,7 +127,7 @@ static lanes deal_words(const int32_t *from, int32_t count)
     return deal(values);
 }
 
-static void begin_group(group *g, int32_t channel, int32_t count)
+static void load_group(group *g, int32_t channel, int32_t count)
 {
     const tigris_conv_int8_params *params = g->params;
     const int8_t *shift = tigris_int8_data(g->call, params->shift) + channel;
@@ -183,7 +183,7 @@ int tigris_mve_depthwise_lanes(const tigris_kernel_call *call)
     g.end = tigris_mve_end_of(params->output_zero_point, params->activation_min, params->activation_max);
     memset(g.padding, params->input_zero_point, sizeof g.padding);
     for (int32_t channel = 0; channel < channels; channel += GROUP) {
-        begin_group(&g, channel, channels - channel < GROUP ? channels - channel : GROUP);
+        load_group(&g, channel, channels - channel < GROUP ? channels - channel : GROUP);
         run_group(&g, channel);
     }
     return 1;

@@ -1,6 +1,6 @@
 /* FULLY_CONNECTED of int8 with MVE: four outputs of a vector at a time, 16 products of each with every step.
  *
- * The vector is copied in the order in which packed weights hold their taps; a longer one in parts, anew for each four
+ * The vector is copied in the order of packed weights. One longer than PART_BYTES is copied in parts, again for each four
  * outputs. */
 #include "mve.h"
 
@@ -9,14 +9,14 @@
 #include "../access.h"
 #include "tiles.h"
 
-#define PART_BYTES 1024 /* of a vector, a multiple of TIGRIS_MVE_TILES */
+#define PART_BYTES 1024 /* a multiple of TIGRIS_MVE_TILES */
 
 typedef struct layer {
     const int8_t *weights;
     const int32_t *bias;
     const int32_t *multiplier;
     const int8_t *shift;
-    int32_t step; /* from a multiplier to the next: 0 or 1 */
+    int32_t step; /* stride of multipliers and shifts: 0 or 1 */
     int32_t length;
     int32_t outputs;
     int shifts_right;
@@ -24,8 +24,8 @@ typedef struct layer {
     int8_t part[PART_BYTES];
 } layer;
 
-/* The part of the vector at `from` that begins at `first`. Returns its length. */
-static int32_t take_part(layer *l, const int8_t *from, int32_t first)
+/* Copies the part from `first` on of the vector at `from`. Returns its length. */
+static int32_t copy_part(layer *l, const int8_t *from, int32_t first)
 {
     const int32_t left = l->length - first, count = left < PART_BYTES ? left : PART_BYTES;
     tigris_mve_copy(l->part, from + first, count);
@@ -65,9 +65,9 @@ static void add_part(const int8_t *weights, const int8_t *part, int32_t count, i
         add_products(weights, part, times, sums);
     }
     if (left != 0) {
-        int8_t rest[TIGRIS_MVE_TILES];
-        tigris_mve_rest_of_tiles(weights + times * TIGRIS_MVE_TILES, left, rest);
-        add_products(rest, part + times * TIGRIS_MVE_BYTES, 1, sums);
+        int8_t tail[TIGRIS_MVE_TILES];
+        tigris_mve_tail_tiles(weights + times * TIGRIS_MVE_TILES, left, tail);
+        add_products(tail, part + times * TIGRIS_MVE_BYTES, 1, sums);
     }
 }
 
@@ -100,7 +100,7 @@ static void run_block(layer *l, const int8_t *vector, int32_t first, int8_t *out
     int32_t sums[4];
     vst1q_s32(sums, vldrwq_z_s32(l->bias + first, lanes));
     for (int32_t at = 0, taps; at < l->length; at += taps) {
-        taps = l->length <= PART_BYTES ? l->length : take_part(l, vector, at);
+        taps = l->length <= PART_BYTES ? l->length : copy_part(l, vector, at);
         if (count == 4) {
             add_part(weights + 4 * at, l->part, taps, sums);
             continue;
@@ -141,7 +141,7 @@ int tigris_mve_fully_connected(const tigris_kernel_call *call)
     input += (uint32_t)out->first * row_vectors * params->in_features - (uint32_t)in->first * tigris_row_elements(in->tensor);
     for (uint32_t left = (uint32_t)out->rows * row_vectors; left > 0U; left--) {
         if (l.length <= PART_BYTES) {
-            take_part(&l, input, 0);
+            copy_part(&l, input, 0);
         }
         for (int32_t first = 0; first < l.outputs; first += 4) {
             run_block(&l, input, first, output);

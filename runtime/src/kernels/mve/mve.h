@@ -1,9 +1,9 @@
-/* What kernels with Arm's vector instructions for the M profile (MVE, "Helium") share. Instructions: Armv8-M
- * Architecture Reference Manual, part C2.4.
+/* Kernels with Arm's vector instructions for the M profile (MVE, "Helium"), and helpers that they share. Instructions:
+ * Armv8-M Architecture Reference Manual, part C2.4.
  *
- * Each function returns 0 and has written nothing when it does not take what it is called with: the portable kernel
- * then does. Outputs are the portable kernel's to the byte. Assembler stands where operands must lie in certain
- * registers, and for loops whose tail is predicated. */
+ * A portable kernel calls the function here first. It returns 0, with nothing written, if it cannot compute the
+ * call. Outputs are bit-exact with the portable kernel. Assembler serves operands that must lie in certain
+ * registers, and loops with a predicated tail. */
 #ifndef TIGRIS_MVE_H
 #define TIGRIS_MVE_H
 
@@ -29,7 +29,7 @@ int tigris_mve_average_pool(const tigris_kernel_call *call);
 /* Adds pixels to the sums of their channels. */
 void tigris_mve_sum_pixels(int32_t *sums, const int8_t *from, uint32_t pixels, uint32_t channels);
 
-/* The parts of softmax_int8.c that go through a vector. A sum of exponentials does not saturate up to this length. */
+/* The loops of softmax_int8.c over a vector. Up to this length a sum of exponentials does not saturate. */
 #define TIGRIS_MVE_SOFTMAX_LENGTH 4095U
 int32_t tigris_mve_largest(const int8_t *values, uint32_t length);
 uint32_t tigris_mve_sum_of_exponentials(const int32_t *exponentials, const int8_t *input, uint32_t length,
@@ -38,10 +38,10 @@ uint32_t tigris_mve_sum_of_exponentials(const int32_t *exponentials, const int8_
 void tigris_mve_shares(const int32_t *exponentials, const int8_t *input, uint32_t length, int32_t largest,
                        int32_t reciprocal, int32_t shift, int8_t *output);
 
-#define TIGRIS_MVE_BYTES 16 /* of a vector */
+#define TIGRIS_MVE_BYTES 16 /* bytes of a vector register */
 
-/* Functions whose assembler changes the predicate register. Clang has no name for it in lists of what assembler changes;
- * calls change it too. */
+/* Marks functions whose assembler changes the predicate register: Clang's clobber lists have no name for it, but calls
+ * change it too. */
 #if defined(__clang__)
 #define TIGRIS_MVE_PREDICATE "cc"
 #define TIGRIS_MVE_PREDICATED static TIGRIS_NOINLINE
@@ -84,7 +84,7 @@ TIGRIS_INLINE int32x4_t tigris_mve_scale_right(int32x4_t sums, int32x4_t multipl
     return vrshlq_s32(vaddq_s32(high, vshrq_n_s32(high, 31)), shift);
 }
 
-/* The same for any shift. */
+/* tigris_requantise of four sums for any shift. */
 TIGRIS_INLINE int32x4_t tigris_mve_scale(int32x4_t sums, int32x4_t multiplier, int32x4_t shift)
 {
     const int32x4_t none = vdupq_n_s32(0);
@@ -105,7 +105,7 @@ static inline int tigris_mve_shifts_right(const int8_t *shift, int32_t count)
     return 1;
 }
 
-/* How the outputs of an operator end. */
+/* tigris_output_stage for vectors. */
 typedef struct tigris_mve_end {
     int16x8_t low;
     int16x8_t high;
@@ -118,7 +118,7 @@ static inline tigris_mve_end tigris_mve_end_of(int32_t zero_point, int32_t low, 
     return end;
 }
 
-/* Scaled values become outputs: those of `even` in the even lanes, those of `odd` in the odd ones. */
+/* Outputs of scaled values: `even` in the even lanes, `odd` in the odd ones. */
 TIGRIS_INLINE int16x8_t tigris_mve_outputs(int32x4_t even, int32x4_t odd, const tigris_mve_end *end)
 {
     int16x8_t both = vqmovnbq_s32(vdupq_n_s16(0), even);

@@ -7,7 +7,7 @@
 
 #include "../pool_int8.h"
 
-#define HALF_LANES 8      /* of 16 bits */
+#define HALF_LANES 8      /* lanes of 16 bits */
 #define MOST_SHORT_SUM 255 /* values of int8 whose sum fits 16 bits */
 #define MOST_DIVISOR 4096  /* beyond it a reciprocal of 32 bits is not exact for every sum */
 
@@ -49,10 +49,10 @@ int tigris_mve_max_pool(const tigris_kernel_call *call)
 
 /* How the sums of an output pixel become averages: by a division, or by a multiplier. */
 typedef struct divisor {
-    int32_t padding; /* what is added to a sum first */
+    int32_t padding; /* added to a sum first: zero points and counted padding */
     int32_t half;
-    int32_t half_below; /* the same of a negative sum */
-    uint32_t reciprocal; /* of 2^32, rounded up; 0: of a divisor of 1 */
+    int32_t half_below; /* half of the divisor for a negative sum */
+    uint32_t reciprocal; /* 2^32 / divisor, rounded up; 0 if the divisor is 1 */
     int32_t multiplier;
     int32_t shift;
     int is_scaled;
@@ -98,7 +98,7 @@ static void average_of(const tigris_pool_window *window, const divisor *by, cons
     }
 }
 
-/* Of windows with `taps` taps inside; at least one counts. */
+/* The divisor of windows with `taps` taps inside and `count` taps counted, at least one. */
 static divisor divisor_of(const tigris_kernel_call *call, int32_t taps, int32_t count)
 {
     const tigris_pool_int8_params *params = call->params;

@@ -1,5 +1,5 @@
-/* Packed weights (tigris_pio/compiler/weights/packing.py) as vectors: VLD4 takes four tiles of a block of four channels
- * apart, into 16 taps of each channel. Taps must lie in the tiles' order then. */
+/* Packed weights (tigris_pio/compiler/weights/packing.py) as vectors: VLD4 loads four tiles of a block of four
+ * channels as 16 taps of each channel. Taps of the input must be in the tiles' order. */
 #ifndef TIGRIS_MVE_TILES_H
 #define TIGRIS_MVE_TILES_H
 
@@ -10,7 +10,7 @@
 #define TIGRIS_MVE_BLOCK 4  /* channels */
 #define TIGRIS_MVE_TILES 64 /* bytes of four tiles */
 
-/* Where a tile holds its tap `tap`: tiles are in the order 0 2 1 3. */
+/* The index of tap `tap` in a tile, whose order is 0 2 1 3. */
 static inline int32_t tigris_mve_place_of_tap(int32_t tap)
 {
     return tap == 1 ? 2 : tap == 2 ? 1 : tap;
@@ -39,19 +39,19 @@ static inline void tigris_mve_order_taps(int8_t *patch, int32_t bytes)
                      : "lr", "q0", "q1", "q2", "q3", "q4", "memory");
 }
 
-/* The weights of a block behind its whole groups of four tiles, as four tiles more, of `taps` taps and zeros. */
-static inline void tigris_mve_rest_of_tiles(const int8_t *from, int32_t taps, int8_t rest[TIGRIS_MVE_TILES])
+/* Copies the `taps` taps of a block behind its last whole group of four tiles into four tiles, padded with zeros. */
+static inline void tigris_mve_tail_tiles(const int8_t *from, int32_t taps, int8_t tail[TIGRIS_MVE_TILES])
 {
-    const uint32x4_t apart = vmulq_n_u32(vidupq_n_u32(0, 1), 4U);
-    int8_t *to = rest;
-    tigris_mve_fill(rest, 0, TIGRIS_MVE_TILES);
+    const uint32x4_t stride = vmulq_n_u32(vidupq_n_u32(0, 1), 4U);
+    int8_t *to = tail;
+    tigris_mve_fill(tail, 0, TIGRIS_MVE_TILES);
     for (; taps >= 4; taps -= 4) {
         vst1q_s8(to, vld1q_s8(from));
         to += TIGRIS_MVE_BYTES;
         from += TIGRIS_MVE_BYTES;
     }
     for (int32_t tap = 0; tap < taps; tap++) {
-        vstrbq_scatter_offset_s32(to + tigris_mve_place_of_tap(tap), apart, vldrbq_s32(from));
+        vstrbq_scatter_offset_s32(to + tigris_mve_place_of_tap(tap), stride, vldrbq_s32(from));
         from += TIGRIS_MVE_BLOCK;
     }
 }

@@ -1,4 +1,4 @@
-/* ADD, SUB and MUL of int8 with RVV, where both inputs' channels lie side by side and no scale is a left shift. */
+/* ADD, SUB and MUL of int8 with RVV, if the channels of both inputs are contiguous and no scale is a left shift. */
 #include "rvv.h"
 
 #if TIGRIS_RVV
@@ -7,7 +7,7 @@
 
 typedef enum binary { ADDITION, SUBTRACTION, PRODUCT } binary;
 
-/* An input's values, zero point taken off. */
+/* The values of an input less its zero point. */
 TIGRIS_INLINE vint32m4_t centred(const int8_t *from, int32_t zero_point, size_t count)
 {
     const vint32m4_t values = RVV(vsext_vf4_i32m4)(RVV(vle8_v_i8m1)(from, count), count);
@@ -24,7 +24,7 @@ TIGRIS_INLINE vint32m4_t scaled_right(vint32m4_t values, int32_t multiplier, uin
     return TIGRIS_RVV_ROUNDING_SHIFT_BY(RVV(vadd_vv_i32m4)(high, RVV(vsra_vx_i32m4)(high, 31, count), count), right, count);
 }
 
-/* An input's values in the scale that both inputs are brought to. */
+/* The values of an input in the common scale of both. */
 TIGRIS_INLINE vint32m4_t common(const tigris_binary_int8_params *params, uint32_t input, const int8_t *from, size_t count)
 {
     const vint32m4_t values = centred(from, params->zero_point[input], count);
@@ -56,7 +56,7 @@ TIGRIS_INLINE void run_elements(const tigris_binary_int8_params *params, binary 
     }
 }
 
-/* Rows of runs of elements that lie side by side in all three tensors. */
+/* Computes all rows, in runs of elements that are contiguous in all three tensors. Returns 0 if there are none. */
 TIGRIS_INLINE int run_all(const tigris_kernel_call *call, binary what)
 {
     const tigris_binary_int8_params *params = call->params;

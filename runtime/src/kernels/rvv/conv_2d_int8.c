@@ -1,5 +1,5 @@
-/* CONV_2D of int8 with RVV, groups allowed: the taps of an output pixel are copied into a patch, with the padding filled
- * in and in the order in which packed weights hold theirs, and are a vector of rows_int8.h then. */
+/* CONV_2D of int8 with RVV, with groups: the taps of an output pixel, padding included, are copied in the order of
+ * packed weights, as a vector of rows_int8.h. */
 #include "rows_int8.h"
 
 #if TIGRIS_RVV
@@ -27,14 +27,14 @@ static void fill(int8_t *to, int8_t value, int32_t count)
     }
 }
 
-/* The taps of a pixel, of the channels of a group, in their own order. */
+/* Copies the taps of a pixel in one group, in the input's order. */
 static void gather_bytes(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_t group, int8_t *to)
 {
     fill(to, (int8_t)c->params->input_zero_point, c->kernel_size);
     tigris_gather_taps(c, p, group, copy, to);
 }
 
-/* The same in the weights' order. */
+/* Copies the taps of a pixel in one group, in the order of packed weights. */
 static void gather(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_t group, int8_t *to)
 {
     const int32_t height = c->params->kernel_height, row_taps = c->params->kernel_width * c->depth;
@@ -57,7 +57,7 @@ static void gather(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_
     tigris_rvv_order_taps(to, to, c->kernel_size);
 }
 
-/* All channels of a pixel. `layer`: that of the first group. */
+/* Computes all channels of a pixel. `layer`: the layer of the first group. */
 static void run_pixel(const tigris_taps_conv *c, const tigris_rvv_layer *layer, const tigris_taps_pixel *p, int8_t *output)
 {
     int8_t patch[PATCH_BYTES];
@@ -75,7 +75,7 @@ static void run_pixel(const tigris_taps_conv *c, const tigris_rvv_layer *layer, 
     }
 }
 
-/* Whether the taps of all pixels are the input's bytes as they are, and whole tiles. */
+/* Whether the taps of each pixel are contiguous in the input, in whole tiles, and pixels follow each other. */
 static int is_plain(const tigris_taps_conv *c, const tigris_band *in, const tigris_band *out)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -84,7 +84,7 @@ static int is_plain(const tigris_taps_conv *c, const tigris_band *in, const tigr
            out->tensor->width == in->tensor->width && out->rows <= in->rows && c->depth % TIGRIS_RVV_TILE == 0;
 }
 
-/* `left` pixels of that kind: as many as there is room for are put in order together. */
+/* Computes `left` pixels for which is_plain is true; as many as fit the patch are reordered at once. */
 static void run_plain(const tigris_taps_conv *c, const tigris_rvv_layer *layer, int32_t left, int8_t *output)
 {
     int8_t patch[PATCH_BYTES];

@@ -1,9 +1,9 @@
 /* DEPTHWISE_CONV_2D of int8 with RVV: a lane for each channel, as many at a time as a vector has.
  *
- * Packed weights have four channels at each tap, and a block's taps behind each other: a load of words with a stride takes
- * a tap of as many blocks as there are lanes for. The channels behind the last whole block come by themselves. They
- * are copied so that all channels of a tap lie side by side. Kernels of 3x3 taps go along lines of outputs, with all weights
- * in registers; others pixel by pixel. */
+ * Packed weights hold four channels at each tap, and a block's taps behind each other. A strided load of words takes one
+ * tap of as many blocks as there are lanes; channels behind the last whole block are loaded separately. Weights are copied
+ * so that all channels of a tap are contiguous. 3x3 kernels are computed along lines of outputs, with all weights in
+ * registers, other kernels pixel by pixel. */
 #include "rvv.h"
 
 #if TIGRIS_RVV
@@ -14,11 +14,11 @@
 #include "../window.h"
 
 #define BLOCK 4       /* channels of a block of packed weights */
-#define MOST_LANES 64 /* channels at a time at most */
-#define MOST_WEIGHTS 1024 /* of these channels at most */
+#define MOST_LANES 64     /* most channels at a time */
+#define MOST_WEIGHTS 1024 /* most weights of these channels */
 #define NINE 9
 
-/* One call, and the channels that are computed. */
+/* One call, and its current channels. */
 typedef struct depthwise {
     int8_t weights[MOST_WEIGHTS]; /* [tap][channel] */
     int32_t right[MOST_LANES];    /* shifts, if all go there */
@@ -36,7 +36,7 @@ typedef struct depthwise {
     int shifts_right;
 } depthwise;
 
-/* Where an output pixel reads: its first tap, in the padding perhaps, and the taps inside. */
+/* The taps of an output pixel: the position of the first, which may be padding, and the taps inside. */
 typedef struct pixel {
     int32_t row;
     int32_t column;
@@ -46,8 +46,8 @@ typedef struct pixel {
 
 /* ---- 3x3 ---- */
 
-/* A line of outputs whose taps lie inside or in the padding alike. All its fields are as wide as a processor's register,
- * which the assembler loads them into. */
+/* A line of outputs that have the same taps in the padding. All fields are as wide as a register, since the
+ * assembler loads them. */
 typedef struct line {
     const int8_t *taps[NINE]; /* of the first output */
     intptr_t steps[3];        /* from an output's taps of each row to the next output's */
@@ -60,7 +60,7 @@ typedef struct line {
     intptr_t high;
     intptr_t count; /* of channels */
     intptr_t pixels;
-    intptr_t apart; /* an output from the next */
+    intptr_t output_step; /* bytes from an output to the next */
 } line;
 
 #if __riscv_xlen == 64
@@ -74,7 +74,7 @@ typedef struct line {
     "vle8.v v0, (t0)\n\t"                                                                                              \
     "vsext.vf2 " to ", v0\n\t"                                                                                         \
     "add t0, t0, t1\n\t"
-/* Adds a tap at `from`, and goes on to the next output's: behind the last one's there may be nothing. */
+/* Adds a tap at `from`, then advances to the next output's, which need not exist behind the last. */
 #define TAP(from, step, x, wide, weights)                                                                              \
     "vle8.v " x ", (" from ")\n\t"                                                                                     \
     "add " from ", " from ", " step "\n\t"                                                                             \
@@ -97,7 +97,7 @@ static void run_line(const line *l, int8_t *output)
         WORD("a7", taps6) WORD("t2", taps7) WORD("t3", taps8)
         WORD("s2", steps0) WORD("s3", steps1) WORD("s4", steps2)
         WORD("s5", bias) WORD("s6", multiplier) WORD("s7", right)
-        WORD("s8", zero_point) WORD("s9", low) WORD("s10", high) WORD("s11", pixels) WORD("t4", apart)
+        WORD("s8", zero_point) WORD("s9", low) WORD("s10", high) WORD("s11", pixels) WORD("t4", output_step)
         "1: vsetvli zero, t1, e16, m2, ta, ma\n\t"
         "vle32.v v4, (s5)\n\t"
         TAP("a1", "s2", "v0", "v2", "v14")
@@ -131,7 +131,7 @@ static void run_line(const line *l, int8_t *output)
         : [line] "r"(l), TAP_FIELD(0), TAP_FIELD(1), TAP_FIELD(2), TAP_FIELD(3), TAP_FIELD(4), TAP_FIELD(5), TAP_FIELD(6),
           TAP_FIELD(7), TAP_FIELD(8), STEP_FIELD(0), STEP_FIELD(1), STEP_FIELD(2), FIELD(weights), FIELD(bias),
           FIELD(multiplier), FIELD(right), FIELD(zero_point), FIELD(low), FIELD(high), FIELD(count), FIELD(pixels),
-          FIELD(apart)
+          FIELD(output_step)
         : "a1", "a2", "a3", "a4", "a5", "a6", "a7", "t0", "t1", "t2", "t3", "t4", "s2", "s3", "s4", "s5", "s6", "s7",
           "s8", "s9", "s10", "s11", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v14",
           "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
@@ -141,7 +141,7 @@ static void run_line(const line *l, int8_t *output)
 /* `pixels` outputs like the one at p. */
 static void find_line(const depthwise *d, const pixel *p, int32_t pixels, line *l)
 {
-    /* Modulo 2^32, as they may lie in the padding, and steps may be of no use. */
+    /* Modulo 2^32: positions may be padding, and unused steps may be any number. */
     const uint32_t step = d->params->stride_width * (uint32_t)d->inputs;
     const uint32_t column_step = d->params->dilation_width * (uint32_t)d->inputs;
     const uint32_t row_step = d->params->dilation_height * (uint32_t)(d->width * d->inputs);
@@ -160,7 +160,7 @@ static void find_line(const depthwise *d, const pixel *p, int32_t pixels, line *
     }
 }
 
-/* How many outputs from p on have all columns inside, of at most `most`. */
+/* The number of outputs from p on, at most `most`, whose columns are all inside. */
 static int32_t inner_pixels(const depthwise *d, const pixel *p, int32_t most)
 {
     const int32_t last = d->width - 1 - (d->params->kernel_width - 1) * d->params->dilation_width;
@@ -192,7 +192,7 @@ typedef struct axis {
     tigris_taps inside;
 } axis;
 
-/* Adds `taps` taps, `step` apart. */
+/* Adds `taps` taps with a stride of `step` in the input, and advances `weights`. */
 TIGRIS_INLINE vint32m4_t add_taps(const depthwise *d, vint32m4_t sum, const int8_t *from, uint32_t step, int32_t taps,
                                   const int8_t **weights)
 {
@@ -246,8 +246,8 @@ static void run_pixels(const depthwise *d, pixel *p, int32_t pixels, int8_t *out
 
 /* ---- calls ---- */
 
-/* The weights of `count` channels: of whole blocks, or of what is left of one. */
-static void take_weights(depthwise *d, const int8_t *from, int32_t taps, int is_blocked)
+/* Copies the weights of `count` channels: of whole blocks, or of the last incomplete one. */
+static void copy_weights(depthwise *d, const int8_t *from, int32_t taps, int is_blocked)
 {
     int8_t *to = d->weights;
     for (int32_t tap = 0; tap < taps; tap++) {
@@ -263,7 +263,7 @@ static void take_weights(depthwise *d, const int8_t *from, int32_t taps, int is_
     }
 }
 
-static void take_shifts(depthwise *d)
+static void copy_shifts(depthwise *d)
 {
     const size_t count = d->count;
     const vint32m4_t shift = RVV(vsext_vf4_i32m4)(RVV(vle8_v_i8m1)(d->end.shift + d->first, count), count);
@@ -271,8 +271,8 @@ static void take_shifts(depthwise *d)
     RVV(vse32_v_i32m4)(d->right, RVV(vrsub_vx_i32m4)(shift, 0, count), count);
 }
 
-/* Goes on to the next channels, of which there are some. */
-static void take_channels(depthwise *d, const tigris_kernel_call *call)
+/* Advances to the next channels; there is at least one. */
+static void next_channels(depthwise *d, const tigris_kernel_call *call)
 {
     const int32_t taps = d->params->kernel_height * d->params->kernel_width;
     const int32_t left = d->outputs - d->first, blocked = left & ~(BLOCK - 1);
@@ -284,8 +284,8 @@ static void take_channels(depthwise *d, const tigris_kernel_call *call)
     }
     d->input = (const int8_t *)(const void *)call->inputs[0].data + (d->inputs == 1 ? 0 : d->first);
     d->bias = tigris_int32_data(call, d->params->bias) + d->first;
-    take_weights(d, tigris_int8_data(call, d->params->weights) + d->first * taps, taps, blocked != 0);
-    take_shifts(d);
+    copy_weights(d, tigris_int8_data(call, d->params->weights) + d->first * taps, taps, blocked != 0);
+    copy_shifts(d);
 }
 
 static void run_channels(const depthwise *d, const tigris_kernel_call *call)
@@ -330,7 +330,7 @@ int tigris_rvv_depthwise(const tigris_kernel_call *call)
     memset(d.padding, params->input_zero_point, sizeof d.padding);
     TIGRIS_RVV_ROUND_UP();
     for (d.first = 0; d.first < d.outputs; d.first += (int32_t)d.count) {
-        take_channels(&d, call);
+        next_channels(&d, call);
         run_channels(&d, call);
     }
     return 1;

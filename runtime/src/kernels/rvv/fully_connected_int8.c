@@ -1,5 +1,5 @@
-/* FULLY_CONNECTED of int8 with RVV: the vector is copied in the order in which packed weights hold their taps, a longer one
- * in parts. */
+/* FULLY_CONNECTED of int8 with RVV: the vector is copied in the order of packed weights, in parts if it is longer than
+ * PART_BYTES. */
 #include "rows_int8.h"
 
 #if TIGRIS_RVV
@@ -7,7 +7,7 @@
 #include "../access.h"
 #include "../layer_vectors.h"
 
-#define PART_BYTES 1024 /* of a vector, a multiple of TIGRIS_RVV_TILE */
+#define PART_BYTES 1024 /* a multiple of TIGRIS_RVV_TILE */
 
 int tigris_rvv_fully_connected(const tigris_kernel_call *call)
 {

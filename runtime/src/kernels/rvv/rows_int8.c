@@ -1,6 +1,6 @@
-/* Four outputs at a time. A load of four segments takes the tiles of a block apart into the taps of its four channels,
- * each of which is multiplied with the vector's; VWREDSUM adds the products of 16 bits up. With vectors of 128 bits a step
- * is 128 products. */
+/* Four outputs at a time. A load of four segments splits the tiles of a block into the taps of its four channels.
+ * They are multiplied by the vector's taps, and VWREDSUM adds the products of 16 bits. With vectors of 128 bits a
+ * step is 128 products. */
 #include "rows_int8.h"
 
 #if TIGRIS_RVV
