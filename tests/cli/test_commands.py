@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from onnx import save
 
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
+from tests.networks.folders import OWN
+from tests.runtime.build import C99
+from tigris_pio import Session, compile_model
+from tigris_pio.cli.layout import layout
+from tigris_pio.errors import UsageError
 from tigris_pio.format.records import Header
 
 
@@ -124,3 +131,170 @@ def test_damaged_plans_are_refused_with_the_reason(kws, tmp_path):
     assert "plan" in tigris("run", plan, "--input", tmp_path / "x.npy", status=1).stderr
     plan.write_bytes(good)
     assert "input" in tigris("run", plan, "--input", f"other={tmp_path / 'x.npy'}", status=2).stderr
+
+
+# `tigris codegen` as its users call it.
+
+KWS, MICRO_SPEECH = OWN / "kws_int8.onnx", OWN / "micro_speech_int8.onnx"
+
+
+def test_the_contract(tmp_path: Path) -> None:
+    """Two files, names and a signature that others rely on."""
+    tigris("codegen", KWS, "-m", "64K", "-o", tmp_path / "src", "--name", "kws")
+    assert sorted(path.name for path in (tmp_path / "src").iterdir()) == ["kws.c", "kws.h"]
+    main = """
+#include "kws.h"
+int kws_run(const int8_t input[KWS_INPUT_BYTES], int8_t output[KWS_OUTPUT_BYTES], void *fast);
+static KWS_ALIGNED uint8_t fast[KWS_FAST_BYTES + KWS_SLOW_BYTES];
+int main(void) { static int8_t input[KWS_INPUT_BYTES], output[KWS_OUTPUT_BYTES]; return kws_run(input, output, fast); }
+"""
+    (tmp_path / "src" / "main.c").write_text(main)
+    command = ["gcc", *C99, "main.c", "kws.c", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path / "src", check=True)
+    assert subprocess.run([tmp_path / "src" / "main"], check=False).returncode == 0
+
+
+def test_slow_memory_is_an_argument(tmp_path: Path) -> None:
+    done = tigris("codegen", MICRO_SPEECH, "-m", "1K", "-o", tmp_path / "src", status=1)
+    assert "smallest fast memory that works is" in done.stderr and not (tmp_path / "src").exists()
+    tigris("codegen", MICRO_SPEECH, "-m", "1K+64K", "-o", tmp_path, "--name", "words")
+    header = (tmp_path / "words.h").read_text("utf-8")
+    assert "int8_t output[WORDS_OUTPUT_BYTES], void *fast, void *slow);" in header
+    assert "#define WORDS_SLOW_BYTES 0U" not in header
+
+
+def test_json_is_the_report_and_what_was_written(tmp_path: Path) -> None:
+    done = tigris("codegen", KWS, "-m", "6K", "-o", tmp_path, "--name", "int", "--layout", "split", "--weights",
+                  "partition", "--json")  # fmt: skip
+    document = json.loads(done.stdout)
+    assert document["c"]["name"] == "model_int"
+    assert document["c"]["fast_bytes"] == document["memory"]["fast_peak"] - document["memory"]["state"]
+    assert {Path(path).name for path in document["c"]["files"]} == {path.name for path in tmp_path.iterdir()}
+    assert "model_int_weights.bin" in {path.name for path in tmp_path.iterdir()}
+    assert any("'int' is model_int in C" in warning for warning in document["warnings"])
+
+
+@pytest.mark.parametrize("arguments,said", [
+    (("--weights", "flash"), "'flash' is not one of"),
+    (("--name", "a b"), "cannot be part of a C name"),
+    (("-o", "FILE"), "cannot be made a folder"),
+])  # fmt: skip
+def test_wrong_usage(tmp_path: Path, arguments: tuple[str, str], said: str) -> None:
+    (tmp_path / "file").touch()
+    words = [str(tmp_path / "file") if word == "FILE" else word for word in arguments]
+    done = tigris("codegen", MICRO_SPEECH, "-m", "64K", "-o", tmp_path / "src", *words, status=2)
+    assert said in " ".join(done.stderr.split())
+
+
+# `--hop` from the command line: what is said, and a plan that is run step by step.
+
+SWW = OWN / "sww_int8.onnx"
+
+
+def test_analyze_shows_a_run_beside_one_on_a_whole_window(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = tigris("analyze", SWW, "-m", "16K", "--hop", "1", "--no-sweep", "--report", page)
+    lines = " ".join(done.stdout.split())
+    assert "hop 1 of 30 rows, axis 2 of the input: 46,040 MACs a run, " in lines
+    assert "whole windows 826,368 MACs a run, " in lines
+    text = page.read_text("utf-8")
+    assert "1 of 30 rows" in text and "a whole window takes 826,368 multiply-accumulates" in text
+
+
+@pytest.mark.parametrize("memory, fits", [("16K", True), ("4K", False)])
+def test_json_says_it_whether_the_plan_fits_or_not(memory: str, fits: bool) -> None:
+    done = tigris("analyze", SWW, "-m", memory, "--hop", "1", "--json", status=0 if fits else 1)
+    document = json.loads(done.stdout)
+    assert document["fits"] == fits
+    assert document["hop"].items() >= {"rows": 1, "window": 30, "axis": 2, "macs": 46040, "whole_macs": 826368}.items()
+    assert document["hop"]["fast"] == document["memory"]["fast_peak"]
+    assert document["compute"]["macs"] == 46040
+
+
+def test_a_plan_is_run_row_by_row(tmp_path: Path) -> None:
+    """40 frames, one a step: from the 30th on each output is that of the last 30 frames, and so it is before, of zeros
+    and those that came."""
+    tigris("compile", SWW, "-m", "16K", "--hop", "1", "--name", "sww", "-o", tmp_path / "sww.tgrs", "--header",
+           tmp_path / "sww.h")  # fmt: skip
+    header = [line.split()[1:] for line in (tmp_path / "sww.h").read_text("utf-8").splitlines()]
+    assert ["TIGRIS_MODEL_SWW_INPUT0_BYTES", "40u"] in header
+    frames = np.random.default_rng(3).standard_normal((40, 40, 1, 1)).astype(np.float32)
+    np.save(tmp_path / "x.npy", frames)
+    tigris("run", tmp_path / "sww.tgrs", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
+    found = np.load(tmp_path / "y.npy")
+    padded = np.concatenate([np.zeros((30, 40, 1, 1), np.float32), frames])
+    with Session(compile_model(SWW)) as whole:
+        for step in range(40):
+            window = padded[step + 1 : step + 31].transpose(2, 1, 0, 3)
+            (expected,) = whole.run({"input": window}).values()
+            assert np.array_equal(found[step], expected), step
+
+
+# `tigris run` over several samples: states go on from step to step, and begin anew with each sequence.
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """y: the sum of all x so far."""
+    nodes = [node("Add", "x sum", "new"), node("Identity", "new", "y")]
+    save(make(nodes, {"x": (1, 2), "sum": (1, 2)}, ["y", "new"]), tmp_path / "sum.onnx")
+    tigris("compile", tmp_path / "sum.onnx", "-m", "4K", "--state", "new=sum", "-o", tmp_path / "sum.tgrs")
+    return tmp_path / "sum.tgrs"
+
+
+@pytest.mark.parametrize("shape, lead", [
+    ((1, 2), ()), ((5, 2), (5,)), ((5, 1, 2), (5,)), ((3, 4, 2), (3, 4)), ((3, 4, 1, 2), (3, 4)),
+    ((1, 1, 1, 2), (1, 1)),
+])
+def test_axes_before_the_inputs_own(shape: tuple[int, ...], lead: tuple[int, ...], plan: Path, tmp_path: Path) -> None:
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.save(tmp_path / "x.npy", x)
+    done = tigris("run", plan, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--json")
+    y = np.load(tmp_path / "y.npy")
+    steps = x.reshape(*lead, 2) if lead else x.reshape(1, 2)
+    assert np.array_equal(y.reshape(steps.shape), np.cumsum(steps, axis=-2))
+    assert y.shape == (*lead, 1, 2) and json.loads(done.stdout)["samples"] == max(1, int(np.prod(lead)))
+    np.save(tmp_path / "x.npy", np.zeros((*shape[:-1], 3), np.float32))
+    done = tigris("run", plan, "--input", tmp_path / "x.npy", status=2)
+    assert f"input 'x' has shape {[*shape[:-1], 3]}, the model takes [1, 2]" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["x", "features"])
+def test_arrays_of_an_npz(name: str, plan: Path, tmp_path: Path) -> None:
+    """As `hil` and `quantize` take them: labels are no input, an only array of another name is the only input."""
+    np.savez(tmp_path / "x.npz", **{name: np.ones((3, 2), np.float32), "labels": np.arange(3)})
+    done = tigris("run", plan, "--input", tmp_path / "x.npz", "--json")
+    assert json.loads(done.stdout)["samples"] == 3
+    assert ("array features is used for input x" in done.stderr) == (name != "x")
+    np.savez(tmp_path / "x.npz", **{f"{name}_1": np.ones(2), "other": np.ones(2)})
+    done = tigris("run", plan, "--input", tmp_path / "x.npz", status=2)
+    assert f"holds {name}_1, other, but the model's inputs are x" in done.stderr
+
+
+# Names that `tigris layout` puts into C: parts of identifiers, and no two the same.
+
+
+def lay_out(*names: str) -> None:
+    words = [word for name in names for word in ("--model", name, "missing.tgrs", "model", "auto")]
+    layout.main([*words, "--table", "t", "-o", "o"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(("names", "message"), [
+    (("kws", "kws"), "two models are named kws; rename"), (("kws", "ad", "KWS"), "named kws and KWS, which give"),
+    (("a_1", "A_1"), "named a_1 and A_1"),
+])  # fmt: skip
+def test_names_differ_as_constants(names, message):
+    with pytest.raises(UsageError, match=message):
+        lay_out(*names)
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--slots", "other"], "--slots other: no --model has this name; there are kws"),
+    (["--slot-size", "kws", "64K"], "--slot-size kws: the model has only one slot; add --slots kws"),
+    (["--slots", "kws", "--exact", "kws"], "--slots kws: an update is refused with --exact kws; leave out one"),
+])  # fmt: skip
+def test_slots_that_make_no_sense_are_refused(tmp_path, words, message):
+    (tmp_path / "kws.tgrs").write_bytes(b"TGRS" + bytes(400))
+    with pytest.raises(UsageError, match=message):
+        layout.main(["--model", "kws", str(tmp_path / "kws.tgrs"), "model", "auto", *words, "--table", "t", "-o", "o"],
+                    standalone_mode=False)  # fmt: skip

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import struct
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import serial
+import serial.rfc2217
 
 from tests.hil.bridge import answering
-from tests.hil.conftest import CALM, Connect, command
+from tests.hil.conftest import CALM, QUICK, Connect, Serve, command
 from tests.hil.raw import REFUSED, Raw
-from tigris_pio.hil import errors
+from tests.hil.test_line import infer
+from tigris_pio.hil import errors, protocol
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.frames import Frame
+from tigris_pio.hil.line import Line
 from tigris_pio.hil.lock import lock_path
-from tigris_pio.hil.protocol import VERSION, Answer, Busy, Hello, Refusal, Request, Select
+from tigris_pio.hil.protocol import VERSION, Answer, Busy, Direction, Hello, Refusal, Request, Select
+from tigris_pio.hil.rig.choose import Selection, choose
+from tigris_pio.hil.rig.rig import Process, Rig
 
 SHORT = Timing(connect=0.4, answer=0.1, longest_answer=0.2, tries=3, run=1.0)
 #: Boards that are heard but not understood: a busy machine must have time to bring what they say.
@@ -147,3 +155,123 @@ def test_other_names_of_a_port_have_its_lock(tmp_path: Path) -> None:
     assert lock_path(str(tmp_path / "by-id")) == lock_path("/dev/null")
     assert lock_path("socket://localhost:5000") == lock_path("socket://127.0.0.1:5000")
     assert lock_path("socket://127.0.0.1:5000") != lock_path("socket://127.0.0.1:5001")
+
+
+# Serving a model that did not open: every request is answered, and INFO says why.
+
+NOT_A_PLAN, FAST_TOO_SMALL, ARGUMENT, TRUNCATED = -10, -2, -1, -12
+
+#: Payloads that each request takes, of every record's length and more.
+PAYLOADS = [b"", bytes(4), b"\0\1\0\0", bytes(8), bytes(12), bytes(8) + b"\4\0\0\0abcd", b"\1\0\0\0"]
+
+
+@pytest.fixture
+def files(tmp_path: Path, digits_plan: Path) -> dict[str, Path]:
+    """What may lie where the plan should be."""
+    plan = digits_plan.read_bytes()
+    contents = {"erased": b"\xff" * 4096, "zeros": bytes(4096), "short": plan[:100], "cut": plan[:-64], "whole": plan}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    return {name: tmp_path / name for name in contents}
+
+
+#: What the model's file is, how the board is started, and the status that INFO has.
+STATES = [
+    ("erased", (), NOT_A_PLAN),
+    ("short", (), NOT_A_PLAN),
+    ("cut", (), TRUNCATED),
+    ("erased", ("--as", "null"), NOT_A_PLAN),
+    ("whole", ("--as", "null"), ARGUMENT),
+    ("whole", ("--as", "unbound"), ARGUMENT),
+    ("whole", ("--fast", "64"), FAST_TOO_SMALL),
+    ("whole", ("--fast", "64", "--as", "unbound"), FAST_TOO_SMALL),
+]
+
+
+@pytest.mark.parametrize(("file", "options", "status"), STATES, ids=[f"{name} {' '.join(o)}" for name, o, _ in STATES])
+def test_every_request_is_answered(
+    serve: Serve, files: dict[str, Path], file: str, options: tuple[str, ...], status: int
+) -> None:
+    """The board runs under the address sanitiser: it would hang up."""
+    with Raw(serve(files[file], *options, pty=False)) as raw:
+        raw.greet()
+        for request in [*list(Request)[1:], 0, 13, 99]:
+            for payload in PAYLOADS:
+                answer = raw.ask(request, payload)
+                if answer.type == Answer.ERROR or request in {Request.CANCEL, Request.STATUS_TEXT, Request.FAULT}:
+                    continue
+                # Requests that need a session are refused; an opened plan can be described.
+                assert request == Request.INFO or (request == Request.PLAN_CHECK and file == "whole")
+        info = protocol.Info.unpack(raw.ask(Request.INFO, Select(0).pack()).payload)
+        assert info.status == status
+        for request in (Request.TENSOR, Request.RUN, Request.CHECKSUM):
+            answer = raw.ask(request, Select(0, Direction.OUTPUT).pack())
+            assert (answer.type, answer.payload) == (Answer.ERROR, Refusal.NOT_READY.to_bytes(4, "little"))
+
+
+def test_the_client_shows_the_reason(real_board: Path, files: dict[str, Path], line: Connect) -> None:
+    with Board(line([real_board, "--model", files["erased"], "--model", files["whole"]]).url, timing=CALM) as board:
+        absent, whole = board.models()
+        assert (absent.status, absent.status_text, absent.plan_bytes) == (NOT_A_PLAN, "this is no .tgrs plan", 0)
+        assert (whole.status, whole.name) == (0, "digits")
+
+
+# Kinds of ports other than sockets and ptys, which every other test uses.
+
+
+class _Wire:
+    """What PortManager writes its negotiation to."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.write = connection.sendall
+
+
+@pytest.fixture
+def rfc2217(serve: Serve) -> Iterator[Callable[[str], str]]:
+    """`rfc2217(device)`: the URL of a server like esp_rfc2217_server for that device."""
+    stop = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def serve(listener: socket.socket, device: str) -> None:
+        connection, _ = listener.accept()
+        with listener, connection, serial.serial_for_url(device, timeout=0) as port:
+            manager = serial.rfc2217.PortManager(port, _Wire(connection))
+            while not stop.is_set():
+                ready, _, _ = select.select([connection, port], [], [], 0.05)
+                if port in ready and (data := port.read(1024)):
+                    connection.sendall(b"".join(manager.escape(data)))
+                if connection in ready:
+                    received = connection.recv(1024)
+                    if not received:
+                        return
+                    port.write(b"".join(manager.filter(received)))
+
+    def start(device: str) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        threads.append(threading.Thread(target=serve, args=(listener, device), daemon=True))
+        threads[-1].start()
+        return f"rfc2217://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield start
+    stop.set()
+    for thread in threads:
+        thread.join(5)
+
+
+@pytest.mark.filterwarnings("ignore:set(Daemon|Name):DeprecationWarning")  # inside pyserial
+def test_a_board_of_a_list_may_be_behind_rfc2217(
+    digits: Serve, digits_plan: Path, rfc2217: Callable[[str], str], tmp_path: Path
+) -> None:
+    url = rfc2217(digits(pty=False))
+    text = f'[[board]]\nname = "lab"\nport = "{url}"\nbaud = 230400\ntags = ["far"]\n'
+    (tmp_path / "tigris-boards.toml").write_text(text, "utf-8")
+    rig = Rig(choose(Selection(tmp_path, tags=("far",))), Process(tmp_path), 1.0, digits_plan, False, QUICK)
+    assert rig.board().assert_matches().equal
+    rig.close()
+
+
+def test_ports_that_select_cannot_wait_for(standin: Path, line: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    monkeypatch.setattr(Line, "_selectable", lambda self: None)
+    with Board(line(command(standin)).url, timing=QUICK) as board:
+        infer(board, 1)

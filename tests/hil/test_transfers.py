@@ -198,7 +198,7 @@ def test_data_changed_by_a_relay_are_found(client: Client) -> None:
         infer(client(to_host=changing(forge), timing=CALM), 1)
 
 
-# The host's account of frames; test_simulated_line.py has lines that lose, repeat and reorder.
+# The host's account of frames; test_line.py has lines that lose, repeat and reorder.
 
 
 def test_a_lost_frame_is_sent_again_as_soon_as_a_later_one_has_come() -> None:

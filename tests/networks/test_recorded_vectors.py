@@ -5,6 +5,10 @@ The project's own, as ONNX and as TensorFlow Lite files, and those that TIGRIS_M
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +19,12 @@ from bench.float_twin import float_twin
 from tests.harness.tiers import sampled
 from tests.networks.folders import INT8, OWN, Network, networks, pruned
 from tests.networks.plans import compiled
-from tigris_pio import Session, compile_model
+from tigris_pio import BudgetError, Session, UnsupportedError, compile_model
+from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.errors import BudgetError
 from tigris_pio.format.enums import OpKind
+from tigris_pio.verify.compare import random_inputs
+from tigris_pio.verify.tflite import open_interpreter, read
 
 NETWORKS = {str(network): network for network in networks()}
 #: (fast, slow): tight without slow memory, and down to where every layer needs bands.
@@ -148,3 +154,75 @@ def test_weights_of_which_half_are_zero_are_compressed(name: str) -> None:
 def test_compilation_is_reproducible(name: str) -> None:
     plans = [compile_model(OWN / f"{name}_int8.onnx", fast="16K", slow="64K") for _ in range(2)]
     assert plans[0].data == plans[1].data
+
+
+# Files of a folder that TIGRIS_TFLITE names against TensorFlow Lite Micro: int8 to the byte, float32 closely.
+
+FOLDER = os.environ.get("TIGRIS_TFLITE", "")
+FILES = sorted(Path(FOLDER).rglob("*.tflite")) if FOLDER else []
+
+
+@pytest.mark.skipif(not FILES, reason="TIGRIS_TFLITE names no folder of .tflite files")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_output_is_the_references(path: Path) -> None:
+    """Eight samples, one after the other, at no limit and with less than half of that memory."""
+    try:
+        plans = [compile_model(path)]
+    except UnsupportedError as refusal:
+        pytest.skip(str(refusal).splitlines()[-1])
+    with contextlib.suppress(BudgetError):
+        plans.append(compile_model(path, fast=int(plans[0].report["memory"]["fast_peak"] * 0.4), slow="64M"))
+    model = read(path, Limits())
+    sessions = [Session(plan) for plan in plans]
+    reference = open_interpreter(path.read_bytes(), model, [io.shape for io in sessions[0].inputs])
+    for seed in range(8):
+        sample = random_inputs(sessions[0], seed)
+        reference.run([sample[io.name] for io in sessions[0].inputs])
+        for session in sessions:
+            outputs = session.run(sample)
+            for io, number in zip(session.outputs, model.subgraphs[0].outputs, strict=True):
+                wanted, got = reference.tensor(number), outputs[io.name]
+                assert wanted is not None
+                if wanted.dtype.kind == "f":
+                    most = 1e-4 * max(float(np.abs(wanted).max()), 1e-3)
+                    assert float(np.abs(got.reshape(-1) - wanted.reshape(-1)).max()) <= most
+                else:
+                    assert got.reshape(-1).tolist() == wanted.reshape(-1).tolist()
+    for session in sessions:
+        session.close()
+
+
+# The networks of the project's own making are what networks/README.md says, and worth testing with.
+
+MOST_BYTES = 4_000_000
+ROWS = re.findall(r"^\| (\w+) \|(.*)\|$", (OWN / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+TABLE = {name: [cell.strip() for cell in rest.split("|")] for name, rest in ROWS if name != "network"}
+#: Kinds of recorded inputs.
+UNIFORM, GAUSSIAN, SAMPLE = 0, 1, 2
+
+
+@pytest.fixture(scope="module", params=INT8)
+def network(request: pytest.FixtureRequest) -> Network:
+    return Network(OWN, request.param)
+
+
+@pytest.fixture(scope="module")
+def vectors(network: Network) -> dict[str, np.ndarray]:
+    (data,) = network.recorded()
+    return data
+
+
+def test_all_fit_in_what_the_repository_grants_them() -> None:
+    files = [path for path in OWN.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert len([path for path in files if path.suffix in {".onnx", ".tflite", ".npz"}]) == 3 * len(INT8)
+    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+
+
+def test_the_readme_has_their_figures(network: Network, vectors: dict[str, np.ndarray]) -> None:
+    assert sorted(TABLE) == sorted(INT8)
+    *_, macs, tflite, twin, inputs = (cell.replace(",", "") for cell in TABLE[network.name])
+    plan = compiled(network.name)
+    assert int(macs) == sum(op.macs for op in plan.plan.program.ops)
+    assert int(tflite) == network.path.with_suffix(".tflite").stat().st_size
+    assert int(twin) == network.path.stat().st_size
+    assert int(inputs) == len(vectors["input_q"]) == len(vectors["output_tflm_q"]) == len(vectors["kind"])

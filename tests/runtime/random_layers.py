@@ -10,8 +10,8 @@ import numpy as np
 
 from tests.runtime.kernel_harness import Operator, Way, operator, plan_for
 from tests.runtime.strategies import Window, output_extent
-from tests.runtime.test_binary import int8_params, row_maps, step_fields
 from tests.runtime.test_conv import int8_case
+from tests.runtime.test_pool import int8_params, row_maps, step_fields
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.format.enums import OpKind
 

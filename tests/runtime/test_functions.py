@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from tests.harness.tiers import examples
 from tests.runtime.kernel_harness import DTYPES, Shape, operator, run_all_ways
 from tests.runtime.strategies import seeds
-from tests.runtime.test_binary import row_maps, shape_pairs, step_fields, steps
+from tests.runtime.test_pool import row_maps, shape_pairs, step_fields, steps
 from tigris_pio.format.enums import BinaryFunction, DType, OpKind, UnaryFunction
 from tigris_pio.format.params import BinaryFunctionParams, CastParams, UnaryFloatParams, WhereParams
 

@@ -1,9 +1,12 @@
 """Kernels of int16 against numpy, in every way a stage can run them; the operators themselves are held to TensorFlow
-Lite Micro in tests/tflite."""
+Lite Micro in tests/tflite.
+"""
 
 from __future__ import annotations
 
 import functools
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +15,10 @@ from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
 from tests.runtime import references
+from tests.runtime.build import SANITIZERS, compile_program
 from tests.runtime.kernel_harness import SAME, Operator, operator, run_all_ways
 from tests.runtime.operators_int16 import int16_operators
+from tests.runtime.references import high_multiply, requantise, rounding_divide
 from tests.runtime.strategies import Window, int8_array, seeds, windows
 from tests.runtime.test_conv import OFFSETS, conv_sum, depthwise_sum
 from tigris_pio.compiler.ir.program import RowMap
@@ -127,3 +132,60 @@ def test_straight_lines() -> None:
     x = np.arange(-32768, 32768, dtype=np.int16).reshape(1, 64, 32, 32)
     op = operator(OpKind.LOOKUP, p.LookupInt16Params(0), x, table=table)
     np.testing.assert_array_equal(run_all_ways(op), interpolated(table, x.astype(np.int64)))
+
+
+# Requantisation in C, value by value, against gemmlowp's definitions in exact integers.
+
+SOURCE = r"""
+#include <stdio.h>
+#define tigris_add_int8 tigris_add_int8_again
+#define tigris_sub_int8 tigris_sub_int8_again
+#include "kernels/add_int8.c"
+int main(void)
+{
+    int32_t value, multiplier, shift;
+    while (scanf("%d %d %d", &value, &multiplier, &shift) == 3)
+        printf("%d %d %d %d %d\n", (int)tigris_high_multiply(value, multiplier),
+               (int)tigris_rounding_shift(value, (uint32_t)shift), (int)tigris_requantise(value, multiplier, -shift),
+               multiplier < 0 || value == INT32_MIN
+                   ? 0 : (int)scaled_right(value, (uint32_t)multiplier << 1, (uint32_t)shift),
+               (int)tigris_requantise(value, multiplier, shift));
+    return 0;
+}
+"""
+
+EXTREMES = [-(2**31), -(2**31) + 1, -(2**30), -3, -2, -1, 0, 1, 2, 3, 2**30, 2**30 + 1, 2**31 - 2, 2**31 - 1]
+
+
+def _cases() -> np.ndarray:
+    random = np.random.default_rng(1)
+    grid = np.array([(a, b, s) for a in EXTREMES for b in EXTREMES for s in (0, 1, 2, 15, 30, 31)], np.int64)
+    wide = random.integers(-(2**31), 2**31, (20000, 3), np.int64)
+    wide[:, 2] = random.integers(0, 32, 20000)
+    # Products near halves, where the two roundings differ from one.
+    halves = wide.copy()
+    halves[:, 0] = random.integers(-64, 64, 20000)
+    halves[:, 1] = random.choice([2**30, 3 * 2**29, 2**29 + 1, 2**30 - 1], 20000)
+    near = np.array([(odd << shift, 2**30, shift) for shift in range(24) for odd in range(-9, 10)], np.int64)
+    return np.concatenate([grid, wide, halves, near])
+
+
+def test_requantise_is_gemmlowps_arithmetic(tmp_path: Path) -> None:
+    """So is the scaling of ADD's inputs: any right shift, multipliers that are not negative, halves about zero."""
+    cases = _cases()
+    (tmp_path / "requantise.c").write_text(SOURCE)
+    program = compile_program(tmp_path / "requantise", [tmp_path / "requantise.c"], *SANITIZERS)
+    text = "\n".join(" ".join(map(str, case)) for case in cases.tolist())
+    result = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True)
+    actual = np.array([line.split() for line in result.stdout.splitlines()], np.int64)
+    value, multiplier, shift = cases.T
+    np.testing.assert_array_equal(actual[:, 0], high_multiply(value, multiplier))
+    np.testing.assert_array_equal(actual[:, 1], rounding_divide(value, shift))
+    expected = requantise(value, multiplier, -shift)
+    np.testing.assert_array_equal(actual[:, 2], expected)
+    scales = (multiplier >= 0) & (value > -(2**31))
+    np.testing.assert_array_equal(actual[scales, 3], expected[scales])
+    left = shift > 0  # what leaves 32 bits there stays beyond all types that results are bounded to
+    most = 2**30 >> shift[left]
+    shifted = np.clip(value[left], -most, most) << shift[left]
+    np.testing.assert_array_equal(actual[left, 4], high_multiply(shifted, multiplier[left]))

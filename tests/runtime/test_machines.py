@@ -21,7 +21,7 @@ from tests.networks.plans import compiled
 from tests.runtime import random_layers
 from tests.runtime.boards import Case, answers, board_program, case_of
 from tests.runtime.kernel_harness import Operator, Way, operator, plan_for, run
-from tests.runtime.layer_tables import CONVS, DEPTHWISES, NONE, ROWS, SAME, THREES, THREES_WIDTHS, WINDOWS
+from tests.runtime.layer_tables import CONVS, DEPTHWISES, NONE, PIXELS3, PIXELS3_WIDTHS, ROWS, SAME, WINDOWS
 from tests.runtime.operators import operators
 from tests.runtime.random_layers import CONV, DEPTHWISE, FULL_RANGE, PART_RANGE, addition, tiled_layers, window
 from tests.runtime.strategies import int8_array
@@ -61,7 +61,7 @@ def convolutions() -> Iterator[Case]:
             yield case_of(int8_case(kind, shape, 1, *form, seed)[0], rows)
     for shape, rows, seed, strays in itertools.product(ROWS, (1, 2, 4), (FULL_RANGE, PART_RANGE), (False, True)):
         yield case_of(int8_case(DEPTHWISE, shape, 1, 8, 1, 1, seed, strays)[0], rows)
-    yield from map(case_of, tiled_layers(THREES, THREES_WIDTHS[:: examples(3, 1)]))
+    yield from map(case_of, tiled_layers(PIXELS3, PIXELS3_WIDTHS[:: examples(3, 1)]))
 
 
 def vectors() -> Iterator[Case]:

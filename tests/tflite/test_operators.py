@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +18,14 @@ from tests.fuzz.tflite import outcome
 from tests.fuzz.tflite_cases import INT16, MAKERS, Draw
 from tests.harness.tiers import examples, sampled
 from tests.tflite.cases import CORNERS, Case, merged, weighted, x, y
+from tests.tflite.cases_int16 import mixed_network
 from tests.tflite.compare import check_exact, random_input
 from tests.tflite.tflm import Tflm
 from tests.tflite.writer import Operator, Tensor, constant, write
-from tigris_pio import Session, UnsupportedError, compile_model
+from tigris_pio import ModelError, Session, UnsupportedError, compile_model
 from tigris_pio.compiler.load.tflite.operators.registry import read_operators
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.compiler.lower.numerics import multiplied, quantize_multiplier
+from tigris_pio.format.enums import DType, OpKind, Strategy
 
 #: Operators of other tests: layers with a memory, constants, control flow, custom operators.
 ELSEWHERE = frozenset((
@@ -200,3 +202,181 @@ def test_reductions_of_onnx(op: str, tflite: str) -> None:
         model = make(nodes(text), {"x0": shape}, ["y0"], numbers | {"axes": np.array(axes)}, 18, {"x0": 3, "y0": 3})
         compiled = check_exact(reference.file(), model, reference.arrays())
         assert all(item.dtype == DType.INT8 for item in compiled.plan.program.ops), axes
+
+
+# A network of int16 and int8: TensorFlow Lite Micro's bytes at any budget.
+
+
+def test_every_budget_gives_the_references_bytes() -> None:
+    """With copied and compressed weights, and in rolling stages."""
+    data = mixed_network()
+    x = random_input((1, 24, 10, 4))
+    compiled = check_exact(data, data, {"x": x})
+    expected = Tflm(data).run([x])[0]
+    types = {op.dtype for op in compiled.plan.program.ops}
+    assert types == {DType.INT8, DType.INT16}
+    assert len(np.unique(expected)) > 2
+    for options in ({"copy_weights": True}, {"compress": "lz4"}, {"fast": "2K", "slow": "64K"}, {"fast": "3K"}):
+        plan = compile_model(data, **options)  # type: ignore[arg-type]
+        with Session(plan) as session:
+            assert np.array_equal(session.run({"x": x})["y"], expected), options
+        if options == {"fast": "3K"}:
+            assert any(stage.strategy is Strategy.ROLLING for stage in plan.plan.stages)
+
+
+# Multipliers to the last bit: sums whose output depends on whether the scales' product is rounded to float32.
+
+
+def decisive_sums() -> tuple[float, float, float, np.ndarray]:
+    """Scales of input, weights and output, and sums whose output depends on the rounding of their product."""
+    random = np.random.default_rng(0)
+    sums = np.arange(-1_000_000, 1_000_000, dtype=np.int64)
+    while True:
+        first, second = (np.float32(random.uniform(0.01, 0.1)) for _ in range(2))
+        result = np.float32(first * second * 8000)
+        double, single = float(first) * float(second), float(np.float32(first * second))
+        found = [multiplied(sums, *quantize_multiplier(product / float(result))) for product in (double, single)]
+        differ = sums[found[0] != found[1]]
+        differ = differ[np.abs(multiplied(differ, *quantize_multiplier(double / float(result)))) < 100]
+        if len(differ) >= 4:
+            return float(first), float(second), float(result), differ[:64]
+
+
+def test_a_fully_connected_layer_keeps_the_scales_product_in_double() -> None:
+    """The input is zero, so the sums are the biases."""
+    first, second, result, sums = decisive_sums()
+    tensors = [Tensor("x", (1, 4), "int8", first, 7), constant("w", np.ones((len(sums), 4), np.int8), second),
+               constant("b", sums.astype(np.int32), first * second), Tensor("y", (1, len(sums)), "int8", result, 0)]
+    data = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", "b"], ["y"])], ["x"], ["y"])
+    check_exact(data, data, {"x": np.full((1, 4), 7, np.int8)})
+
+
+def test_a_convolution_of_uint8_with_a_zero_point_of_its_weights_rounds_it() -> None:
+    """As LiteRT's reference kernels do; TensorFlow Lite Micro has no such kernel."""
+    first, second, result, sums = decisive_sums()
+    single = float(np.float32(first) * np.float32(second))
+    tensors = [
+        Tensor("x", (1, 1, 1, 4), "uint8", first, 7), Tensor("y", (1, 1, 1, len(sums)), "uint8", result, 128),
+        constant("w", np.full((len(sums), 1, 1, 4), 255, np.uint8), second, 0),
+        constant("b", sums.astype(np.int32), first * second),
+    ]  # fmt: skip
+    options = {"strideW": 1, "strideH": 1, "dilationWFactor": 1, "dilationHFactor": 1}
+    data = write(tensors, [Operator("CONV_2D", ["x", "w", "b"], ["y"], options)], ["x"], ["y"])
+    with Session(compile_model(data)) as session:
+        got = session.run({"x": np.full((1, 1, 1, 4), 7, np.uint8)})["y"].reshape(-1)
+    expected = multiplied(sums, *quantize_multiplier(single / result)) + 128
+    assert got.tolist() == expected.tolist()
+
+
+# Operators that TensorFlow Lite Micro lacks, against LiteRT's results, written in numpy.
+
+#: Types, with scale and zero point of the quantised ones.
+TYPES = {"float32": (), "int8": (0.05, 3), "uint8": (0.05, 100), "int32": (), "bool": ()}
+Made = tuple[Case, list[np.ndarray]]
+
+
+def tensor(name: str, array: np.ndarray) -> Tensor:
+    return Tensor(name, array.shape, array.dtype.name, *TYPES.get(array.dtype.name, ()))
+
+
+def values(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
+    """Small numbers, some of them equal, whose sums fit any type."""
+    random = np.random.default_rng(seed)
+    return random.integers(0, 2 if dtype == "bool" else 40, shape).astype(dtype)
+
+
+def case(op: str, inputs: dict[str, np.ndarray], known: set[str], outputs: list[np.ndarray], **options: float) -> Made:
+    """`known`: inputs that are constants."""
+    given = [constant(name, array, *TYPES.get(array.dtype.name, ())[:2]) if name in known else tensor(name, array)
+             for name, array in inputs.items()]
+    free = {name: array for name, array in inputs.items() if name not in known}
+    return Case(op, given, [tensor(f"y{place}", array) for place, array in enumerate(outputs)], options, free), outputs
+
+
+def largest() -> Iterator[Made]:
+    """TOPK_V2; among equal elements, the one with the lower index comes first."""
+    shapes = (((3, 9), 4), ((7,), 1), ((2, 5), 5))
+    for dtype, (shape, k) in itertools.product(("float32", "int8", "uint8", "int32"), shapes):
+        x = values(shape, dtype, k)
+        order = np.argsort(-x.astype(np.int64), -1, kind="stable")[..., :k]
+        yield case("TOPK_V2", {"x0": x, "k": np.array(k, np.int32)}, {"k"},
+                   [np.take_along_axis(x, order, -1), order.astype(np.int32)])
+
+
+def hot() -> Iterator[Made]:
+    """ONE_HOT; negative indices, and indices from the depth on, select nothing."""
+    for dtype, (axis, shape) in itertools.product(TYPES, ((-1, (4,)), (0, (3, 2)), (1, (2, 3)), (-1, ()))):
+        places = np.random.default_rng(7).integers(-3, 8, shape).astype(np.int32)
+        on, off = values((2,), "int8", 3).astype(dtype)
+        behind = len(shape) - axis % (len(shape) + 1)
+        moved = np.expand_dims(places, axis) == np.arange(5).reshape(-1, *(1,) * behind)
+        yield case("ONE_HOT", {"x0": places, "d": np.array(5, np.int32), "on": np.array(on), "off": np.array(off)},
+                   {"d", "on", "off"}, [np.where(moved, on, off)], axis=axis)
+
+
+def scattered() -> Iterator[Made]:
+    """SCATTER_ND; updates of one element are added as integers."""
+    places = (([[4], [1], [6]], (8,)), ([[4], [1], [4]], (8,)), ([[3], [0], [3]], (4, 5)),
+              ([[0, 1], [2, 3]], (3, 4, 2)))
+    for dtype, (at, shape), fixed in itertools.product(("float32", "int8", "uint8", "int32"), places, (True, False)):
+        index = np.array(at, np.int32)
+        updates, result = values((len(at), *shape[index.shape[1] :]), dtype), np.zeros(shape, dtype)
+        np.add.at(result, tuple(index.T), updates)
+        known = {"s", "i"} if fixed else {"s"}
+        yield case("SCATTER_ND", {"i": index, "x0": updates, "s": np.array(shape, np.int32)}, known, [result])
+
+
+def turned() -> Iterator[Made]:
+    """REVERSE_SEQUENCE; the first elements of each sequence are reversed."""
+    axes = ((1, 0, (3, 5)), (0, 1, (5, 3)), (1, 3, (2, 4, 3, 5)), (0, 3, (4, 2, 2, 3)), (1, 0, (2, 6, 3)))
+    for dtype, (time, batch, shape), fixed in itertools.product(("float32", "uint8", "int32"), axes, (True, False)):
+        lengths = np.random.default_rng(time).integers(0, shape[time] + 1, shape[batch]).astype(np.int32)
+        x = values(shape, dtype)
+        result = x.copy()
+        rows, results = (np.moveaxis(array, (batch, time), (0, 1)) for array in (x, result))
+        for row, length in enumerate(lengths):
+            results[row, :length] = rows[row, :length][::-1]
+        yield case("REVERSE_SEQUENCE", {"x0": x, "l": lengths}, {"l"} if fixed else set(), [result], seqDim=time,
+                   batchDim=batch)
+
+
+def responses() -> Iterator[Made]:
+    """LRN with TensorFlow's window of `radius` on both sides, which LiteRT's default kernel also has."""
+    factors = ((2, 1, 0.1, 0.75, 8), (1, 2, 0.5, 0.5, 3), (0, 1, 0.3, 1, 4), (9, 1, 0.05, 1, 5))
+    for radius, bias, alpha, beta, count in factors:
+        x = values((2, 3, 4, count), "float32") / 9
+        sums = np.stack([(x[..., max(0, at - radius) : at + radius + 1] ** 2).sum(-1) for at in range(count)], -1)
+        yield case("LOCAL_RESPONSE_NORMALIZATION", {"x0": x}, set(), [x / (bias + alpha * sums) ** beta], radius=radius,
+                   bias=bias, alpha=alpha, beta=beta)
+
+
+@pytest.mark.parametrize("make", (largest, hot, scattered, turned, responses))
+def test_results_are_those_of_litert(make: Callable[[], Iterator[Made]]) -> None:
+    """All cases in one file."""
+    made = list(make())[:: examples(5, 1)]
+    data, given = merged([item for item, _ in made])
+    with Session(compile_model(data)) as session:
+        got = list(session.run(given).values())
+    for result, wanted in zip(got, itertools.chain(*(outputs for _, outputs in made)), strict=True):
+        assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+        np.testing.assert_allclose(result, wanted, rtol=1e-5)
+
+
+WRONG = {
+    "the largest 9": ("TOPK_V2", {"x0": values((3, 4), "int8"), "k": np.array(9, np.int32)}, {}),
+    "depth -1": ("ONE_HOT", {"x1": values((3,), "int32"), "d": np.array(-1, np.int32), "on": np.float32(1),
+                             "off": np.float32(0)}, {}),
+    "an index outside of": ("SCATTER_ND", {"i": np.array([[4]], np.int32), "x0": values((1,), "int8"),
+                                          "s": np.array([4], np.int32)}, {}),
+    "lengths .9. of 5 steps": ("REVERSE_SEQUENCE", {"x0": values((1, 5), "float32"), "l": np.array([9], np.int32)},
+                               {"seqDim": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_contradictions_are_refused(said: str) -> None:
+    op, inputs, options = WRONG[said]
+    outputs = [np.zeros(1, np.float32)] * (1 + (op == "TOPK_V2"))
+    item, _ = case(op, inputs, set(inputs) - {"x0", "x1"}, outputs, **options)
+    with pytest.raises(ModelError, match=f"{op}_0: {said}"):
+        compile_model(item.file())

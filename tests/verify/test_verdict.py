@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +14,20 @@ from click.testing import CliRunner
 from onnx import TensorProto, numpy_helper
 
 from tests.compiler.models import Quantiser, make, node
+from tests.compiler.test_states import Recurrent
+from tests.harness.command import tigris
+from tests.harness.tiers import sampled
+from tests.networks.folders import OWN
+from tigris_pio import Session, compile_model
 from tigris_pio.cli.main import cli
+from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import back, front
-from tigris_pio.host import Session
+from tigris_pio.compiler.pipeline import Front, back, front
+from tigris_pio.format.enums import OpKind
 from tigris_pio.verify import compare as verdict
-from tigris_pio.verify.compare import random_inputs
+from tigris_pio.verify.compare import Comparison, compare, random_inputs
+from tigris_pio.verify.hop import compare_hop
+from tigris_pio.verify.own_inputs import OwnDifference, OwnInputs
 from tigris_pio.verify.reference import open_reference
 
 RANDOM = np.random.default_rng(8)
@@ -155,3 +164,167 @@ def test_wrong_models_fail_whatever_their_form(made: Callable[[], onnx.ModelProt
     with Session(plan) as session:
         samples = [random_inputs(session, seed) for seed in range(2)]
     assert not verdict.compare(plan, plan, open_reference(path, {}), samples).passed
+
+
+# compare() names the first wrong layer and measures its error; it passes a right plan.
+
+
+def with_changed_weights(start: Front, name: str) -> Front:
+    """The same program with the weights of operator `name` mirrored along their last axis."""
+    ops = []
+    for op in start.program.ops:
+        blobs = dict(op.blobs)
+        if op.name == name:
+            blobs["weights"] = np.ascontiguousarray(blobs["weights"][..., ::-1])
+        ops.append(dataclasses.replace(op, blobs=blobs))
+    return dataclasses.replace(start, program=dataclasses.replace(start.program, ops=tuple(ops)))
+
+
+def run(path: Path, broken: str | None = None) -> Comparison:
+    start = front(path, OPTIONS)
+    clean = back(start, OPTIONS)
+    compiled = clean if broken is None else back(with_changed_weights(start, broken), OPTIONS)
+    with Session(compiled) as session:
+        samples = [random_inputs(session, seed) for seed in range(3)]
+    return compare(compiled, compiled, open_reference(path, {}), samples)
+
+
+MODELS = [("kws_int8", "conv2/Conv"), ("kws_fp32", "conv3/Conv"), ("resnet_int8", None), ("vww_fp32", None)]
+
+
+@pytest.mark.parametrize("model,broken", sampled(MODELS, fast=("kws_int8", "kws_fp32")))
+def test_every_layer_has_figures_and_the_first_wrong_one_is_named(models_dir, float_dir, model, broken):
+    path = (float_dir if model.endswith("fp32") else models_dir) / f"{model}.onnx"
+    comparison = run(path)
+    assert comparison.passed and comparison.first_different is None
+    assert all(layer.cosine > 0.9 for layer in comparison.layers)
+    assert sum(layer.max_difference > 0 for layer in comparison.layers) >= len(comparison.layers) // 2
+    if broken is not None:
+        found = run(path, broken).first_different
+        assert found is not None and found.name == broken and found.max_difference > 0
+
+
+def test_bands_that_change_bytes_are_seen(models_dir):
+    path = models_dir / "kws_int8.onnx"
+    start = front(path, OPTIONS)
+    compiled, other = back(start, OPTIONS), back(with_changed_weights(start, "fc0/Gemm"), OPTIONS)
+    with Session(compiled) as session:
+        samples = [random_inputs(session, seed) for seed in range(4)]
+    assert not compare(compiled, other, open_reference(path, {}), samples).bands_identical
+
+
+# Own errors: a layer that gets the plan's values shows its own fault only, down to one step.
+
+
+def shifted(start: Front, name: str) -> Front:
+    """The same program with one step added to every output element of operator `name`."""
+    (op,) = (op for op in start.program.ops if op.name == name)
+    params = dataclasses.replace(op.params, output_zero_point=op.params.output_zero_point + 1)
+    ops = tuple(dataclasses.replace(op, params=params) if other is op else other for other in start.program.ops)
+    return dataclasses.replace(start, program=dataclasses.replace(start.program, ops=ops))
+
+
+def differences(model: onnx.ModelProto, start: Front) -> dict[str, OwnDifference]:
+    own = OwnInputs(model, start.program)
+    with Session(back(start, OPTIONS)) as session:
+        return {item.tensor: item for item in own.run(session, random_inputs(session, 1))}
+
+
+def test_one_step_shows_in_its_own_layer_only(models_dir):
+    model = onnx.load(models_dir / "kws_int8.onnx")
+    found = differences(model, shifted(front(model, OPTIONS), "conv2/Conv"))
+    by_op = {item.op: item.steps for item in found.values()}
+    assert 1.0 < by_op.pop("conv2/Conv") < 1.6
+    assert max(by_op.values()) <= 0.6
+
+
+def test_rows_that_nothing_needs_are_left_out():
+    q = Quantiser()
+    q.add(node("MaxPool", q.pair("x", 0.02, 3), "p", kernel_shape=[1, 1]))
+    q.add(node("AveragePool", q.pair("p", 0.02, 3), "a", kernel_shape=[1, 1], strides=[5, 5]))
+    q.add(node("Identity", q.pair("a", 0.02, 3), "y"))
+    start = front(model := make(q.nodes, {"x": [1, 2, 8, 8]}, ["y"], q.weights), OPTIONS)
+    with Session(back(start, OPTIONS)) as session:
+        stored = {"x": np.full(session.inputs[0].stored_shape, 40, np.int8)}
+        _, trace = session.run_raw_traced(stored)
+    assert any((array == 0).any() for array in trace.values())  # rows 6 and 7 of the first pool
+    assert all(item.steps <= 0.51 for item in differences(model, start).values())
+
+
+# verify carries states: onnxruntime gets the plan's states before each step, and new states are compared.
+
+
+def compared(made: Recurrent, path: Path, skewed: bool = False) -> Comparison:
+    onnx.save(made.model(), path)
+    options = CompileOptions(states=tuple(made.ties().items()))
+    start = front(path, options)
+    whole = back(start, options)
+    if skewed:
+        ops = tuple(_exchanged(start.program.ops))
+        start = dataclasses.replace(start, program=dataclasses.replace(start.program, ops=ops))
+    compiled = back(start, options)
+    with Session(compiled) as session:
+        samples = [random_inputs(session, seed) for seed in range(4)]
+    return compare(compiled, whole, open_reference(path, {}, {}, options.states), samples)
+
+
+def _exchanged(ops: tuple[ProgramOp, ...]) -> list[ProgramOp]:
+    """The first COMMIT stores the model's input instead of the new state."""
+    first = next(op for op in ops if op.kind is OpKind.COMMIT)
+    changed = dataclasses.replace(first, operands=(dataclasses.replace(first.operands[0], tensor="x"),))
+    return [changed if op is first else op for op in ops]
+
+
+@pytest.mark.parametrize("quantised", [False, True], ids=["float32", "int8"])
+@pytest.mark.parametrize("seed", sampled(range(3), fast=1))
+def test_right_models_pass(seed: int, quantised: bool, tmp_path: Path) -> None:
+    found = compared(Recurrent(seed, quantised), tmp_path / "m.onnx")
+    assert found.passed, found.different
+    assert {layer.kind for layer in found.outputs} == {"output", "state"}
+
+
+def test_a_wrong_state_differs(tmp_path: Path) -> None:
+    """The swapped tensor has the state's size, so that the plan is valid."""
+    made = next(made for seed in range(40) if (made := Recurrent(seed, False)).heights["s0"] == made.heights["x"]
+                and not any(node.output[0] == "n0" and node.input[0] == "x" for node in made.quantiser.nodes))
+    found = compared(made, tmp_path / "m.onnx", skewed=True)
+    assert "s0" in [layer.name for layer in found.different]
+
+
+def test_the_command_takes_states_and_their_first_values(tmp_path: Path) -> None:
+    """The reference gets the same first values."""
+    made = Recurrent(5, quantised=True)
+    onnx.save(made.model(), tmp_path / "m.onnx")
+    ties = [word for new, held in made.ties().items() for word in ("--state", f"{new}={held}", "--set", f"{held}=0.5")]
+    document = json.loads(tigris("verify", tmp_path / "m.onnx", *ties, "--json").stdout)
+    assert document["passed"] and document["samples"] == 8
+
+
+# `tigris verify --hop`: runs on overlapping windows must equal runs on whole windows.
+
+SWW = OWN / "sww_int8.onnx"
+
+
+def test_a_network_is_verified_on_overlapping_windows() -> None:
+    done = tigris("verify", SWW, "-m", "8K", "--hop", "2", "--samples", "3")
+    assert "3 runs on overlapping windows against whole ones, from run 15 on: identical" in done.stdout
+    document = json.loads(tigris("verify", SWW, "-m", "8K", "--hop", "2", "--samples", "2", "--json").stdout)
+    assert document["passed"] and document["hop"] == {"runs": 2, "first": 15, "different": []}
+
+
+def test_a_session_that_loses_its_states_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The states are reset before run 17."""
+    hop, whole = compile_model(SWW, hop=2), compile_model(SWW)
+    run, calls = Session.run, []
+
+    def forgetful(session: Session, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if session.state:
+            calls.append(1)
+            if len(calls) == 17:
+                session.reset()
+        return run(session, inputs)
+
+    assert compare_hop(hop, whole, 4, 0).passed
+    monkeypatch.setattr(Session, "run", forgetful)
+    found = compare_hop(hop, whole, 4, 0)
+    assert not found.passed and found.first == 15 and 17 in found.different and 15 not in found.different

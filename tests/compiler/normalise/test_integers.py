@@ -16,11 +16,13 @@ import pytest
 from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
+from tests.compiler.lower.compare import check
 from tests.compiler.models import make, node, nodes, normal, ort
 from tests.harness.tiers import sampled
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UnsupportedError
+from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(41)
 SHAPE = (1, 4, 6, 4)
@@ -184,7 +186,7 @@ def expected(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[s
     return dict(zip(names, ReferenceEvaluator(newer).run(None, dict(inputs)), strict=True))
 
 
-def check(model: onnx.ModelProto, scarce: bool = True) -> Compiled:
+def check_in_memory(model: onnx.ModelProto, scarce: bool = True) -> Compiled:
     """Compares without a limit and, with `scarce`, with too little fast memory for all tensors."""
     inputs = random_inputs(model)
     wanted = expected(model, inputs)
@@ -218,7 +220,7 @@ def test_every_type_at_every_position(name: str) -> None:
     for place, moves in places.items():
         for given, result in types[place]:
             chains.add(f"{place}_{given}_{result}", given, result, *moves)
-    check(chains.model(), scarce=False)
+    check_in_memory(chains.model(), scarce=False)
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
@@ -227,12 +229,12 @@ def test_every_operator_with_little_memory(name: str, kind: str) -> None:
     """One chain at a time, through slow memory; also plain integers that nothing dequantises."""
     chains = Chains()
     chains.add("one", kind, kind, [MOVES[name]], [], [FLATTEN] if name.startswith("Pad") else [])
-    check(chains.model())
+    check_in_memory(chains.model())
     alone = Chains()
     last = alone.move("x_", kind, [MOVES[name]])
     alone.nodes.append(node("Identity", last, "y"))
     alone.types, alone.outputs = {"x_": TYPES[kind], "y": TYPES[kind]}, ["y"]
-    check(alone.model(), scarce=False)
+    check_in_memory(alone.model(), scarce=False)
 
 
 #: Graphs from x, and the outputs that are float32. K: the integers' type; s and z, t and u: two scales.
@@ -274,7 +276,7 @@ def test_integers_with_two_meanings(case: str, kind: str) -> None:
     used = {name for item in made for name in item.input}
     types = dict.fromkeys(["x", *integers.split()], TYPES[kind])
     constants = {name: weights[name] for name in used & set(weights)}
-    check(make(made, {"x": SHAPE}, f"{integers} {floats}".split(), constants, types=types))
+    check_in_memory(make(made, {"x": SHAPE}, f"{integers} {floats}".split(), constants, types=types))
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
@@ -283,7 +285,7 @@ def test_a_zero_point_left_out(kind: str) -> None:
     text = "Flatten x f; DequantizeLinear f s d; Abs d a; QuantizeLinear a s z q; Identity q y0; QuantizeLinear a s y1"
     weights = {"s": SCALE, "z": np.zeros((), kind)}
     types = {"x": TYPES[kind], "y0": TYPES[kind], "y1": TensorProto.UINT8}
-    check(make(nodes(text), {"x": SHAPE}, ["y0", "y1"], weights, types=types))
+    check_in_memory(make(nodes(text), {"x": SHAPE}, ["y0", "y1"], weights, types=types))
 
 
 @pytest.mark.parametrize("computed", ["Add f f y1", "Resize f - scales y1 mode='linear'"])
@@ -304,3 +306,51 @@ def test_moves_stay_in_eight_bits() -> None:
     assert {tensor.dtype.name for tensor in program.tensors.values()} == {"INT8"}
     graph = normal(chains.model())
     assert all(tensor.quantisation is not None for name, tensor in graph.tensors.items() if name not in graph.weights)
+
+
+# Casts next to QuantizeLinear and DequantizeLinear: bytes stay bytes, and wider integers saturate.
+
+T = onnx.TensorProto
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["cast", "cast, transpose"])
+@pytest.mark.parametrize("kind", [T.UINT8, T.INT8])
+def test_no_operator_computes_in_float(kind: int, moved: bool) -> None:
+    nodes = [node("Cast", "image", "turned" if not moved else "real", to=T.FLOAT)]
+    nodes += [node("Transpose", "real", "turned", perm=[0, 3, 1, 2])] if moved else []
+    nodes += [node("QuantizeLinear", "turned s z", "q"), node("DequantizeLinear", "q s z", "r"),
+              node("DequantizeLinear", "w t n", "wr"), node("Conv", "r wr", "c"),
+              node("QuantizeLinear", "c u z", "cq"), node("DequantizeLinear", "cq u z", "y")]
+    random = np.random.default_rng(0)
+    weights = {"s": np.array(1.1, np.float32), "z": np.array(-5, np.int8), "t": np.array(0.02, np.float32),
+               "n": np.array(0, np.int8), "u": np.array(2.3, np.float32),
+               "w": random.integers(-127, 128, (4, 3, 3, 3)).astype(np.int8)}
+    shape = (1, 6, 5, 3) if moved else (1, 3, 6, 5)
+    model = make(nodes, {"image": shape}, ["y"], weights, types={"image": kind})
+    low, high = (0, 256) if kind == T.UINT8 else (-128, 128)
+    image = random.integers(low, high, shape).astype(np.uint8 if kind == T.UINT8 else np.int8)
+    compiled = check(model, {"image": image}, atol=2.31)
+    ops = compiled.plan.program.ops
+    assert {op.dtype for op in ops} == {DType.INT8} and OpKind.CAST not in {op.kind for op in ops}
+
+
+def test_a_cast_with_a_float_reader_stays() -> None:
+    nodes = [node("Cast", "x", "real", to=T.FLOAT), node("QuantizeLinear", "real s z", "q"),
+             node("DequantizeLinear", "q s z", "y"), node("Exp", "real", "e")]
+    model = make(nodes, {"x": (1, 8)}, ["y", "e"], {"s": np.array(3, np.float32), "z": np.array(0, np.int8)},
+                 types={"x": T.INT8})
+    check(model, {"x": np.arange(-8, 8, 2, dtype=np.int8).reshape(1, 8)}, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize(("kind", "stored", "scale", "zero"), [
+    (T.INT64, np.int8, 0.5, -3), (T.INT32, np.uint8, 1.0, 128), (T.INT16, np.int8, 2.0, 5), (T.BOOL, np.uint8, 0.01, 7),
+    (T.INT64, np.int16, 0.02, 0)])
+def test_integers_that_are_cast_and_quantised_saturate(kind: int, stored: type, scale: float, zero: int) -> None:
+    """Heads with an ArgMax, and transformers with a mask, are quantised so; the Cast back truncates."""
+    nodes = [node("Cast", "x", "real", to=T.FLOAT), node("QuantizeLinear", "real s z", "q"),
+             node("DequantizeLinear", "q s z", "y"), node("Cast", "y", "whole", to=T.INT64)]
+    model = make(nodes, {"x": (1, 40)}, ["q", "y", "whole"],
+                 {"s": np.array(scale, np.float32), "z": np.array(zero, stored)}, 21,
+                 {"x": kind, "q": onnx.helper.np_dtype_to_tensor_dtype(np.dtype(stored)), "whole": T.INT64})
+    values = np.arange(-200, 200, 10).astype(onnx.helper.tensor_dtype_to_np_dtype(kind)).reshape(1, 40)
+    check(model, {"x": values}, rtol=0, atol=0)

@@ -17,10 +17,9 @@ from tests.families.quantised import SCHEMES, quantise
 from tests.fuzz.graphs import INPUTS, LAYERS, graph
 from tests.node_tests.cases import direct_float_cases
 from tests.node_tests.runner import ways, with_constants
-from tests.runtime.test_map_mean import conv_and_mean
-from tests.runtime.test_map_products import conv_and_layer
+from tests.runtime.test_map_sums import conv_and_layer, conv_and_mean
 from tests.tflite.cases_int16 import CASES, mixed_network
-from tests.tflite.test_lstm import Lstm
+from tests.tflite.test_memory import Lstm
 from tigris_pio.compiler import arguments
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions

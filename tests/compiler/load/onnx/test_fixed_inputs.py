@@ -10,9 +10,10 @@ import pytest
 
 from tests.compiler.models import make, node, ort
 from tigris_pio import Session, compile_model
-from tigris_pio.compiler.load.model import load_model
+from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
-from tigris_pio.errors import ArgumentError, UsageError
+from tigris_pio.errors import ArgumentError, ModelError, UsageError
+from tigris_pio.spelling import Caller, messages_for
 
 T = onnx.TensorProto
 X = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
@@ -87,3 +88,22 @@ def test_wide_integers_may_be_inputs_and_outputs(kind: int) -> None:
         result = session.run(values)["y"]
     assert result.dtype == dtype
     np.testing.assert_array_equal(result, np.maximum(values["i"], values["j"]).T)
+
+
+# An error lists all free dimensions without a size, each as an option sets it.
+
+
+@pytest.mark.parametrize(("inputs", "words"), [
+    ({"x": (1, "length")}, ["length=VALUE"]), ({"x": (1, 3, "height", "width")}, ["height=VALUE", "width=VALUE"]),
+    ({"x": (-1, 3, "?", "?")}, ["x:2=VALUE", "x:3=VALUE"]), ({"x": (1, "", 3, "")}, ["x:1=VALUE", "x:3=VALUE"]),
+    ({"x": ("n", "t", "t")}, ["t=VALUE"]), ({"x": (1, "h"), "z": (1, "w", "?")}, ["h=VALUE", "w=VALUE", "z:2=VALUE"]),
+    ({"x": (1, "2*h", "a b")}, ["x:1=VALUE", "x:2=VALUE"]),
+])  # fmt: skip
+def test_all_are_listed_and_the_listed_options_work(inputs, words):
+    nodes = [node("Relu", name, f"y{name}") for name in inputs]
+    model = make(nodes, inputs, [f"y{name}" for name in inputs])
+    with pytest.raises(ModelError) as caught, messages_for(Caller.COMMAND):
+        load_model(model)
+    given = str(caught.value).split("give it with ")[1]
+    assert given == " ".join(f"--dim {word}" for word in words)
+    load_model(model, {word.split("=")[0]: 5 + place for place, word in enumerate(words)})

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import random
 from collections import Counter
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.compiler.simulator import Simulator
+from tests.compiler.synthetic import Builder
 from tests.harness.tiers import examples
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.program import Alias, Operand, Program, RowMap
+from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.lifetimes import Lifetime
+from tigris_pio.compiler.plan.memory import branch
+from tigris_pio.compiler.plan.memory import problem as problem_module
 from tigris_pio.compiler.plan.memory.allocate import allocate
+from tigris_pio.compiler.plan.memory.exact import Rules, place_exactly
+from tigris_pio.compiler.plan.memory.problem import find_sections, state_problem
 from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, check, lower_bound
+from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, share
 from tigris_pio.compiler.plan.memory.strategies import STRATEGIES, _Placed
+from tigris_pio.compiler.plan.search import plan_program
 from tigris_pio.sizes import round_up
 
 LONG = _Placed.LONG
@@ -147,3 +162,256 @@ def test_what_is_taken_throughout_counts_once():
     kept = Part("a", 0, 160, life, (Piece(0, 64, life), Piece(64, 96, life)))
     requests = [Request("a", 160, life, (kept,)), Request("b", 288, life), Request("c", 1024, Lifetime(-1, 2))]
     assert lower_bound(requests, 4) == allocate(requests, 4).peak == 160 + 288 + 1024
+
+
+# The exact search against every placement there is, its rules one by one, and its two forms against each other.
+
+PLENTY = 1_000_000
+
+
+def life(rng, steps):
+    birth = rng.randrange(steps)
+    return Lifetime(birth, min(steps - 1, birth + rng.randrange(4)))
+
+
+def staircase(rng, name, steps, grain):
+    """Two or three parts at distances that are multiples of `grain`, some in bands."""
+    parts = []
+    for p in range(rng.randint(2, 3)):
+        offset, size, when = grain * rng.randrange(4), rng.randint(1, 6 * grain), life(rng, steps)
+        pieces = ()
+        if rng.random() < 0.3:
+            first = rng.randrange(3)
+            pieces = (Piece(0, size, when, Lifetime(first, first + rng.randrange(2))),)
+        parts.append(Part(f"{name}.{p}", offset, size, when, pieces))
+    whole = Lifetime(min(p.life.birth for p in parts), max(p.life.death for p in parts))
+    return Request(name, max(p.offset + p.bytes for p in parts), whole, tuple(parts))
+
+
+def instance(seed, count, stairs=0.0, steps=7, grain=1, tallest=6):
+    """Random requests, of which a share are staircases."""
+    rng = random.Random(seed)
+    return [staircase(rng, f"r{i}", steps, grain) if rng.random() < stairs
+            else Request(f"r{i}", rng.randint(1, tallest * grain), life(rng, steps)) for i in range(count)]
+
+
+def optimum(requests, alignment):
+    """The lowest peak of all placements, by trying every start of every request below the strategies' best."""
+    best, least = allocate(requests, alignment, nodes=0).peak, lower_bound(requests, alignment)
+
+    def place(left, placed, peak):
+        nonlocal best
+        if not left:
+            best = peak
+            return
+        request, *others = left
+        for start in range(0, best - request.bytes, alignment):
+            lying = [(start + p.offset, start + p.offset + p.bytes, p) for p in request.taken]
+            if best > least and max(peak, start + request.bytes) < best and not any(
+                    p.meets(q) and low < end and first < high for low, high, p in lying for first, end, q in placed):
+                place(others, placed + lying, max(peak, start + request.bytes))
+
+    place(sorted(requests, key=lambda request: -request.bytes), [], 0)
+    return best
+
+
+def search(requests, alignment, **options):
+    """The peak, rounded up, and the answer; nothing is known of the peak beforehand."""
+    ceiling = sum(round_up(request.bytes, alignment) for request in requests) + alignment
+    bound = lower_bound(requests, alignment)
+    options = {"nodes": PLENTY, **options}
+    answer = place_exactly(requests, alignment, bound, ceiling, **options)
+    assert answer.offsets is not None
+    check(requests, answer.offsets, alignment)
+    return round_up(max(answer.offsets[r.name] + r.bytes for r in requests), alignment), answer
+
+
+@pytest.mark.parametrize(
+    "seeds,stairs,count,grain,alignment",
+    [(30, 0.5, 5, 1, 1), (30, 0.5, 4, 4, 4), (40, 0.2, 6, 16, 16)],
+)
+def test_peaks_are_the_lowest_there_are_and_proved(seeds, stairs, count, grain, alignment):
+    above = 0
+    for seed in range(seeds):
+        requests = instance(seed, count, stairs, grain=grain)
+        lowest = round_up(optimum(requests, alignment), alignment)
+        peak, answer = search(requests, alignment)
+        assert peak == lowest, seed
+        assert answer.lower_bound == lowest, seed
+        above += lowest > lower_bound(requests, alignment)
+    assert above, "no instance needed a proof"
+
+
+@pytest.mark.parametrize("rule", [field.name for field in dataclasses.fields(Rules)])
+def test_every_rule_prunes_and_none_loses(rule):
+    """With one rule off the peak and the proof stay; over many instances the search takes no fewer nodes."""
+    nodes = {True: 0, False: 0}
+    for seed in range(20):
+        requests = instance(seed, 8, 0.0, steps=5, tallest=9)
+        peak, answer = search(requests, 1)
+        other, slower = search(requests, 1, rules=dataclasses.replace(Rules(), **{rule: False}))
+        assert (peak, answer.lower_bound) == (other, slower.lower_bound), seed
+        nodes[True] += answer.nodes
+        nodes[False] += slower.nodes
+    assert nodes[False] >= nodes[True]
+
+
+def test_bounds_of_some_sections_find_the_same(monkeypatch):
+    """Drawn from one or two sections, which prune less, and nothing more."""
+    monkeypatch.setattr(problem_module, "MOST_STACKED", 6)
+    some = 0
+    for seed in range(examples(8, 40)):
+        requests = instance(seed, 5, 0.5)
+        lowest = optimum(requests, 1)
+        peak, answer = search(requests, 1)
+        assert (peak, answer.lower_bound) == (lowest, lowest), seed
+        problem = state_problem(requests, 1)
+        assert answer == search(requests, 1, run=lambda *a, p=problem: branch.run(p, *a))[1], seed
+        some += 0 < problem.stacked < len(problem.sections)
+    assert some > examples(2, 12)
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(heads=False), Rules(dominance=False, decomposition=False)])
+def test_python_takes_the_same_steps_as_the_library(rules):
+    for seed in range(20):
+        requests = instance(seed, 5 + seed % 20, 0.3 * (seed % 2), steps=5 + seed, grain=1 + seed % 3)
+        problem = state_problem(requests, 1)
+        found = search(requests, 1, rules=rules, nodes=700)[1]
+        again = search(requests, 1, rules=rules, nodes=700, run=lambda *a, p=problem: branch.run(p, *a))[1]
+        assert found == again and found.nodes <= 700, seed
+
+
+def test_what_lies_behind_all_pieces_of_a_request_is_in_the_arena_too():
+    """It meets nothing: others may lie there, but the request must not be so high that it ends above the peak."""
+    now = Lifetime(0, 1)
+    low = Request("low", 6, now, (Part("low", 0, 2, now, (Piece(0, 2, now),)),))
+    requests = (low, Request("other", 4, now))
+    answer = place_exactly(requests, 1, 1, 100, PLENTY)
+    assert answer.offsets == {"low": 0, "other": 2} and answer.lower_bound == 6
+
+
+def test_what_no_strategy_manages_is_searched_for_and_proved():
+    improved = 0
+    for seed in range(15):
+        requests = instance(seed, 12, 0.2, steps=9, tallest=30)
+        greedy, searched = allocate(requests, 1, nodes=0), allocate(requests, 1)
+        assert searched.peak <= greedy.peak
+        assert searched.lower_bound >= greedy.lower_bound
+        assert searched.proved_optimal == (searched.peak == searched.lower_bound)
+        improved += searched.peak < greedy.peak
+    assert improved
+
+
+def test_sections_are_the_largest_sets_that_meet():
+    for seed in range(40):
+        pieces = [piece for request in instance(seed, 7, 0.6) for piece in request.taken]
+        sections = [set(section) for section in find_sections(pieces)]
+        for i, piece in enumerate(pieces):
+            for j, other in enumerate(pieces[:i]):
+                assert piece.meets(other) == any({i, j} <= section for section in sections)
+        assert not any(a < b or (a == b and a is not b) for a in sections for b in sections)
+
+
+# Tensors that share memory: as much as there is to share, and never a byte that somebody needs.
+
+
+def planned(program: Program, alignment: int = 4):
+    plan = plan_program(program, Budget(None), alignment, WeightOptions())
+    Simulator(plan).run()
+    return plan
+
+
+def bytes_of(plan) -> int:
+    return plan.fast_bytes - plan.state_bytes
+
+
+def row(b: Builder, count: int) -> str:
+    """Elementwise operators one after the other."""
+    t = b.input(1, 400)
+    for _ in range(count):
+        t = b.pointwise(t)
+    return t
+
+
+def total(b: Builder, turned: bool) -> str:
+    x = row(b, 1)
+    y = b.whole(x, 1, 400)
+    return b.pointwise(*((y, x) if turned else (x, y)))
+
+
+def read_later(b: Builder) -> str:
+    x = row(b, 1)
+    return b.pointwise(b.pointwise(x), x)
+
+
+def joined(b: Builder) -> str:
+    x = b.input(1, 16)
+    return b.concatenated(*(b.whole(x, rows, 64) for rows in (1, 3, 2)))
+
+
+def halves(b: Builder) -> str:
+    whole = b.whole(b.input(1, 16), 4, 64)
+    first, second = b.slice(whole, 0, 2), b.slice(whole, 2, 2)
+    return b.pointwise(first, b.pointwise(second))
+
+
+def needed_again(b: Builder) -> str:
+    whole = b.whole(b.input(1, 16), 4, 64)
+    return b.pointwise(whole, b.pointwise(b.slice(whole, 0, 4)))
+
+
+@pytest.mark.parametrize(("build", "least"), [
+    (partial(row, count=5), 400),
+    (partial(total, turned=False), 800), (partial(total, turned=True), 800),  # either operand may end with the sum
+    (read_later, 800),  # what is read later is not written over
+    (joined, 6 * 64 + 16),  # the parts of a concatenation lie in it
+    (halves, 4 * 64 + 16),  # slices lie in what they are cut from and are written over when it is gone
+    (needed_again, 2 * 4 * 64),  # a slice of what is needed again is not written over
+])  # fmt: skip
+def test_as_much_is_shared_as_there_is_to_share(build: Callable[[Builder], str], least: int) -> None:
+    b = Builder()
+    assert bytes_of(planned(b.program(build(b)))) == least
+
+
+def test_a_place_that_is_not_aligned_is_not_taken():
+    b = Builder()
+    whole = b.whole(b.input(1, 16), 1, 80)
+    b.ops.append(dataclasses.replace(b.ops[-1], operands=(Operand(whole, RowMap.same()),), output="cut", name="cut",
+                                     aliases=(Alias(0, -8),)))
+    b.tensors["cut"] = dataclasses.replace(b.tensors[whole], name="cut", width=72)
+    program = b.program("cut")
+    assert bytes_of(planned(program, alignment=4)) == 80 + 16
+    assert bytes_of(planned(program, alignment=16)) >= 80 + 72
+
+
+def test_only_windows_that_begin_with_row_0_are_shared():
+    """Of a window that nobody reads the first rows of, none is there."""
+    b = Builder()
+    made = b.op([Operand(b.input(8, 16), RowMap.same())], 8, 16)
+    cut = b.slice(made, 3, 4)
+    planned(b.program(b.op([Operand(cut, RowMap.same())], 4, 8)))
+
+
+@given(seed=st.integers(0, 10**6))
+def test_no_two_blocks_lie_over_each_other_unless_they_are_joined_for_it(seed):
+    """Every pair that overlaps is a link's, or holds the same by several."""
+    rng = random.Random(seed)
+    names = [f"b{i}" for i in range(8)]
+    blocks = {}
+    for name in names:
+        birth = rng.randrange(6)
+        blocks[name] = Block(rng.choice([4, 8, 16]), Lifetime(birth, birth + rng.randrange(4)))
+    links = [Link(rng.choice(list(Kind)), *rng.sample(names, 2), rng.choice([0, 0, 4, 8])) for _ in range(12)]
+    linked = {frozenset((link.first, link.second)) for link in links}
+    for request in share(blocks, links, 4):
+        check([request], {request.name: 0}, 4)
+        assert {part.name: (part.bytes, part.life) for part in request.parts} == {
+            part.name: (blocks[part.name].bytes, blocks[part.name].life) for part in request.parts
+        }
+        for a in request.parts:
+            for b in request.parts:
+                together = (a.life.birth <= b.life.death and b.life.birth <= a.life.death
+                            and a.offset < b.offset + b.bytes and b.offset < a.offset + a.bytes)
+                if a.name < b.name and together and frozenset((a.name, b.name)) not in linked:
+                    near = [link.kind for link in links if {a.name, b.name} & {link.first, link.second}]
+                    assert Kind.HOLDS in near, f"{a.name} and {b.name} overlap"

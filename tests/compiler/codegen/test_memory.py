@@ -1,20 +1,35 @@
-"""What plain C takes of the stack beyond its deepest kernel's own, on Cortex-M4: by the call graph, and painted."""
+"""Memory of generated C: its stack, and the order of its calls."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench.emulator import MACHINES, NETWORKS, samples
 from bench.plain_c import link, run
 from bench.stack import beside_kernels, call_graph, deepest
 from tests.compiler.codegen.c_model import compile_for_m4
-from tests.harness.tiers import sampled
+from tests.harness.tiers import examples, sampled
+from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.compiler.codegen.model import model_of
+from tigris_pio.compiler.codegen.schedule import (
+    Action,
+    Loop,
+    Move,
+    Moving,
+    Place,
+    loops_of,
+    stage_bands,
+    values_of,
+    with_values,
+)
 from tigris_pio.compiler.pipeline import Compiled
 
 #: Fast and slow memory: the smallest or nearly, and less than that beside slow memory.
@@ -67,3 +82,45 @@ def test_painted(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
     assert found["right"] == 1
     assert own / 2 < found["stack_run"] <= deepest("model_run", frames, calls)
     assert found["stack_run"] - own <= 48
+
+
+# Loops are exactly the bands that they stand for, and short.
+
+
+def actions_of(loops: Sequence[Loop]) -> list[Action]:
+    """The actions one after the other."""
+    actions = []
+    for loop in loops:
+        for turn in range(loop.turns):
+            for step in loop.steps:
+                values = [value + turn * growth
+                          for value, growth in zip(values_of(step.action), step.growth, strict=True)]  # fmt: skip
+                actions.append(with_values(step.action, values))
+    return actions
+
+
+PLACE = Place("t", True)
+
+
+@settings(max_examples=examples(200, 200, 2000), deadline=None)
+@given(st.lists(st.lists(st.tuples(st.sampled_from([4, 8]), st.integers(0, 4)), max_size=2), max_size=12))
+def test_any_bands(numbers: list[list[tuple[int, int]]]) -> None:
+    """Bytes and rows at random: those that repeat, those that grow, and those that nearly do."""
+    bands = [tuple(Move(Moving.KEEP, PLACE, PLACE, size, at, 0) for size, at in band) for band in numbers]
+    assert actions_of(loops_of(bands)) == [action for band in bands for action in band]
+
+
+def test_steps_that_differ_are_no_loop() -> None:
+    rows = (0, 1, 2, 3, 5, 7, 9, 12)
+    bands = [(Move(Moving.KEEP, PLACE, PLACE, 4, at, 0),) for at in rows]
+    loops = loops_of(bands)
+    assert actions_of(loops) == [action for band in bands for action in band]
+    assert [(loop.turns, loop.steps[0].growth[0]) for loop in loops if loop.turns > 1] == [(4, 1), (3, 2)]
+
+
+def test_keyword_spotting_rolls_in_one_loop() -> None:
+    """Rows of the last map in each turn; before and behind it only bands in which some layers have nothing to do."""
+    plan = compile_model(OWN / "kws_int8.onnx", fast="6K").plan
+    loops = loops_of(stage_bands(plan, plan.stages[0]))
+    assert len([loop for loop in loops if loop.turns > 4]) == 1
+    assert sum(len(loop.steps) for loop in loops) < 0.8 * len(actions_of(loops))

@@ -1,4 +1,4 @@
-"""The models that the examples with sensors ship do what their READMEs say; and what all examples keep to."""
+"""The examples' models and sensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,47 @@ from tests.examples import sensors
 from tests.examples.sensors import EXAMPLES, GESTURE, PERSON, VIBRATION, part
 from tests.runtime.build import C99
 from tigris_pio.compiler.emit.model_header import render_model_header
-from tigris_pio.format.enums import DType
+from tigris_pio.format.enums import DType, OpKind
+
+from .wake_word import compiled, listen, right, sounds, times
+
+MODEL = Path(__file__).resolve().parents[2] / "examples" / "digits" / "model"
+
+
+def test_accuracy_on_the_test_split() -> None:
+    import onnxruntime
+
+    data = np.load(MODEL / "digits_test.npz")
+    session = onnxruntime.InferenceSession(MODEL / "digits.onnx", providers=["CPUExecutionProvider"])
+    scores = [session.run(["probability"], {"image": image[np.newaxis]})[0] for image in data["images"]]
+    best = np.concatenate(scores).argmax(axis=1)
+    assert len(best) == 450
+    assert (best == data["labels"]).mean() >= 0.97
+
+
+# The model that examples/wake-word ships hears its word in sound, and nothing else.
+
+
+def test_every_word_is_heard_and_nothing_else() -> None:
+    """As loud as it is trained on, and louder and quieter."""
+    words = 0
+    for seed, scale in ((0, 1), (1, 0.25), (1, 2), (2, 1)):
+        audio, ends = sounds().stream(20, seed)
+        louder = np.clip(audio * scale, -32768, 32767).astype(np.int16)
+        assert right(times(listen(louder, compiled())), ends) == (0, 0), (seed, scale)
+        words += len(ends)
+    assert words > 18
+
+
+def test_it_runs_in_int8_and_its_past_is_a_ring() -> None:
+    program, report = compiled().plan.program, compiled().report
+    assert {op.dtype for op in program.ops} == {DType.INT8} and not report["warnings"]
+    assert [op.kind for op in program.ops if op.kind in (OpKind.SELECT, OpKind.COPY)] == []
+    assert report["memory"]["states"] == 57 * 40
+    assert report["memory"]["fast_peak"] < 5120
+
+
+# The models that the examples with sensors ship do what their READMEs say; and what all examples keep to.
 
 EXAMPLES_OF_C = ((VIBRATION, "4K"), (GESTURE, "4K"), (PERSON, "16K"))
 
