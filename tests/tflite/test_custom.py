@@ -182,7 +182,7 @@ def test_damaged_packed_weights_are_refused(name: str, codes: bool) -> None:
 
 def test_other_packings_are_refused() -> None:
     for head in (_header(128), _header(0, version=2)):
-        with pytest.raises(UnsupportedError, match=r"TFLM_DECODE_0 .*give the file from before it was compressed"):
+        with pytest.raises(UnsupportedError, match=r"TFLM_DECODE_0 .*give the file from before the compression"):
             compile_model(packed(np.zeros(4, np.uint8), head))
 
 

@@ -81,8 +81,8 @@ def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], origin:
         source, result = tensors[node.inputs[0]].shape, tensors[node.outputs[0]].shape
         if math.prod(source) != math.prod(result):
             raise ModelError(
-                f"{origin}: node {node.name} (Reshape): {list(source)} has not the size of "
-                f"{list(result)} and cannot become it"
+                f"{origin}: node {node.name} (Reshape): {list(source)} and {list(result)} differ in their number of "
+                "elements; export the model again"
             )
 
 

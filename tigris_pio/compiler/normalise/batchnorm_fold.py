@@ -39,7 +39,7 @@ def scale_and_offset(editor: GraphEditor, node: Node) -> tuple[np.ndarray, np.nd
         return None
     terms = factor_and_offset(node, [value for value in values if value is not None])
     if terms is None:
-        raise ModelError(f"{editor.graph.name}: node {node.name} (BatchNormalization) has a variance below zero")
+        raise ModelError(f"{editor.graph.name}: node {node.name} (BatchNormalization) has a variance below 0")
     return terms
 
 

@@ -46,7 +46,7 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
     inputs = [value for value in model.graph.input if value.name not in weights]
     outputs = [value.name for value in model.graph.output]
     if len({value.name for value in inputs}) != len(inputs) or len(set(outputs)) != len(outputs):
-        raise ModelError(f"{source.origin}: two inputs or two outputs of the graph have the same name")
+        raise ModelError(f"{source.origin}: two inputs or two outputs of the graph have one name; rename one")
     shapes = {value.name: declared_shape(value, source.origin) for value in inputs}
     binding = bind_dimensions(shapes, dims or {}, source.origin)
     nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.origin)

@@ -85,7 +85,7 @@ def read_weights(graph: onnx.GraphProto, origin: str) -> dict[str, np.ndarray]:
     weights: dict[str, np.ndarray] = {}
     for tensor in graph.initializer:
         if tensor.name in weights:
-            raise ModelError(f"{origin}: two initializers are named {tensor.name}")
+            raise ModelError(f"{origin}: two initializers are named {tensor.name}; rename one")
         try:
             weights[tensor.name] = numpy_helper.to_array(tensor)
         except (ValueError, TypeError, KeyError, MemoryError, onnx.checker.ValidationError) as error:

@@ -32,7 +32,7 @@ def annotation(tensor: FlatTensor, shape: tuple[int, ...], where: str) -> Quanti
         return None
     scale = np.array(tensor.scale, np.float32)
     if not (np.all(np.isfinite(scale)) and np.all(scale >= 0)):
-        raise ModelError(f"{where}: a scale that is no positive number")
+        raise ModelError(f"{where}: a scale that is not positive; convert the model again")
     scale[scale == 0] = np.finfo(np.float32).tiny
     if len(tensor.zero_point) not in (0, 1, count):
         raise ModelError(f"{where}: scales of size {count}, and zero points of size {len(tensor.zero_point)}")
@@ -42,7 +42,7 @@ def annotation(tensor: FlatTensor, shape: tuple[int, ...], where: str) -> Quanti
         zero = zero - _UINT8_SHIFT
     limits = np.iinfo(dtype)
     if np.any(zero < limits.min) or np.any(zero > limits.max):
-        raise ModelError(f"{where}: a zero point outside of {tensor.type}")
+        raise ModelError(f"{where}: a zero point outside of {tensor.type}; convert the model again")
     if count == 1:
         return Quantisation(scale.reshape(()), zero.reshape(()), dtype)
     if not 0 <= tensor.axis < len(shape) or shape[tensor.axis] != count:

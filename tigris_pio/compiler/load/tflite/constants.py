@@ -19,7 +19,7 @@ _PACKED = {"int4": 4, "int2": 2}
 def read_constant(tensor: FlatTensor, where: str, limits: Limits) -> np.ndarray:
     """The elements of a tensor that the file stores, as a view of the file if possible. Raises ModelError."""
     if tensor.type not in DTYPES:
-        raise ModelError(f"{where}: a constant of type {tensor.type}; numbers are read")
+        raise ModelError(f"{where}: a constant of type {tensor.type}; only numbers are supported")
     count = math.prod(tensor.shape)
     if not count and tensor.data is None:
         return np.zeros(tensor.shape, np.float32 if tensor.type == "float16" else DTYPES[tensor.type])

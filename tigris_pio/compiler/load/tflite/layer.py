@@ -56,7 +56,7 @@ class Layer:
 
     def fault(self, text: str) -> ModelError:
         """The error for a file that contradicts itself in this operator."""
-        return ModelError(f"{self.where}: {text}")
+        return ModelError(f"{self.where}: {text}" + ("" if ";" in text else "; this is invalid, convert it again"))
 
     def options(self, kind: str) -> Options:
         """The operator's options, which must be of this kind; the defaults if the file stores none."""

@@ -56,7 +56,7 @@ def _unpacked(tensor: FlatTensor, codes: np.ndarray, how: np.ndarray) -> np.ndar
     methods = (_from_tables, _from_huffman, _from_pruned)
     if how[_METHOD] >= len(methods) or how[_VERSION] != 1:
         raise Unsupported(f"packed by method {how[_METHOD]} of version {how[_VERSION]}; methods 0 to 2 of version 1 "
-                          "are supported: give the file from before it was compressed")
+                          "are supported: give the file from before the compression")
     return methods[how[_METHOD]](tensor, codes, how)
 
 

@@ -36,7 +36,7 @@ def _resolved(layer: Layer, shape: tuple[int, ...], wanted: list[int]) -> tuple[
     if wanted.count(-1) == 1 and known and not count % known:
         wanted = [count // known if size == -1 else size for size in wanted]
     if min(wanted, default=0) < 0 or math.prod(wanted) != count:
-        raise layer.fault(f"{list(shape)} has not the size of {wanted} and cannot become it")
+        raise layer.fault(f"{list(shape)} and {wanted} differ in their number of elements")
     return tuple(wanted)
 
 
