@@ -1,5 +1,5 @@
-# tigris_add_model: compiles an ONNX or TensorFlow Lite model with the firmware and flashes its plan, or makes it C that
-# is compiled with the firmware.
+# tigris_add_model: compiles an ONNX or TensorFlow Lite model with the firmware and flashes its plan, or writes it as C
+# that is compiled with the firmware.
 #
 #     tigris_add_model(MODEL models/kws.onnx MEM 256K+8M [NAME kws] [FLASH 4M] [XIP] [COPY_WEIGHTS]
 #                      [COMPRESS none|lz4] [DIMS length=512 ...] [SET sr=16000 ...] [STATE h_out=h ...] [HOP 1]
@@ -9,17 +9,17 @@
 #                      [SLOTS 1|2] [SLOT_SIZE 128K] [CORES 1|2] [MODE plan|c] [WEIGHTS c|partition]
 #                      [OPTIMIZE speed|size])
 #
-# Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). The files are
-# laid out when the project's CMakeLists.txt has been read to its end, with all models known.
+# Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). Models are
+# placed in flash at the end of the project's CMakeLists.txt, when all of them are known.
 
-# What the compiler says that it read holds in folders below the project's too.
+# With this policy the compiler's DEPFILE also holds in folders below the project's.
 if(POLICY CMP0116)
     cmake_policy(SET CMP0116 NEW)
 endif()
 
 function(tigris_add_model)
-    # PlatformIO reads these files for their flags only; its extra script, which sets the variable, compiles and flashes.
-    # Without that script the folder of ESP-IDF tells PlatformIO.
+    # PlatformIO reads these files for their flags only; its extra script, which sets the variable, compiles and
+    # flashes. Without that script ESP-IDF's folder identifies PlatformIO.
     if(DEFINED ENV{TIGRIS_PLATFORMIO} OR "$ENV{IDF_PATH}" MATCHES "/framework-espidf[^/\\]*/?$")
         return()
     endif()
@@ -41,8 +41,8 @@ function(tigris_add_model)
         message(FATAL_ERROR "tigris_add_model: WEIGHTS = ${arg_WEIGHTS}: must be c or partition")
     endif()
     if(arg_WEIGHTS STREQUAL "partition" AND NOT arg_MODE STREQUAL "c")
-        message(FATAL_ERROR "tigris_add_model: WEIGHTS = partition: is for models that are C, a plan has its weights in "
-            "it; add MODE c, or leave it out")
+        message(FATAL_ERROR "tigris_add_model: WEIGHTS = partition: is for models compiled as C, a plan contains its "
+            "weights; add MODE c, or leave it out")
     endif()
     if(arg_MODE STREQUAL "c")
         __tigris_add_c()
@@ -52,7 +52,7 @@ function(tigris_add_model)
     endif()
     __tigris_check_name()
     if(NOT names)
-        # The kernels of these models, and no others, are what tigris_session_init takes.
+        # tigris_session_init takes the kernels of these models only.
         get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
         target_compile_definitions(${runtime} PUBLIC
             TIGRIS_MODELS_BACKEND TIGRIS_DEFAULT_BACKEND=tigris_models_backend)
@@ -86,7 +86,7 @@ function(tigris_add_model)
         list(APPEND options --backend esp-nn --chip "${chip}")
     elseif(arg_BACKEND STREQUAL "pie")
         if(NOT chip STREQUAL "esp32s3")
-            message(FATAL_ERROR "tigris_add_model: BACKEND = pie: is for esp32s3, and the project's target is ${chip}; "
+            message(FATAL_ERROR "tigris_add_model: BACKEND = pie: is for esp32s3, but the project's target is ${chip}; "
                 "leave it out")
         endif()
         get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
@@ -158,7 +158,7 @@ macro(__tigris_optimize)
     endif()
 endmacro()
 
-# For models of which something is flashed beside the firmware.
+# For models whose plan or weights are flashed beside the firmware.
 macro(__tigris_place_in_flash)
     if(NOT arg_PARTITION)
         set(arg_PARTITION model)
@@ -178,42 +178,42 @@ macro(__tigris_lay_out_later)
     endif()
 endmacro()
 
-# The name that the compiler's C has: another one where NAME is a keyword, a header of C, …
-macro(__tigris_take_c_name)
+# Sets arg_NAME to the model's C name: another one if NAME is a keyword, a header of C, …
+macro(__tigris_set_c_name)
     tigris_find_compiler(compiler compiler_sources)
     list(GET compiler 0 python)
     execute_process(COMMAND "${python}" "${TIGRIS_COMPONENT_DIR}/cmake/c_name.py" "${arg_NAME}"
-        RESULT_VARIABLE status OUTPUT_VARIABLE c_name ERROR_VARIABLE said OUTPUT_STRIP_TRAILING_WHITESPACE)
+        RESULT_VARIABLE status OUTPUT_VARIABLE c_name ERROR_VARIABLE errors OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT status EQUAL 0)
-        message(FATAL_ERROR "tigris_add_model: NAME = ${arg_NAME}: ${python} cannot say what it is called in C: ${said}")
+        message(FATAL_ERROR "tigris_add_model: NAME = ${arg_NAME}: ${python} failed to find its C name: ${errors}")
     endif()
     if(NOT c_name STREQUAL arg_NAME)
-        message(STATUS "tigris_add_model: NAME = ${arg_NAME}: the model is ${c_name} in C, for that is no name there, or "
-            "that of something else: include ${c_name}.h")
+        message(STATUS "tigris_add_model: NAME = ${arg_NAME}: this name is reserved in C, so the model is ${c_name} in C: "
+            "include ${c_name}.h")
         set(arg_NAME "${c_name}")
     endif()
 endmacro()
 
-# A library of the model's C, which whoever requires the component links and includes.
+# A library of the model's C code; components that require this one link and include it.
 macro(__tigris_add_c)
-    set(of_plans MATCH CHECK SLOTS SLOT_SIZE CORES)
+    set(plan_arguments MATCH CHECK SLOTS SLOT_SIZE CORES)
     if(NOT arg_WEIGHTS STREQUAL "partition")
-        list(APPEND of_plans PARTITION OFFSET)
+        list(APPEND plan_arguments PARTITION OFFSET)
     endif()
-    foreach(argument IN LISTS of_plans)
+    foreach(argument IN LISTS plan_arguments)
         if(arg_${argument} AND argument MATCHES "^(PARTITION|OFFSET)$")
-            message(FATAL_ERROR "tigris_add_model: ${argument} = ${arg_${argument}}: is for plans, and MODE c makes none; "
+            message(FATAL_ERROR "tigris_add_model: ${argument} = ${arg_${argument}}: is for plans, but MODE c makes none; "
                 "leave one out, or add WEIGHTS partition")
         elseif(arg_${argument})
-            message(FATAL_ERROR "tigris_add_model: ${argument} = ${arg_${argument}}: is for plans, and MODE c makes none; "
+            message(FATAL_ERROR "tigris_add_model: ${argument} = ${arg_${argument}}: is for plans, but MODE c makes none; "
                 "leave one out")
         endif()
     endforeach()
     if(arg_BACKEND AND NOT arg_BACKEND MATCHES "^(auto|portable)$")
-        message(FATAL_ERROR "tigris_add_model: BACKEND = ${arg_BACKEND}: its kernels are called by plans only; leave it "
-            "out, or MODE c")
+        message(FATAL_ERROR "tigris_add_model: BACKEND = ${arg_BACKEND}: only plans call its kernels; leave it out, or "
+            "MODE c")
     endif()
-    __tigris_take_c_name()
+    __tigris_set_c_name()
     __tigris_check_name()
     __tigris_compile_options(options)
     set(folder "${CMAKE_BINARY_DIR}/tigris/c/${arg_NAME}")
@@ -251,16 +251,16 @@ macro(__tigris_check_slots)
         message(FATAL_ERROR "tigris_add_model: SLOT_SIZE = ${arg_SLOT_SIZE}: is for models with two slots; add SLOTS 2")
     endif()
     if("${arg_SLOTS}" STREQUAL "2" AND arg_FLASH AND NOT arg_SLOT_SIZE)
-        # What no plan may exceed is what a slot needs to have.
+        # A slot holds any plan within FLASH.
         set(arg_SLOT_SIZE "${arg_FLASH}")
     endif()
     if("${arg_SLOTS}" STREQUAL "2" AND arg_MATCH STREQUAL "exact")
-        message(FATAL_ERROR "tigris_add_model: SLOTS 2 with MATCH exact: the one is for plans that are updated in the "
-            "field, the other opens none but the one that the firmware was built with; leave one out")
+        message(FATAL_ERROR "tigris_add_model: SLOTS 2 with MATCH exact: SLOTS 2 is for plans that are updated in the "
+            "field, but MATCH exact accepts only the plan of the firmware's build; leave one out")
     endif()
 endmacro()
 
-# <path> relative to the calling CMakeLists.txt, or else to the project.
+# Resolves <path> relative to the calling CMakeLists.txt, or else to the project.
 function(__tigris_find_model path result)
     idf_build_get_property(project PROJECT_DIR)
     foreach(folder "${CMAKE_CURRENT_SOURCE_DIR}" "${project}")
@@ -279,7 +279,7 @@ macro(__tigris_compile_options result)
     set(${result} -m "${arg_MEM}" --name "${arg_NAME}")
     idf_build_get_property(chip IDF_TARGET)
     if(chip STREQUAL "linux")
-        # The host's processor may ask for more than the chips do.
+        # The host's processor may need a larger alignment than the chips.
         list(APPEND ${result} --align 32)
     endif()
     if(arg_FLASH)
@@ -303,8 +303,8 @@ macro(__tigris_compile_options result)
     foreach(tie IN LISTS arg_STATE)
         list(APPEND ${result} --state "${tie}")
     endforeach()
-    foreach(port IN LISTS arg_STREAM)
-        list(APPEND ${result} --stream "${port}")
+    foreach(io IN LISTS arg_STREAM)
+        list(APPEND ${result} --stream "${io}")
     endforeach()
     if(DEFINED arg_HOP)
         list(APPEND ${result} --hop "${arg_HOP}")
@@ -314,7 +314,7 @@ macro(__tigris_compile_options result)
     endforeach()
 endmacro()
 
-# Runs at the end of the project's CMakeLists.txt: one step a model, one for all partitions.
+# Runs at the end of the project's CMakeLists.txt: adds a step for each model, and one for all partitions.
 function(__tigris_lay_out)
     get_property(names GLOBAL PROPERTY TIGRIS_MODEL_NAMES)
     idf_build_get_property(table PARTITION_TABLE_BIN_PATH)
@@ -362,7 +362,7 @@ function(__tigris_lay_out)
         get_property(partition GLOBAL PROPERTY TIGRIS_${name}_PARTITION)
         get_property(offset GLOBAL PROPERTY TIGRIS_${name}_OFFSET)
         list(APPEND models --weights ${name} "${folder}/c/${name}/${name}_weights.bin" "${partition}" "${offset}")
-        # Only Ninja knows by the file which step of another folder makes it.
+        # Make needs the target: only Ninja finds the step of another folder by its file.
         list(APPEND inputs tigris_c_${name} "${folder}/c/${name}/${name}_weights.bin")
         list(APPEND partitions "${partition}")
     endforeach()
@@ -388,7 +388,7 @@ endfunction()
 function(__tigris_compile_step name folder run compiler_sources)
     get_property(model GLOBAL PROPERTY TIGRIS_${name}_FILE)
     get_property(options GLOBAL PROPERTY TIGRIS_${name}_OPTIONS)
-    # The model names the files in which it keeps weights: the compiler lists them.
+    # The compiler lists the model's files of external weights in DEPFILE.
     add_custom_command(OUTPUT "${folder}/${name}.tgrs" "${folder}/tigris_model_${name}.h"
         COMMAND ${run} compile "${model}" ${options} --quiet
             -o "${folder}/${name}.tgrs" --header "${folder}/tigris_model_${name}.h" --depfile "${folder}/${name}.d"

@@ -1,6 +1,6 @@
-"""What a model of the name in the first argument is called in C: its files and functions begin so.
+"""Prints the C name of the model in the first argument: the prefix of its files and functions.
 
-Runs in the Python that has the compiler.
+add_model.cmake runs it in the compiler's Python.
 """
 
 import sys

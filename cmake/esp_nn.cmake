@@ -1,12 +1,12 @@
-# The releases that were held to the portable kernels' outputs, as in ../idf_component.yml and
+# The releases with the portable kernels' outputs; the same as in ../idf_component.yml and
 # ../tigris_pio/platformio/backend.py.
 set(TIGRIS_ESP_NN_RELEASES 1.2.1 1.2.2 1.2.3)
 set(TIGRIS_ADD_ESP_NN "idf.py add-dependency \"espressif/esp-nn>=1.2.1,<1.2.4\"")
 
 # tigris_fastest_backend(VARIABLE CHIP)
 #
-# Sets VARIABLE to what `auto` is on a chip: the runtime's own vector kernels on the ESP32-S3, ESP-NN on the ESP32-P4 where
-# the project has the component, which the runtime's own manifest asks for there.
+# Sets VARIABLE to the backend of `auto`: the runtime's own vector kernels on the ESP32-S3, ESP-NN on the ESP32-P4 if
+# the project has the component, which the runtime's manifest requires there.
 function(tigris_fastest_backend variable chip)
     set(${variable} portable PARENT_SCOPE)
     if(chip STREQUAL "esp32s3")
@@ -21,13 +21,12 @@ function(tigris_fastest_backend variable chip)
         return()
     endif()
     message(STATUS "Kernels of the models: portable. On ${chip} esp-nn is faster: without it networks take 1.4 to 6 "
-        "times the instructions. For it: ${TIGRIS_ADD_ESP_NN}")
+        "times the instructions. To use it: ${TIGRIS_ADD_ESP_NN}")
 endfunction()
 
 # tigris_use_esp_nn()
 #
-# Compiles the runtime with the adapter of ESP-NN. The library is the component espressif/esp-nn, which the project must
-# have.
+# Compiles the runtime with the adapter for ESP-NN. The project must have the component espressif/esp-nn.
 function(tigris_use_esp_nn)
     get_property(done GLOBAL PROPERTY TIGRIS_USES_ESP_NN)
     if(done)
@@ -53,7 +52,7 @@ endfunction()
 
 # tigris_check_esp_nn(FOLDER)
 #
-# Stops where ESP-NN in FOLDER is of another release: 1.1.2 and 1.2.0 give wrong numbers on the ESP32-S3 without a word.
+# Fails if ESP-NN in FOLDER is another release: 1.1.2 and 1.2.0 silently give wrong outputs on the ESP32-S3.
 function(tigris_check_esp_nn folder)
     set(version "")
     if(EXISTS "${folder}/idf_component.yml")
@@ -67,8 +66,8 @@ function(tigris_check_esp_nn folder)
         else()
             string(APPEND version ", whose outputs may be wrong")
         endif()
-        message(FATAL_ERROR "tigris_add_model: BACKEND = esp-nn: ESP-NN in ${folder} is ${version}; the releases held to "
-            "the portable kernels' outputs are ${releases}; write  espressif/esp-nn: \">=1.2.1,<1.2.4\"  where the project "
-            "asks for it")
+        message(FATAL_ERROR "tigris_add_model: BACKEND = esp-nn: ESP-NN in ${folder} is ${version}; the releases with the "
+            "portable kernels' outputs are ${releases}; write  espressif/esp-nn: \">=1.2.1,<1.2.4\"  in the project's "
+            "idf_component.yml")
     endif()
 endfunction()

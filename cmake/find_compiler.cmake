@@ -5,9 +5,9 @@
 
 # tigris_find_compiler(<command> <sources>)
 #
-# <command>: how to call it, a list to append arguments to. <sources>: the files that decide about a plan.
+# <command>: the command as a list, to append arguments. <sources>: the compiler's files that influence a plan.
 function(tigris_find_compiler command_variable sources_variable)
-    # The component brings the compiler's sources with it.
+    # A checkout as component has the compiler's sources.
     set(source "\"${TIGRIS_COMPONENT_DIR}\"")
     if(NOT EXISTS "${TIGRIS_COMPONENT_DIR}/pyproject.toml")
         set(source "FOLDER, a checkout of tigris-pio")
@@ -47,13 +47,13 @@ function(tigris_find_compiler command_variable sources_variable)
         endif()
     endif()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.py")
-    # Talking to boards, other build systems and reports do not decide about a plan; the layout of partitions does.
+    # The harness, reports and the host library do not influence a plan; the layout of partitions does.
     list(FILTER sources EXCLUDE REGEX "/(hil|report|verify|host|emulated|__pycache__)/")
     set(${command_variable} "${command}" PARENT_SCOPE)
     set(${sources_variable} "${sources}" PARENT_SCOPE)
 endfunction()
 
-# The package's folder in <python>, or an empty string and the reason.
+# Sets the package's folder in <python>, or an empty string and the reason.
 function(__tigris_probe python folder_variable reason_variable)
     set(${folder_variable} "" PARENT_SCOPE)
     execute_process(COMMAND "${python}" "${TIGRIS_COMPONENT_DIR}/cmake/probe.py"
@@ -68,7 +68,7 @@ function(__tigris_probe python folder_variable reason_variable)
     endif()
 endfunction()
 
-# The interpreter of pip's console script: its first line, or the second where that is wrapped in sh.
+# Sets <result> to the interpreter of pip's console script: in its first line, or in the second if sh wraps it.
 function(__tigris_python_of script result)
     set(${result} "" PARENT_SCOPE)
     if(NOT script)

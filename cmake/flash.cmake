@@ -1,8 +1,7 @@
 # tigris_flash_partition(<label> <image> <target>)
 #
-# Writes <image>, which <target> makes, to the partition with `idf.py flash`, and alone with `idf.py <label>-flash`. A table
-# without the partition fails the build, where <target> says so, not the configuration: menuconfig must stay usable to
-# choose another table.
+# `idf.py flash` and `idf.py <label>-flash` write <image>, which <target> makes, to the partition. If the table lacks
+# the partition, <target> fails, not the configuration: menuconfig must stay usable to choose another table.
 function(tigris_flash_partition label image target)
     partition_table_get_partition_info(offset "--partition-name ${label}" "offset")
     if(NOT offset)
@@ -33,8 +32,8 @@ endfunction()
 
 # tigris_compare_interfaces(<python> <folder> <target> <label>...)
 #
-# Lets `idf.py <label>-flash` fail, before anything is written, where the firmware that was flashed last would refuse the
-# plans: its inputs and outputs are remembered when it is flashed. The headers that say so are in <folder>, by <target>.
+# Makes `idf.py <label>-flash` fail, before it writes, if the firmware that was flashed last would refuse the plans. Its
+# interfaces are saved when it is flashed. They come from the headers in <folder>, which <target> makes.
 function(tigris_compare_interfaces python folder target)
     set(run "${CMAKE_COMMAND}" -E env PYTHONUTF8=1 "${python}" "${TIGRIS_COMPONENT_DIR}/cmake/interface.py")
     foreach(label IN LISTS ARGN)
@@ -53,7 +52,7 @@ function(tigris_compare_interfaces python folder target)
         get_target_property(directory ${flash} SOURCE_DIR)
         if(directory STREQUAL CMAKE_CURRENT_SOURCE_DIR)
             add_custom_command(TARGET ${flash} POST_BUILD COMMAND ${run} keep "${folder}" VERBATIM)
-        else() # CMake adds no steps to another folder's target: here it is remembered before the step.
+        else() # CMake adds no steps to another folder's target, so the interfaces are saved before it.
             add_dependencies(${flash} tigris_keep)
         endif()
     endforeach()

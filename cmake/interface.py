@@ -1,7 +1,7 @@
-"""keep FOLDER: remembers the inputs and outputs that the firmware with the headers in FOLDER has, which is flashed.
-check FOLDER LABEL: fails where it would refuse the plans that FOLDER has now, before LABEL's partition is written.
+"""keep FOLDER: saves the interfaces of the flashed firmware, whose headers are in FOLDER.
+check FOLDER LABEL: fails if that firmware would refuse the plans of FOLDER that are in partition LABEL.
 
-Runs in the Python that has the compiler.
+flash.cmake runs it in the compiler's Python.
 """
 
 import sys
@@ -10,12 +10,13 @@ from pathlib import Path
 from tigris_pio.platformio import interface
 
 folder = Path(sys.argv[2])
-kept = folder / "flashed.json"
+saved = folder / "flashed.json"
+interfaces = interface.read(folder)
 if sys.argv[1] == "keep":
-    interface.keep(kept, interface.of(folder))
+    interface.save(saved, interfaces)
 else:
     label = sys.argv[3]
-    written = {name: of for name, of in interface.of(folder).items() if of["PLACE"].startswith(f"partition {label}, ")}
-    refused = interface.refusal(interface.kept(kept), written, "idf.py flash")
+    written = {name: own for name, own in interfaces.items() if own["PLACE"].startswith(f"partition {label}, ")}
+    refused = interface.refusal(interface.load(saved), written, "idf.py flash")
     if refused:
         sys.exit(f"Error: {label}-flash: {refused}")

@@ -1,4 +1,4 @@
-"""Says where this Python has the model compiler: `found FOLDER` or `lacks PACKAGES`."""
+"""Prints where this Python has the model compiler: `found FOLDER` or `lacks PACKAGES`."""
 
 import importlib.util
 import os

@@ -84,7 +84,7 @@ def place_items(given: Sequence[PartitionItem], partition: Partition) -> tuple[l
         end = align_up(item.end, SECTOR)
     used = placed[-1].end
     if used > partition.size:
-        sizes = ", ".join(f"{item.described} at 0x{item.start:x}" for item in placed)
+        sizes = ", ".join(f"{item.description} at 0x{item.start:x}" for item in placed)
         what = " and ".join(word for word, is_plan in (("plans", True), ("weights", False))
                             if any(item.is_plan is is_plan for item in given))  # fmt: skip
         raise BudgetError(

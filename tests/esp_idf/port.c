@@ -1,4 +1,4 @@
-/* The port in firmware with one model: argv = what to do, a flash file, and more as each function below says. */
+/* The port in firmware with one model: argv = the function's name, a flash file, and the function's arguments. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ static tigris_session session;
 static uint8_t bytes[1U << 18];
 static uint32_t calls;
 
-/* open: partition's bytes, free pages of the window, what the firmware was built with. Prints the status, that for a
- * partition which the table lacks, and how many bytes were mapped. */
+/* open: bytes of the partition, free MMU pages, the firmware's constants. Prints the status, the status for a partition
+ * that the table lacks, and the number of mapped bytes. */
 static void open_model(char **argv)
 {
     const char *what = argv[2];
@@ -80,8 +80,8 @@ static void run(char **argv)
     heap_caps_free(slow);
 }
 
-/* ---- update: a plan, cipher of the flash. Prints the statuses of the steps, of the same with a chip that refuses to
- * write, and the mappings that are held at the end. ---- */
+/* ---- update: a plan, cipher of the flash. Prints the statuses of the steps, also with a chip that refuses to
+ * write, and the mappings at the end. ---- */
 
 static tigris_status written(const tigris_model *model, size_t size)
 {

@@ -1,4 +1,4 @@
-/* port_cores PLAN INPUT OUTPUT: runs a plan with the port's other core. Prints `name value` lines. */
+/* port_cores PLAN INPUT OUTPUT: runs a plan with the port's second core. Prints `name value` lines. */
 #include <stdio.h>
 #include <string.h>
 

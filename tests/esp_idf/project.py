@@ -1,4 +1,4 @@
-"""CMake projects that use the component, in folders of their own, and the tools that build them."""
+"""CMake projects that use the component, in their own folders, and the tools that build them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ COMPONENT = ("CMakeLists.txt", "project_include.cmake", "idf_component.yml", "LI
 
 @functools.cache
 def tool(name: str) -> str:
-    """The path of cmake or ninja; both are on PyPI under these names. Of cmake that is the program itself: the script
-    of the Python package takes longer than a configuration."""
+    """The path of cmake or ninja; both are on PyPI under these names. For cmake it is the program itself, because the
+    script of the Python package takes longer than a configuration."""
     package = importlib.util.find_spec(name)
     folders = [Path(package.origin).with_name("data") / "bin"] if package and package.origin else []
     for folder in (*folders, Path(sys.executable).parent):
@@ -35,7 +35,7 @@ def tool(name: str) -> str:
 
 
 def link_component(folder: Path) -> Path:
-    """The component under the name that its users have it, whatever the checkout is called."""
+    """Links the component under its users' name, for any name of the checkout."""
     component = folder / "tigris-pio"
     (component / "examples").mkdir(parents=True)
     for name in COMPONENT:
@@ -44,7 +44,7 @@ def link_component(folder: Path) -> Path:
 
 
 def python_with(package: Path, folder: Path) -> Path:
-    """A Python that has the compiler of this package."""
+    """A Python with the compiler of this package."""
     python = folder / "a python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{package.parent}" exec "{sys.executable}" "$@"\n', "utf-8")
     python.chmod(0o755)
@@ -52,7 +52,7 @@ def python_with(package: Path, folder: Path) -> Path:
 
 
 def copy_compiler(folder: Path) -> Path:
-    """A Python that has its own copy of the compiler, bytecode included, which a test may change."""
+    """A Python with its own copy of the compiler, bytecode included, which a test may change."""
     package = folder / "compiler" / "tigris_pio"
     shutil.copytree(ROOT / "tigris_pio", package, ignore=shutil.ignore_patterns("emulated", "*.so"))
     return python_with(package, folder)
@@ -60,7 +60,7 @@ def copy_compiler(folder: Path) -> Path:
 
 @dataclass
 class Project:
-    """`variables` are CMake's, `environment` is added to the tests' own."""
+    """A CMake project. `variables` are CMake's; `environment` is added to the tests' own."""
 
     folder: Path
     variables: dict[str, str]
@@ -95,9 +95,9 @@ class Project:
         return done.stdout
 
     def planned(self, *targets: str) -> str:
-        """The steps that a build would run now, once CMake has read its files again."""
+        """The steps of the next build, after CMake has read its files again."""
         self.build("build.ninja")
-        # Ninja does not look whether its own file is up to date where that has another name.
+        # Ninja does not update its own file if that has another name.
         shutil.copyfile(self.build_folder / "build.ninja", self.build_folder / "planned.ninja")
         return self.build("-n", "-f", "planned.ninja", *targets)
 

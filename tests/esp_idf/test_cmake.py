@@ -1,7 +1,5 @@
-"""tigris_add_model in a CMake project whose ESP-IDF functions are recorded instead of run.
-
-What ninja would do next (Project.planned) says whether a change is noticed; few tests need the plan that comes of it.
-"""
+"""tigris_add_model in a CMake project that records calls of ESP-IDF's functions. The steps that ninja would run
+(Project.planned) show whether a change is noticed; few tests build the plan."""
 
 from __future__ import annotations
 
@@ -43,14 +41,14 @@ def project(tmp_path):
 
 
 def manifest_dependencies(folder: Path) -> list[str]:
-    """The lines of a component's manifest that say them, without comments."""
+    """The lines of the dependencies in a component's manifest, without comments."""
     lines = (folder / "idf_component.yml").read_text("utf-8").partition("\ndependencies:\n")[2].splitlines()
     own = itertools.takewhile(lambda line: line.startswith((" ", "#")), lines)
     return [text for line in own if (text := line.partition("#")[0].rstrip())]
 
 
-def test_the_component_has_its_name_in_a_checkout_of_any(project, tmp_path):
-    """All of it lies where it says, and its dependencies are those of the component itself."""
+def test_the_component_has_its_name_in_a_checkout_of_any_name(project, tmp_path):
+    """All its files are found, and its dependencies are those of the component itself."""
     checkout = tmp_path / "tigris-pio-main"
     (tmp_path / "tigris-pio").rename(checkout)
     own = checkout / "cmake" / "tigris-pio"
@@ -72,7 +70,7 @@ def test_the_component_has_its_name_in_a_checkout_of_any(project, tmp_path):
 
 
 def with_arguments(arguments: str, name: str = "digits") -> str:
-    """The call with more arguments, and of another name."""
+    """The call with further arguments and another name."""
     return f"{ONE.replace('NAME digits', f'NAME {name}')[:-1]} {arguments})"
 
 
@@ -86,16 +84,16 @@ def train(model: Path, value: int, **external: object) -> None:
     onnx.save(make([node("MatMul", "x w", "y")], {"x": (1, 64)}, ["y"], weights), model, **external)
 
 
-#: CMake need not find out what the compiler can.
+#: Skips CMake's tests of the compiler.
 IN_C = {"FAKE_LANGUAGE": "C", "CMAKE_C_COMPILER_WORKS": "1", "CMAKE_C_ABI_COMPILED": "1"}
 
 
 def recorded(project):
-    """The calls of ESP-IDF's functions."""
+    """The recorded calls of ESP-IDF's functions."""
     return (project.build_folder / "calls.txt").read_text("utf-8").splitlines()
 
 
-#: Firmware with a plan has the kernels of its models only.
+#: Firmware with plans links the kernels of its models only.
 KERNELS = [
     "define runtime PUBLIC TIGRIS_MODELS_BACKEND TIGRIS_DEFAULT_BACKEND=tigris_models_backend",
     "link runtime PRIVATE tigris_generated",
@@ -104,7 +102,7 @@ KERNELS = [
 
 
 def test_models_and_partitions(project):
-    """One model a TensorFlow Lite file and added behind project()."""
+    """One model is a TensorFlow Lite file that is added after project()."""
     speech = OWN / "micro_speech_int8.tflite"
     shutil.copyfile(speech, project.folder / "models" / "speech commands.tflite")
     call(project, with_arguments("OFFSET 0x20000 COPY_WEIGHTS MATCH exact CHECK no"))
@@ -137,8 +135,8 @@ def test_models_and_partitions(project):
     assert "no work to do" in project.planned()
 
 
-def test_it_is_compiled_again_when_something_decisive_changed_only(project):
-    """Another partition table is laid out only. Other weights change the plan and no header."""
+def test_a_model_is_compiled_again_only_after_a_relevant_change(project):
+    """Another partition table places the plan again only. Other weights change the plan and no header."""
     package = Path(copy_compiler(project.folder.parent)).with_name("compiler") / "tigris_pio" / "compiler"
     project.edit("partitions.csv", "0x110000, 0x40000", "0x110000, 0x2000")
     project.configure()
@@ -168,8 +166,8 @@ def test_it_is_compiled_again_when_something_decisive_changed_only(project):
     assert [path.stat().st_mtime_ns for path in headers] == before
 
 
-def test_weights_in_a_file_of_any_name_are_compiled_anew(project):
-    """Also when only the .onnx says where they are now, and when they go away."""
+def test_external_weights_of_any_name_are_compiled_again(project):
+    """Also if only the .onnx names their new file, and if that is removed."""
     folder = project.folder / "models"
 
     def train_beside(location, value):
@@ -226,7 +224,7 @@ def test_flash_targets(project, variables, expected):
 
 @pytest.mark.thorough
 def test_a_plan_that_the_firmware_would_refuse_is_not_flashed_alone(project):
-    """Firmware is flashed whole, or in the application's folder alone; of two partitions one is of the same scales."""
+    """Firmware is flashed whole, or by the target app-flash; one of two models accepts other scales."""
     model, folder = project.folder / "models" / "digits.onnx", project.build_folder / "tigris"
     call(project, ONE, with_arguments("MATCH shape PARTITION extra", "shaped"), "add_custom_target(app-flash)")
     project.configure()
@@ -247,7 +245,7 @@ def test_a_plan_that_the_firmware_would_refuse_is_not_flashed_alone(project):
     project.build("model-flash")
 
 
-#: Calls, or arguments behind those that are needed, and words of the message.
+#: Calls, or arguments after the required ones, and a part of the message.
 WRONG = {
     "SIZE 4": "unknown argument SIZE",
     "FLASH": "FLASH lacks its value",
@@ -257,12 +255,12 @@ WRONG = {
     "OPTIMIZE fast": "OPTIMIZE = fast: must be speed or size",
     "BACKEND gpu": "BACKEND = gpu: must be auto, portable, esp-nn or pie",
     "BACKEND esp-nn": "BACKEND = esp-nn: the component is not part of the project",
-    "BACKEND pie": "BACKEND = pie: is for esp32s3, and the project's target is esp32c3; leave it out",
+    "BACKEND pie": "BACKEND = pie: is for esp32s3, but the project's target is esp32c3; leave it out",
     "XIP COMPRESS LZ4": "XIP with COMPRESS LZ4: the first promises that no weight is copied",
-    "WEIGHTS partition": "WEIGHTS = partition: is for models that are C, a plan has its weights in it; add MODE c",
-    "MODE c WEIGHTS partition SLOTS 2": "SLOTS = 2: is for plans, and MODE c makes none; leave one out",
-    "MODE c PARTITION nn": "PARTITION = nn: is for plans, and MODE c makes none; leave one out, or add WEIGHTS part",
-    "MODE c BACKEND pie": "BACKEND = pie: its kernels are called by plans only",
+    "WEIGHTS partition": "WEIGHTS = partition: is for models compiled as C, a plan contains its weights; add MODE c",
+    "MODE c WEIGHTS partition SLOTS 2": "SLOTS = 2: is for plans, but MODE c makes none; leave one out",
+    "MODE c PARTITION nn": "PARTITION = nn: is for plans, but MODE c makes none; leave one out, or add WEIGHTS part",
+    "MODE c BACKEND pie": "BACKEND = pie: only plans call its kernels",
     "tigris_add_model(MODEL models/digits.onnx)": "MODEL and MEM are needed",
     "tigris_add_model(MODEL models/digit.onnx MEM 64K)": "MODEL = models/digit.onnx: there is no such file",
     "tigris_add_model(NAME 3kws MODEL models/digits.onnx MEM 64K)": "NAME = 3kws: use letters, digits",
@@ -284,20 +282,20 @@ def test_wrong_arguments_stop_the_configuration(project, text, message):
 
 
 def refused(project):
-    """The words of a build that fails."""
+    """The message of a failing build."""
     done = project.try_build()
     assert done.returncode != 0
     assert "Traceback" not in done.stdout
     return words(done.stdout)
 
 
-def test_what_the_compiler_refuses_stops_the_build(project):
+def test_an_error_of_the_compiler_stops_the_build(project):
     call(project, ONE.replace("64K", "1K"))
     project.configure()
     assert "(MEM " in refused(project)
 
 
-#: Arguments of the call by where a plan is to lie, and words of the message.
+#: Arguments for a plan's place, and parts of the message.
 MISPLACED = [
     (["factory", "auto"], ["partition `factory` is for an application"]),
     (["modell", "auto"], ["no partition `modell`, only nvs, factory, model, extra"]),
@@ -311,7 +309,7 @@ MISPLACED = [
 
 
 @pytest.mark.parametrize(("place", "parts"), MISPLACED)
-def test_what_does_not_fit_the_partition_table_is_said_in_words_of_cmake(tmp_path, monkeypatch, place, parts):
+def test_misplaced_plans_are_refused_with_cmakes_arguments(tmp_path, monkeypatch, place, parts):
     """By the command that the build runs."""
     monkeypatch.setenv("TIGRIS_CALLER", "cmake")
     plan = tmp_path / "digits.tgrs"
@@ -342,7 +340,7 @@ def test_without_a_compiler_one_command_is_shown(project, tmp_path):
 
 
 @pytest.mark.parametrize("found_by", ["environment", "command on the path"])
-def test_other_pythons_that_are_asked(project, tmp_path, found_by):
+def test_other_pythons_that_are_searched(project, tmp_path, found_by):
     python = project.variables["FAKE_IDF_PYTHON"]
     project.variables["FAKE_IDF_PYTHON"] = "/nonexistent/python"
     if found_by == "environment":
@@ -367,13 +365,13 @@ def test_platformio_compiles_and_flashes_itself(project, tmp_path, sign):
     assert recorded(project) == []
 
 
-def test_weights_of_a_model_that_is_c_are_flashed(project):
-    """Behind a plan in the same partition. The model's name is one that C has already."""
+def test_weights_of_a_model_compiled_as_c_are_flashed(project):
+    """After a plan in the same partition. C has a function of the model's name."""
     project.variables |= IN_C
     train(project.folder / "models" / "digits.onnx", 1)
     call(project, ONE, with_arguments("MODE c WEIGHTS partition", "string"))
     said = words(project.configure())
-    assert "NAME = string: the model is model_string in C" in said and "include model_string.h" in said
+    assert "so the model is model_string in C" in said and "include model_string.h" in said
     assert recorded(project)[len(KERNELS)] == "link tigris_generated INTERFACE tigris_c_model_string"
     said = project.build("tigris_c_model_string", "model-flash")
     assert "Writing model model_string as C" in said
@@ -396,7 +394,7 @@ def test_weights_of_a_model_that_is_c_are_flashed(project):
 
 
 def test_a_project_without_a_plan(project):
-    """Its model is C: nothing is flashed beside the firmware, or the weights."""
+    """Its model is compiled as C: either nothing is flashed beside the firmware, or the weights."""
     project.variables |= IN_C
     image = str(project.build_folder / "tigris" / "model.bin")
     flashed = [f"{TARGET} ALWAYS_PLAINTEXT", *(line.replace("IMAGE", image) for line in FLASHED)]
@@ -408,7 +406,7 @@ def test_a_project_without_a_plan(project):
 
 
 def add_esp_nn(project, component, manifest):
-    """The component's folder with a manifest."""
+    """Adds the component's folder with a manifest."""
     (folder := project.folder / "managed_components" / component).mkdir(parents=True, exist_ok=True)
     (folder / "idf_component.yml").write_text(f"{manifest}\ndependencies:\n  idf:\n    version: \">=4.2\"\n", "utf-8")
 
@@ -421,7 +419,7 @@ def test_other_releases_of_esp_nn_are_refused(project):
         add_esp_nn(project, "esp-nn", manifest)
         done = project.try_configure()
         assert (done.returncode == 0) is (said == "")
-        refusal = (f"/managed_components/esp-nn is {said} the releases held to the portable kernels' outputs are "
+        refusal = (f"/managed_components/esp-nn is {said} the releases with the portable kernels' outputs are "
                    '1.2.1, 1.2.2, 1.2.3; write espressif/esp-nn: ">=1.2.1,<1.2.4"')  # fmt: skip
         assert not said or refusal in words(done.stdout)
 
@@ -432,7 +430,7 @@ def test_other_releases_of_esp_nn_are_refused(project):
     ("esp32s3", "esp-nn", "BACKEND auto", "pie", "TIGRIS_PIE"),
 ])  # fmt: skip
 def test_the_kernels(project, chip, component, arguments, backend, definition):
-    """With `auto` the fastest that the project has; a line says what is lost without ESP-NN."""
+    """With `auto` the fastest backend of the project; a line says what ESP-NN would improve."""
     project.variables |= {"FAKE_CHIP": chip, "FAKE_COMPONENTS": component}
     add_esp_nn(project, component, 'version: "1.2.3"')
     call(project, with_arguments(arguments))
@@ -445,7 +443,7 @@ def test_the_kernels(project, chip, component, arguments, backend, definition):
     assert (f"--backend {backend} --chip {chip} " in rules) if backend else ("--backend" not in rules)
 
 
-def test_the_runtime_is_compiled_for_speed_unless_size_is_asked_for(project):
+def test_the_runtime_is_compiled_for_speed_by_default(project):
     for calls, level in (((ONE,), "-O2"), ((with_arguments("OPTIMIZE size"), with_arguments("", "b")), "-Os")):
         call(project, *calls)
         project.configure()

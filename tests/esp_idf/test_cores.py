@@ -1,4 +1,4 @@
-"""The ESP-IDF port's other core, on threads in the place of FreeRTOS's tasks."""
+"""The ESP-IDF port's second core, with threads instead of FreeRTOS's tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tigris_pio import compile_model
 
 HERE = ROOT / "tests" / "esp_idf"
 SOURCES = [HERE / "port_cores.c", ROOT / "runtime/port/esp_idf_cores.c", *(HERE / "stubs").glob("*.c")]
-#: What ThreadSanitizer needs, as other programs have it of the same core.
+#: Flags for ThreadSanitizer, as for other programs of two cores.
 FLAGS = ("-O1", "-g1", "-fsanitize=thread", "-pthread")
 DEFINES = ("-D_ISOC11_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-DESP_PLATFORM", "-DTIGRIS_CORES=2")
 
@@ -21,7 +21,7 @@ DEFINES = ("-D_ISOC11_SOURCE", "-D_POSIX_C_SOURCE=200809L", "-DESP_PLATFORM", "-
 @pytest.mark.thorough
 @pytest.mark.parametrize("processors", [2, 1])
 def test_the_other_core(processors: int, tmp_path: Path, models_dir: Path) -> None:
-    """One program a chip: its sessions have the recorded bytes with the task, without it and after it."""
+    """One program for each chip: its sessions give the recorded bytes with the task, without it and after it."""
     program = compile_program(tmp_path / "port_cores", SOURCES, *FLAGS, *DEFINES, f"-I{HERE / 'stubs'}", f"-I{INCLUDE}",
                               f"-DportNUM_PROCESSORS={processors}")  # fmt: skip
     data = np.load(models_dir / "kws_vectors.npz")
@@ -33,7 +33,7 @@ def test_the_other_core(processors: int, tmp_path: Path, models_dir: Path) -> No
     lines = [(name, int(value)) for name, value in (line.split() for line in done.stdout.splitlines())]
     is_dual = int(processors == 2)
     marks = len(compiled.report["cores"]["split"])
-    for caller in (0, 1):  # the core that the caller runs on
+    for caller in (0, 1):  # the caller's core
         assert lines[6 * caller : 6 * caller + 6] == [
             ("started", is_dual), ("right", 1), ("right_again", 1), ("alone", 1), ("shared", 3 * marks),
             ("core", 1 - caller if is_dual else 0),

@@ -28,12 +28,12 @@ TABLE_OFFSET, MODEL_OFFSET, FLASH_BYTES = 0x8000, 0x110000, 0x200000
 XTENSA = {chip: (f"xtensa-{chip}-elf-gcc", "xtensa-esp-elf-gcc") for chip in ("esp32", "esp32s2", "esp32s3")}
 RISCV = ("esp32c2", "esp32c3", "esp32c5", "esp32c6", "esp32c61", "esp32h2", "esp32p4")
 COMPILERS = {**XTENSA, **dict.fromkeys(RISCV, ("riscv32-esp-elf-gcc",))}
-# Those that the mock ROM bootloader speaks for.
+# Chips of the mock ROM bootloader.
 MOCKED = ("esp32", "esp32s3", "esp32c3", "esp32c6")
 
 
 def new_project(folder: Path, chip: str) -> Project:
-    """A project in folder/tigris-pio/examples/app, still without files, beside the component."""
+    """A project in folder/tigris-pio/examples/app, without files yet, beside the component."""
     app = link_component(folder) / "examples" / "app"
     given = os.environ.get("IDF_PYTHON_ENV_PATH")
     python = str(Path(given) / "bin" / "python") if given else sys.executable
@@ -61,14 +61,14 @@ def example_project(folder: Path, chip: str) -> Project:
     project = new_project(folder, chip)
     shutil.copytree(ROOT / "examples" / "digits-esp32s3-espidf", project.folder)
     (project.folder.parent / "digits").symlink_to(ROOT / "examples" / "digits")
-    # What the example does not require needs submodules. PlatformIO's builder needs all components.
+    # Components that the example does not require need submodules. PlatformIO's builder needs all components.
     project.edit("CMakeLists.txt", "project(digits)", "idf_build_set_property(MINIMAL_BUILD ON)\nproject(digits)")
     return project
 
 
 @pytest.fixture(scope="module")
 def linux(tmp_path_factory, models_dir):
-    """The application, built for this machine."""
+    """The application, built for this computer."""
     project = kws_project(tmp_path_factory.mktemp("idf"), models_dir, "linux")
     project.configure()
     project.build()
@@ -76,7 +76,7 @@ def linux(tmp_path_factory, models_dir):
 
 
 def flash(project: Project) -> bytes:
-    """Flash as it would be after `idf.py flash`."""
+    """The flash after `idf.py flash`."""
     image = bytearray(b"\xff" * FLASH_BYTES)
     for offset, name in ((TABLE_OFFSET, "partition_table/partition-table.bin"), (MODEL_OFFSET, "tigris/model.bin")):
         content = (project.build_folder / name).read_bytes()
@@ -85,7 +85,7 @@ def flash(project: Project) -> bytes:
 
 
 def run(project: Project, stored_input: bytes) -> str:
-    """What the application prints."""
+    """The application's output."""
     folder = project.folder
     (folder / "input.bin").write_bytes(stored_input)
     (folder / "flash.bin").write_bytes(flash(project))
@@ -150,12 +150,12 @@ def test_the_example_is_flashed_to_a_chip(tmp_path, chip):
 
 
 def assert_flashed_alone(project: Project, chip: str) -> None:
-    """`model-flash` writes the plan, and nothing else, to a ROM bootloader that the real esptool talks to."""
+    """`model-flash` writes only the plan, by the real esptool to a ROM bootloader."""
     from tests.platformio.mock_chip import mock_chip
 
     expected = (project.build_folder / "tigris" / "model.bin").read_bytes()
     with mock_chip(chip) as device:
-        # The mock reads flash back through the ROM only, which is left once esptool has loaded its stub.
+        # The mock reads flash back by the ROM only, which no longer runs after esptool has loaded its stub.
         extra = {"ESPPORT": device.port, "SERIAL_TOOL_EXTRA_PRE_CMD_ARGS": "--no-stub"}
         project.environment = {**project.environment, **extra}
         project.build("model-flash")

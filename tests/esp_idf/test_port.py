@@ -1,4 +1,4 @@
-"""The ESP-IDF port against its documented interface, on this machine."""
+"""The ESP-IDF port against ESP-IDF's documented interface, on this computer."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def built(tmp_path_factory):
 
 
 def printed(built: Path, act: str, *arguments: object) -> list[list[str]]:
-    """The words of the lines that the program prints, by line."""
+    """The words of the program's lines, by line."""
     done = subprocess.run([built / "port", act, *map(str, arguments)], capture_output=True, text=True, check=True)
     return [line.split() for line in done.stdout.splitlines()]
 
 
 def written(at: int, data: bytes):
-    """The change that writes `data` over a plan; a negative `at` counts from the end."""
+    """A change that writes `data` over a plan; a negative `at` counts from the end."""
     return lambda plan: plan[: at % len(plan)] + data + plan[at % len(plan) + len(data) :]
 
 
 def sealed(plan: bytes) -> bytes:
-    """With the checksum that the bytes have."""
+    """The plan with the right checksum of its bytes."""
     covered = plan[CRC_COVERS_FROM:]
     return plan[: CRC_COVERS_FROM - 4] + zlib.crc32(covered).to_bytes(4, "little") + covered
 
@@ -84,7 +84,7 @@ MB = 1 << 20
     # Magic, size, a larger size, checksum, a weight.
     *((written(at, data), MB, 64, "the plan", DAMAGED) for at, data in
       [(0, b"T?"), (12, bytes(4)), (12, b"\1\0\x10\0"), (16, b"abcd"), (1000, b"abcd")]),
-    # Only firmware that was built for one training alone minds another checksum, once the bytes are right.
+    # Only firmware for exactly one plan refuses another checksum if the bytes are right.
     (written(16, b"abcd"), MB, 1, "exact", DAMAGED), (written(16, b"abcd"), MB, 1, "unchecked", OK),
     (lambda plan: sealed(written(-1, b"!")(plan)), MB, 1, "the plan", OK),
     (lambda plan: sealed(written(-1, b"!")(plan)), MB, 1, "exact", OTHER),
@@ -96,7 +96,7 @@ def test_each_outcome_has_its_status(built, tmp_path, change, size, pages, built
 
 
 def opened(built, tmp_path, plan, size=1 << 20, pages=1, built_with="the plan"):
-    """The status, and if the plan was opened how many bytes were mapped for it."""
+    """The status, and the bytes that were mapped for the plan if it was opened."""
     flash = tmp_path / "flash.bin"
     flash.write_bytes(plan)
     (line,) = printed(built, "open", flash, size, pages, built_with)
@@ -105,8 +105,8 @@ def opened(built, tmp_path, plan, size=1 << 20, pages=1, built_with="the plan"):
     return status, mapped if status == OK else None
 
 
-def test_firmware_takes_plans_of_its_inputs_and_outputs_only(built, tmp_path):
-    """Or of any scales, where it reads them from the plan."""
+def test_firmware_accepts_only_plans_with_its_inputs_and_outputs(built, tmp_path):
+    """Or with any scales, if it reads them from the plan."""
     for change, status in (({"weights": 3}, OK), ({"input_scale": 2.0}, INTERFACE)):
         plan = compile_model(retrained.digits(tmp_path / "digits.onnx", **change), fast="64K").data
         assert opened(built, tmp_path, plan)[0] == status
@@ -116,8 +116,8 @@ def test_firmware_takes_plans_of_its_inputs_and_outputs_only(built, tmp_path):
 
 
 @pytest.mark.parametrize("cipher", [0, 0x5A])
-def test_an_update_and_what_it_gives_back(built, tmp_path, cipher):
-    """In plain and in encrypted flash, whose erased bytes read as anything."""
+def test_an_update_releases_its_mappings(built, tmp_path, cipher):
+    """In plain and in encrypted flash, whose erased bytes read as random ones."""
     old, new = (compile_model(retrained.digits(tmp_path / "d.onnx", weights=n), fast="64K", name="digits").data
                 for n in (0, 3))  # fmt: skip
     (tmp_path / "flash.bin").write_bytes(b"\xff" * 0x2000 + old)
@@ -134,7 +134,7 @@ def test_arenas_time_and_pauses(built):
     assert seen["status"] == OK
     assert (seen["fast_caps"], seen["slow_caps"]) == (INTERNAL | BYTES, PSRAM | BYTES)
     assert (seen["misaligned"], seen["absent_psram"], seen["no_bytes"], seen["step_us"]) == (0, 1, 1, 4000)
-    # Each look at the clock takes 4 ms, so a pause of 100 ms is due at every 25th call or so.
+    # Each reading of the clock takes 4 ms, so a pause of 100 ms is due at about every 25th call.
     assert seen["calls"] / 30 <= seen["pauses"] <= seen["calls"] / 20
     assert seen["calls_of_run"] >= 1 and seen["resets"] == seen["pauses"] == seen["paused_at_once"] - 1
     assert seen["resets_unsubscribed"] == seen["resets"]

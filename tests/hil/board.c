@@ -3,11 +3,11 @@
  *     board [--boot TEXT] [--chatter 1] [--fast BYTES] [--sleep MICROSECONDS] [--hang YIELDS] [--as STATE]
  *           [--busy NANOSECONDS] [--counter looks] [--fault SPEC] [--dynamic SLOW] --model FILE …
  *
- * --boot: printed first. --chatter: the firmware prints at each yield. --fast: arena size, the plan's own unless given.
- * --sleep: at each yield, while nothing is read. --hang: at the yield of this number, for ever. --busy: between signs of
- * life. --counter looks: the clock ticks when it is read. --as: how a model is given to the server: `null`, without
- * plan and session, `unbound`, with a session that was never begun. --fault: see faults.c. --dynamic: the
- * fast arena may be smaller than planned, the slow one has so many bytes. Built with STANDIN, models are those of standin.c. */
+ * --boot: printed first. --chatter: the firmware prints at each yield. --fast: arena size; default: the plan's.
+ * --sleep: at each yield, without reading. --hang: hangs at the yield of this number. --busy: between signs of life.
+ * --counter looks: each reading of the clock is a tick. --as: how the server gets the model: `null`, without plan and
+ * session; `unbound`, with a session that was never initialised. --fault: see faults.c. --dynamic: the fast arena may be
+ * smaller than planned; the slow one has this many bytes. If built with STANDIN, models are those of standin.c. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <poll.h>
@@ -85,7 +85,7 @@ static uint32_t nanoseconds(void *context)
     return (uint32_t)now.tv_sec * 1000000000U + (uint32_t)now.tv_nsec;
 }
 
-/* Every look at the clock is a tick: what a run takes is how often it was looked at. */
+/* Each reading of the clock is a tick, so a run's time is the number of readings. */
 static uint32_t looks(void *context)
 {
     static uint32_t count;

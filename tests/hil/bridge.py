@@ -1,4 +1,4 @@
-"""A board process behind a serial line of our making: TCP or pty, with whatever the line does to the bytes."""
+"""Connects clients with a board's process by TCP or a pty, with faults in the bytes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from pathlib import Path
 
 from tigris_pio.hil.frames import Frame, FrameReader, encode
 
-#: What a direction of the line makes of bytes: pieces, delivered one by one.
+#: Turns the bytes of one direction into pieces, which are delivered one by one.
 Fault = Callable[[bytes], Iterable[bytes]]
 
 
 def perfect(data: bytes) -> Iterable[bytes]:
-    """Delivers what it gets."""
+    """Delivers all bytes unchanged."""
     return [data]
 
 
 class Bridge:
-    """Connects a client at `url` with a board process; without a command nothing answers.
-
-    A socket's board starts when the client connects; a pty's starts at once. `greeting` comes before any answer.
-    """
+    """Connects a client at `url` with a board's process; without a command nothing answers. A socket's board starts
+    when the client connects, a pty's at once. `greeting` is sent before any answer."""
 
     def __init__(
         self, command: Sequence[str | Path] | None = None, to_board: Fault = perfect, to_host: Fault = perfect,
@@ -39,7 +37,7 @@ class Bridge:
         self._faults = (to_board, to_host)
         self._process: subprocess.Popen[bytes] | None = None
         self._stop = threading.Event()
-        self._booting = threading.Lock()  # a board that starts while the test ends is ended, too
+        self._booting = threading.Lock()  # also ends a board that starts while the test ends
         self._threads: list[threading.Thread] = []
         self._connection: int | None = None
         self._owned: list[int | socket.socket] = []
@@ -73,7 +71,7 @@ class Bridge:
         self._boot()
 
     def say(self, data: bytes) -> None:
-        """Puts bytes on the line as if the board had sent them."""
+        """Sends bytes to the client as if the board had sent them."""
         assert self._connection is not None
         os.write(self._connection, data)
 
@@ -120,7 +118,7 @@ class Bridge:
                 return
             if not data:
                 return
-            if self._greeting:  # not before: what a terminal brings while it is opened is dropped
+            if self._greeting:  # not earlier: opening a terminal drops received bytes
                 self.say(self._greeting)
                 self._greeting = b""
             for piece in self._faults[0](data):
@@ -136,7 +134,7 @@ class Bridge:
 
 
 def changing(change: Callable[[Frame], Frame | None]) -> Fault:
-    """Delivers what `change` makes of each frame, or nothing for it."""
+    """Delivers the result of `change` for each frame; None drops the frame."""
     reader = FrameReader()
     return lambda data: [encode(new) for frame in reader.feed(data) if (new := change(frame)) is not None]
 
@@ -148,7 +146,7 @@ def losing(kind: int, times: int) -> Fault:
 
 
 def answering(answers: Callable[[Frame], Iterable[Frame]]) -> str:
-    """The URL of a board without a process: what it says to each frame."""
+    """The URL of a board without a process: `answer` returns its frames for each received frame."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -1,4 +1,4 @@
-"""Boards for the harness's tests: real server code, compiled here with the sanitisers on, once for all tests."""
+"""Boards for the harness's tests: the real server, compiled here with sanitisers, once for all tests."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedant
 
 #: Short waits: these boards answer within milliseconds.
 QUICK = Timing(connect=5.0, answer=0.15, longest_answer=0.6, tries=10, run=10.0)
-#: For tests that count repeats: a busy machine must not cause any.
+#: For tests that count repeats: a busy computer must not cause any.
 CALM = Timing(connect=10.0, answer=2.0, longest_answer=2.0, tries=5, run=10.0)
 
 
 def compile_c(out: Path, sources: list[Path], *options: str) -> Path:
-    """A program built from C sources; its messages are the test's failure."""
+    """Compiles C sources; the compiler's messages fail the test."""
     libraries = [] if "-c" in options else ["-lm"]
     command = ["gcc", *WARNINGS, *options, "-I", RUNTIME / "include", *sources, *libraries, "-o", out]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
@@ -46,14 +46,14 @@ def compile_c(out: Path, sources: list[Path], *options: str) -> Path:
 
 @pytest.fixture(scope="session")
 def standin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A board whose model stands in for the runtime's."""
+    """A board with stand-ins for the runtime and its models."""
     sources = [HERE / "board.c", HERE / "standin.c", *SERVER]
     return compile_c(tmp_path_factory.mktemp("standin") / "board", sources, "-DSTANDIN", *SANITISERS)
 
 
 @pytest.fixture(scope="session")
 def real_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A board with the whole runtime: `--model FILE.tgrs`. Kernels have tests of their own."""
+    """A board with the whole runtime: `--model FILE.tgrs`. Kernels have their own tests."""
     core = objects("gcc")
     server = [path for path in SERVER if path.stem not in {built.stem for built in core}]
     sources = [HERE / "board.c", HERE / "faults.c", *server, *core]
@@ -62,7 +62,7 @@ def real_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def line() -> Iterator[Connect]:
-    """`line(command, to_board=…, to_host=…, pty=…)`: a bridge that ends with the test."""
+    """`line(command, to_board=…, to_host=…, pty=…)`: a bridge that is closed after the test."""
     with ExitStack() as stack:
 
         def connect(*arguments: Any, **options: Any) -> Bridge:
@@ -79,18 +79,18 @@ def serve(real_board: Path, line: Connect) -> Serve:
 
 @pytest.fixture
 def digits(serve: Serve, digits_plan: Path) -> Serve:
-    """`digits(*options, to_host=…)`: the URL of one with the digits network."""
+    """`digits(*options, to_host=…)`: the URL of a board with the digits network."""
     return lambda *options, **faults: serve(digits_plan, *options, **faults)
 
 
 def command(program: Path, *arguments: str, models: Iterable[str] = ("digits",)) -> list[str]:
-    """A board with models that stand in for real ones."""
+    """The command of a stand-in board."""
     return [str(program), *arguments, *(word for name in models for word in ("--model", name))]
 
 
 @pytest.fixture
 def client(standin: Path, line: Connect) -> Iterator[Client]:
-    """`client(*options, timing=QUICK, models=…, to_host=…)`: connected to a stand-in; closed with the test."""
+    """`client(*options, timing=QUICK, models=…, to_host=…)`: a client of a stand-in board, closed after the test."""
     with ExitStack() as stack:
 
         def connect(*options: str, timing: Timing = QUICK, models: Iterable[str] = ("digits",), **faults: Any) -> Board:
@@ -102,7 +102,7 @@ def client(standin: Path, line: Connect) -> Iterator[Client]:
 
 @pytest.fixture
 def host(standin: Path, line: Connect) -> Iterator[Callable[..., Raw]]:
-    """`host(*options, models=…)`: single frames to a stand-in; no session has begun."""
+    """`host(*options, models=…)`: sends single frames to a stand-in board; no connection is open yet."""
     with ExitStack() as stack:
 
         def connect(*options: str, models: Iterable[str] = ("digits",)) -> Raw:
@@ -113,7 +113,7 @@ def host(standin: Path, line: Connect) -> Iterator[Callable[..., Raw]]:
 
 @pytest.fixture
 def raw(host: Callable[..., Raw]) -> Raw:
-    """A session with a stand-in, frame by frame."""
+    """An open connection to a stand-in board, for single frames."""
     connected = host()
     connected.greet()
     return connected

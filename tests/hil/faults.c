@@ -1,15 +1,15 @@
-/* Faults of a board for tests: a kernel that computes wrongly, or memory that something else writes to.
+/* Faults of a board for tests: a wrong kernel, or memory that something else overwrites.
  *
- * faulty_backend("kind=1,dtype=1,row=5,channel=2,flip=4"): the portable kernels, of which the one of this kind and type
- * flips these bits of the first byte of each element of that channel in that row of what it makes. Also:
- *   first=F   only in calls whose rows begin there
+ * faulty_backend("kind=1,dtype=1,row=5,channel=2,flip=4"): the portable kernels. The kernel of this kind and type flips
+ * these bits in the first byte of each element in this row and channel of its output. Further options:
+ *   first=F   only in calls whose first row is F
  *   width=W   only in outputs of this width
- *   at=O      only in calls whose output begins at offset O of the fast arena
+ *   at=O      only in calls whose output starts at offset O of the fast arena
  *   times=N   only the first N times
  *   every=N   only each Nth time
  *   skip=N    not the first N times
- *   add=X     adds X hundred-thousandths to floats instead
- *   poke=O    flips bits of the byte at offset O of the fast arena instead, when the call is done */
+ *   add=X     adds X * 1e-5 to floats instead
+ *   poke=O    after the call, flips bits of the byte at offset O of the fast arena instead */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void run_wrongly(const tigris_kernel_call *call)
 
 const tigris_backend *faulty_backend(const char *spec, const tigris_session *session);
 
-/* `session` is the one that it will be given to. One fault a program. */
+/* `session` will use the backend. A program has one fault. */
 const tigris_backend *faulty_backend(const char *spec, const tigris_session *session)
 {
     static tigris_kernel_entry wrong;

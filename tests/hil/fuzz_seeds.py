@@ -1,7 +1,5 @@
-"""Sessions from which libFuzzer begins at the board's side of the serial line: python -m tests.hil.fuzz_seeds FOLDER
-
-Each is a sequence of pieces as fuzz_serve.c takes them, behind a byte: flags, length, and so many bytes of a frame.
-"""
+"""Writes seeds for libFuzzer at the board's side of the serial line: python -m tests.hil.fuzz_seeds FOLDER. A seed is a
+sequence of pieces for fuzz_serve.c: flags, length, and that many bytes of a frame."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def credit(following: int, bits: int) -> bytes:
 
 
 def seeds() -> dict[str, bytes]:
-    """By name."""
+    """The seeds by name."""
     into = Transfer(0, Direction.INPUT, 0, 0, 1000, 100).pack()
     whole = Transfer(0, Direction.OUTPUT, 0, 0, 1000, 10).pack()
     run = piece(NEXT, Request.RUN, Select(0).pack())

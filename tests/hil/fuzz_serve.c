@@ -1,10 +1,11 @@
 /* libFuzzer target: hostile bytes on the serial line.
  *
- * The input is a byte, odd for a host that sends nothing during a run, and a sequence of pieces: a byte of flags, a byte
- * of length, so many bytes. With FRAME a piece is what a frame holds before its checksum: its length is set right, and it
- * is sent with a checksum and coded, so that requests are reached; without, it is sent as it is. With GREET a HELLO comes
- * first, and the frame is the first of the connection that it opens. With NEXT it is the next request of that connection, with
- * SAME it has the number of the last one: a frame of a transfer, perhaps. Models and their buffers are the stand-in's. */
+ * The input is a byte, odd for a host that sends nothing during a run, and a sequence of pieces: a byte of flags, a
+ * byte of length, so many bytes. With FRAME a piece is what a frame holds before its checksum: its length is set
+ * right, and it is sent with a checksum and coded, so that requests are reached; without, it is sent as it is. With
+ * GREET a HELLO comes first, and the frame is the first of the connection that it opens. With NEXT it is the next
+ * request of that connection, with SAME it has the number of the last one: a frame of a transfer, perhaps. Models
+ * and their buffers are the stand-in's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 extern int standin_is_running;
 static unsigned long all_served;
 
-/* What is on its way to the server, and how much of it has arrived; the connections that were requested. */
+/* The bytes for the server, how many have arrived, and the connection. */
 typedef struct feed {
     uint8_t *data;
     size_t bytes;
@@ -35,7 +36,7 @@ typedef struct feed {
     uint32_t sequence;
     int is_patient; /* nothing is sent during a run, when requests would be dropped */
     uint32_t reads;
-    int in_frame; /* what the server sends has begun and not ended */
+    int in_frame; /* the server is sending a frame */
 } feed;
 
 static size_t feed_read(void *context, uint8_t *data, size_t bytes)
@@ -57,8 +58,8 @@ static size_t feed_read(void *context, uint8_t *data, size_t bytes)
     return piece;
 }
 
-/* Time passes with the reads; 64 of them are a tenth of a second, after which a transfer is quiet. The low bits, which go
- * into what HELLO offers, stay zero. */
+/* Time passes with the reads; 64 of them are a tenth of a second, after which a transfer is quiet. The low bits,
+ * which go into what HELLO offers, stay zero. */
 #define COUNTS_PER_SECOND (640U * 1024U)
 
 static uint32_t feed_count(void *context)
@@ -66,7 +67,7 @@ static uint32_t feed_count(void *context)
     return ((const feed *)context)->reads * 1024U;
 }
 
-/* A frame has delimiters outside and none inside; it may come in pieces. */
+/* A frame has delimiters around it and none inside; the server may send it in pieces. */
 static void feed_write(void *context, const uint8_t *data, size_t bytes)
 {
     feed *f = context;
@@ -91,7 +92,7 @@ static void append(feed *f, const uint8_t *data, size_t bytes)
     f->bytes += bytes;
 }
 
-/* COBS: each block is a code, one more than its bytes, and stands for them and a zero. */
+/* COBS: a block is a code and code - 1 bytes; it stands for these bytes and a zero. */
 static void append_coded(feed *f, const uint8_t *frame, uint32_t bytes)
 {
     static const uint8_t delimiter = 0U;
@@ -114,7 +115,8 @@ static void append_frame(feed *f, uint8_t type, uint32_t sequence, uint16_t conn
                          uint32_t bytes)
 {
     uint8_t frame[MOST_FRAME] = {0};
-    const tigris_serve_header header = {type, (uint8_t)sequence, connection, (uint16_t)bytes, (uint16_t)(sequence >> 8)};
+    const uint16_t high = (uint16_t)(sequence >> 8);
+    const tigris_serve_header header = {type, (uint8_t)sequence, connection, (uint16_t)bytes, high};
     memcpy(frame, &header, sizeof header);
     memcpy(frame + HEADER_BYTES, payload, bytes);
     const uint32_t crc = tigris_crc32(frame, HEADER_BYTES + bytes);
@@ -130,7 +132,7 @@ static void append_piece(feed *f, uint32_t flags, const uint8_t *data, uint32_t 
     }
     const uint16_t connection = (uint16_t)(data[2] | data[3] << 8);
     if ((flags & GREET) != 0U) {
-        /* What a board offers next whose counter has low bits of zero. */
+        /* The next nonce of a board whose counter's low bits are zero. */
         f->nonce = (uint16_t)(f->nonce * 25173U + 13849U);
         f->greetings = (uint8_t)(f->greetings + 2U);
         f->connection = (uint16_t)(connection ^ f->nonce);

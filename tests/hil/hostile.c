@@ -1,5 +1,5 @@
-/* Feeds fuzz_serve.c's target the inputs on standard input, each behind its length in four bytes; prints how many requests
- * were served. Built with the sanitisers on: whatever arrives, nothing outside the buffers may be touched. */
+/* Runs fuzz_serve.c's target on the inputs of standard input, each after its length in four bytes; prints the number of
+ * served requests. Sanitisers detect any access outside the buffers. */
 #include <stdio.h>
 
 #include "fuzz_serve.c"

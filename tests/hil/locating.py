@@ -1,4 +1,4 @@
-"""Boards with a fault, and what must be said of it."""
+"""Boards with a fault, and checks of the fault's description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tigris_pio.hil.locate.search import locate
 from tigris_pio.hil.samples import random_samples
 from tigris_pio.host.calls import Call
 
-#: For a search that is not begun by an output that differs.
+#: For a search without a differing output.
 NO_MISMATCH = Mismatch("", 0, 0, 0, 0, 0, 0)
 
 
@@ -36,12 +36,12 @@ class Wrong:
 
     @property
     def spec(self) -> str:
-        """As the board takes it."""
+        """The fault as the board's option."""
         fault = f"kind={self.kind},dtype={self.dtype},row={self.row},channel={self.channel},flip={self.flip}"
         return f"{fault},{self.more}" if self.more else fault
 
     def first_call(self, file: PlanFile, calls: Sequence[Call]) -> int:
-        """The first call, from 1, that it spoils; 0: none."""
+        """The first call, from 1, that the fault changes; 0: none."""
         words = PlanNames(file)
         for index, call in enumerate(calls, 1):
             op = file.ops[call.op]
@@ -53,13 +53,13 @@ class Wrong:
 
 
 def checked(url: str, plan: HostPlan, count: int = 2, **options: object) -> CheckReport:
-    """A check of random samples."""
+    """Checks random samples."""
     with Board(url, timing=QUICK) as board:
         return check(board, plan, random_samples(plan.session.inputs, count).inputs, **options)  # type: ignore[arg-type]
 
 
 def located(url: str, plan: HostPlan, count: int = 1) -> FirstWrong | str:
-    """A search in the last of `count` random samples, whether or not an output differs."""
+    """Searches in the last of `count` random samples, even if no output differs."""
     samples = random_samples(plan.session.inputs, count).inputs
     with Board(url, timing=QUICK) as board:
         model = find_model(board, plan.file)
@@ -67,7 +67,7 @@ def located(url: str, plan: HostPlan, count: int = 1) -> FirstWrong | str:
 
 
 def assert_found(found: FirstWrong | str | None, plan: HostPlan, wrong: Wrong) -> FirstWrong:
-    """The call that the fault spoils first is named, with the element and what both sides have there."""
+    """Asserts that the first changed call is named, with the element and its values on both sides."""
     assert isinstance(found, FirstWrong), found
     inputs = random_samples(plan.session.inputs, found.sample + 1).inputs[found.sample]
     plan.session.reset()
@@ -90,7 +90,7 @@ def assert_found(found: FirstWrong | str | None, plan: HostPlan, wrong: Wrong) -
 
 
 def mixed() -> onnx.ModelProto:
-    """A float32 network with a kernel of each sort."""
+    """A float32 network with many kinds of kernels."""
     rng = np.random.default_rng(1)
     shapes = {"w1": (4, 2, 3, 3), "b1": (4,), "w2": (3, 4, 1, 1), "w3": (2, 7, 3, 3)}
     weights = {name: 0.3 * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
@@ -107,7 +107,7 @@ def mixed() -> onnx.ModelProto:
 
 
 def remembering() -> onnx.ModelProto:
-    """An LSTM whose state lives from run to run: states hn=h, cn=c."""
+    """An LSTM with the states hn=h, cn=c."""
     rng = np.random.default_rng(2)
     shapes = (("W", (1, 16, 3)), ("R", (1, 16, 4)), ("B", (1, 32)))
     weights = {name: 0.3 * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes}
@@ -121,8 +121,8 @@ def remembering() -> onnx.ModelProto:
 
 
 def amplifying() -> onnx.ModelProto:
-    """y = exp(20 s) + r, s = sigmoid(-x), in float32: an error of s is 20 times as large of y. What runs between, and
-    makes r of the least of exp(20 s) and 0, has none."""
+    """y = exp(20 s) + r, s = sigmoid(-x), in float32: an error of s grows 20-fold in y. r = min(exp(20 s), 0) adds no
+    error; its operators run between."""
     nodes = [node("Neg", "x", "n", "negate"), node("Sigmoid", "n", "s", "sigmoid"), node("Mul", "s k", "m", "stretch"),
              node("Exp", "m", "e", "raise"), node("Min", "e z", "p"), node("Mul", "p x", "q"), node("Sub", "q x", "o"),
              node("Mul", "o x", "t"), node("Add", "t x", "r"), node("Add", "e r", "y", "join")]  # fmt: skip

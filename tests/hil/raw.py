@@ -1,4 +1,4 @@
-"""The protocol without the client: single frames, sent and awaited as a test wants them."""
+"""The protocol without the client: tests send and await single frames."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Raw:
         self._wire = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
         self._reader = FrameReader()
         self.connection, self.sequence = 0, 0
-        self.answers: list[Frame] = []  #: all that came, BUSY included
+        self.answers: list[Frame] = []  #: all received frames, BUSY included
 
     def __enter__(self) -> Raw:
         return self
@@ -43,7 +43,7 @@ class Raw:
             self.answers += self._reader.feed(data)
 
     def greet(self, number: int = 77, sequence: int = 1) -> Hello:
-        """HELLO; the next request opens the connection that it offers."""
+        """Sends HELLO; the next request opens the offered connection."""
         self.send(Frame(Request.HELLO, sequence, number, HelloRequest(VERSION).pack()))
         answer = self.receive()
         assert (answer.type, answer.sequence, answer.connection) == (Request.HELLO | 0x80, sequence, number)

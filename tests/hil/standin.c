@@ -1,8 +1,8 @@
-/* Stands in for the runtime where only the line is under test: a model of two inputs and two outputs.
+/* A stand-in for the runtime, for tests of the line: a model of two inputs and two outputs.
  *
- * Input 0 has 1,000 bytes, input 1 has 7. Output 0 is input 0 backwards, each byte times 3 plus the sum of
- * input 1; output 1 is the first 300 bytes of input 0. A run destroys its inputs and takes ten yields and
- * 20 operator calls. A model whose name begins with X has a wrong checksum, one whose name begins with L a plan of 1 MB. */
+ * Input 0 has 1,000 bytes, input 1 has 7. Output 0 is input 0 reversed, each byte times 3 plus the sum of input 1.
+ * Output 1 is the first 300 bytes of input 0. A run destroys its inputs; it has ten yields and 20 operator calls. A
+ * model whose name begins with X has a wrong checksum, one whose name begins with L has a plan of 1 MB. */
 #include <string.h>
 
 #include "../../runtime/src/crc32.h"
@@ -47,7 +47,7 @@ uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
     return tensor->width;
 }
 
-/* The kernel call of an operator, of which hooks hear: it read input 1 and made output 0. */
+/* Calls the hooks for a kernel call of an operator, which read input 1 and made output 0. */
 static void call_kernel(tigris_session *session, uint32_t op)
 {
     static const tigris_tensor_record one = {.batch = 1U, .height = 1U, .width = INPUT1};

@@ -1,4 +1,4 @@
-"""`tigris hil bench`: figures that are the board's own, and the comparison with earlier ones."""
+"""`tigris hil bench`: figures of the board, and the comparison with earlier ones."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def bench(plan: Path, url: str, *words: object, status: int = 0) -> Any:
 
 @pytest.fixture
 def port(digits: Serve) -> str:
-    """A board whose clock ticks when it is looked at: every run takes as many ticks."""
+    """A board whose clock advances at each reading, so that all runs take the same time."""
     return digits("--counter", "looks")
 
 
-def test_the_first_run_is_apart_and_the_others_are_summed_up(digits: Serve, digits_plan: Path) -> None:
+def test_the_first_run_is_separate_and_the_others_are_summarised(digits: Serve, digits_plan: Path) -> None:
     found = bench(digits_plan, digits(), "--runs", 7)
     first, *others = found["elapsed"]["all"]
     assert (found["runs"], found["wanted_runs"], found["partial"], len(others)) == (7, 7, False, 6)
@@ -36,12 +36,12 @@ def test_the_first_run_is_apart_and_the_others_are_summed_up(digits: Serve, digi
     assert found["counts_per_mac"] == found["elapsed"]["median"] / found["macs"]
 
 
-def test_operators_are_those_of_one_run(port: str, digits_plan: Path) -> None:
+def test_figures_of_operators_are_for_one_run(port: str, digits_plan: Path) -> None:
     found = bench(digits_plan, port, "--runs", 5)
     assert [op["index"] for op in found["ops"]] == list(range(10))
     assert {op["calls"] for op in found["ops"]} == {1}
     assert sum(op["share"] for op in found["ops"]) == pytest.approx(1)
-    assert {(op["elapsed"], op["first"]) for op in found["ops"]} == {(1, 1)}  # a look before and one after each call
+    assert {(op["elapsed"], op["first"]) for op in found["ops"]} == {(1, 1)}  # a reading before and one after each call
     assert found["elapsed"]["least"] == found["elapsed"]["most"] >= 10
     assert sum(op["macs"] for op in found["ops"]) == found["macs"]
     assert found["ops"][0]["counts_per_mac"] == 1 / found["ops"][0]["macs"]
@@ -69,7 +69,7 @@ def test_slower_than_before_ends_with_status_1(port: str, digits_plan: Path, tmp
     assert "conv_7" in said.split("median")[-1] and "conv_4" not in said.split("median")[-1]
 
 
-def test_what_cannot_be_compared_is_said(port: str, digits_plan: Path, tmp_path: Path) -> None:
+def test_an_incomparable_file_is_refused_with_the_reason(port: str, digits_plan: Path, tmp_path: Path) -> None:
     before = bench(digits_plan, port, "--runs", 2)
     cycles = {**before, "board": {"name": "x", "counter": {"unit": "cycles", "hz": 240000000}}}
     other = {**before, "model": {**before["model"], "name": "kws"}}

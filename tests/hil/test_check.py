@@ -1,4 +1,4 @@
-"""The runtime on a board against the host: equal where it is, and found where it is not."""
+"""The runtime on a board against the host: equal outputs pass, differences are found."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def run_check(url: str, plan_path: Path, count: int = 3, **options: float) -> Ch
 
 
 def corrupting(index: int, at: int, flip: int, size: int = 0) -> Fault:
-    """A board that computes one byte of the `index`th output that is read wrongly. `size`: its bytes, if it comes as a
-    transfer, which begins with their checksum."""
+    """A board that changes one byte of the `index`th output that is read. `size`: bytes of the output if it is
+    transferred; the transfer begins with its checksum."""
     seen, change = [0], bytearray(size)
     if size:
         change[at] = flip
@@ -81,7 +81,7 @@ def test_digits_equal_and_recognised(digits: Serve, digits_plan: Path) -> None:
     assert all(sample.run.elapsed > 0 for sample in report.samples)
 
 
-def test_the_right_one_of_several_models(digits: Serve, digits_plan: Path, two_inputs_plan: Path) -> None:
+def test_the_right_one_of_several_models_is_checked(digits: Serve, digits_plan: Path, two_inputs_plan: Path) -> None:
     url = digits("--model", two_inputs_plan)
     with Board(url, timing=QUICK) as board:
         for path, index in ((digits_plan, 1), (two_inputs_plan, 0)):
@@ -92,7 +92,7 @@ def test_the_right_one_of_several_models(digits: Serve, digits_plan: Path, two_i
 
 
 def test_tolerance_is_for_rounding_of_floats_only(serve: Serve, two_inputs_plan: Path) -> None:
-    # One bit low in a mantissa; then the highest one.
+    # A low bit of a mantissa, then the highest bit.
     for at, flip, tolerance, equal in ((0, 0x01, 1e-5, True), (2, 0x40, 1e-5, False), (0, 0x01, 0.0, False)):
         url = serve(two_inputs_plan, to_host=corrupting(0, at, flip, 480))
         assert run_check(url, two_inputs_plan, tolerance=tolerance).equal is equal
@@ -135,7 +135,7 @@ def test_plans_that_the_board_does_not_have(
 
 
 def test_a_plan_of_other_scales_comes_with_its_firmware(digits_plan: Path) -> None:
-    """Firmware refuses it before there is a plan to tell of; the same upload again would not help."""
+    """Firmware refuses the plan before it is described; uploading it again would not help."""
     refused = ModelInfo(0, "", "", 0, 0, 0, 0, 0, 0, 0, 0, -44, "inputs or outputs are not those of the firmware")
     nowhere = FaultInfo(-44, None, None, None, "")
     board: Any = SimpleNamespace(url="board", models=lambda: [refused], fault=lambda index: nowhere)

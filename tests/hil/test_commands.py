@@ -1,4 +1,4 @@
-"""`tigris hil` and the digits demo, as users run them."""
+"""`tigris hil` and the digits demo from the command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(*words: str | Path, folder: Path = ROOT) -> subprocess.CompletedProcess[
 
 
 def hil(*words: object, status: int = 0) -> tuple[dict[str, Any], str]:
-    """The document and what is said beside it."""
+    """The JSON document and stderr."""
     done = tigris("hil", *words, "--json", status=status)
     return json.loads(done.stdout), done.stderr
 
@@ -117,11 +117,11 @@ def test_demo_draws_and_counts(port: str, digits_plan: Path) -> None:
     assert sum(set(line) & set("▀▄█") != set() for line in lines) >= 8 * 4
 
 
-# How a check ends.
+# Interrupted checks.
 
 
 def falls_silent(runs: int) -> Fault:
-    """Lets the answers of so many runs through, and of the next one its BUSY."""
+    """Forwards the answers to `runs` runs, then one BUSY, then nothing."""
     seen = [0]
 
     def pass_on(frame: Frame) -> Frame | None:
@@ -151,7 +151,7 @@ def test_the_results_so_far_survive_ctrl_c(digits: Serve, digits_plan: Path) -> 
     assert report["equal_samples"] == report["samples"]
 
 
-def test_a_second_program_hears_that_the_board_is_busy(port: str, digits_plan: Path) -> None:
+def test_a_second_program_is_told_that_the_board_is_busy(port: str, digits_plan: Path) -> None:
     with Board(port):
         report, _ = hil(digits_plan, "--port", port, status=3)
         assert report["kind"] == "BusyError"

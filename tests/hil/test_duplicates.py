@@ -1,4 +1,4 @@
-"""Frames that come twice, late, or from another time: none is executed, none is taken for an answer."""
+"""Duplicate and late frames: none is executed, none is taken for an answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def inference(seed: int) -> tuple[list[tuple[int, bytes]], bytes]:
 
 
 def test_every_older_frame_is_refused_after_every_request(raw: Raw) -> None:
-    """All pairs of two inferences: the last request again has the same answer, any before it none."""
+    """For all pairs of frames in two inferences: the last request again gets the same answer, any older frame none."""
     requests, wanted = inference(2)
     sent: list[Frame] = []
     got = b""
@@ -63,7 +63,7 @@ def test_every_older_frame_is_refused_after_every_request(raw: Raw) -> None:
 
 
 def test_the_number_before_the_last_256_is_an_older_one(host: Host) -> None:
-    """Eight bits of the number would be the same."""
+    """Their lower eight bits are equal."""
     raw = host()
     raw.greet(sequence=protocol.SEQUENCES - 100)
     old = raw.next(*write(1, 0, bytes(7)))
@@ -76,10 +76,10 @@ def test_the_number_before_the_last_256_is_an_older_one(host: Host) -> None:
     assert raw.receive().payload == REFUSED[Refusal.SEQUENCE]
 
 
-# Sessions.
+# Connections.
 
 
-def test_a_session_begins_with_the_request_after_its_hello_only(host: Host) -> None:
+def test_a_connection_opens_with_the_request_after_its_hello_only(host: Host) -> None:
     raw = host()
     hello = raw.greet(7, sequence=10)
     for session, sequence in ((7, 11), (raw.connection, 10), (raw.connection, 12), (raw.connection ^ 1, 11)):
@@ -90,7 +90,7 @@ def test_a_session_begins_with_the_request_after_its_hello_only(host: Host) -> N
     assert raw.greet(7, sequence=10).nonce != hello.nonce
 
 
-# What a run was computed from.
+# Inputs of a run.
 
 
 @pytest.mark.parametrize("index", [0, 1])
@@ -99,7 +99,7 @@ def test_a_result_of_other_inputs_is_dropped(client: Client, index: int) -> None
     infer(board, 1)
     board.write_input(0, 0, bytes(1000))
     board.write_input(0, 1, bytes(7))
-    board._ask(Request.WRITE, write(index, 3, b"\1")[1])  # what a host does not know of
+    board._ask(Request.WRITE, write(index, 3, b"\1")[1])  # changes an input without the host's knowledge
     with pytest.raises(InputsError, match="ran on other inputs than were sent"):
         board.run(0)
     infer(board, 2)
@@ -129,7 +129,7 @@ def test_an_old_cancel_stops_nothing_and_the_next_one_stops_the_run(host: Host) 
     assert int.from_bytes(fault[:4], "little", signed=True) == CANCELLED
 
 
-def test_another_host_hears_that_the_board_is_busy(host: Host) -> None:
+def test_another_host_is_told_that_the_board_is_busy(host: Host) -> None:
     raw = host("--sleep", "20000")
     raw.greet()
     raw.send(raw.next(*RUN))
@@ -143,7 +143,7 @@ def test_another_host_hears_that_the_board_is_busy(host: Host) -> None:
 
 
 def forged(frame: Frame) -> Iterator[Frame]:
-    """The right answer after others: of other sessions and other numbers."""
+    """Yields the right answer after wrong ones: of other connections and other numbers."""
     right = (frame.sequence, frame.connection)
     kind = frame.type | 0x80
     if frame.type == Request.HELLO:
@@ -167,7 +167,7 @@ def test_only_the_answer_to_the_last_request_is_taken() -> None:
         assert board.repeats == 0
 
 
-def test_after_a_request_without_an_answer_a_new_session_begins(client: Client) -> None:
+def test_after_a_request_without_an_answer_a_new_connection_opens(client: Client) -> None:
     lost = [False]
     board = client(to_board=lambda data: [] if lost[0] else [data], timing=Timing(answer=0.05, tries=2))
     infer(board, 1)
@@ -187,8 +187,8 @@ def test_after_a_request_without_an_answer_a_new_session_begins(client: Client) 
 
 
 @pytest.mark.parametrize("model", [0, 1])
-def test_whatever_may_change_the_outputs_ends_them(host: Host, model: int) -> None:
-    """Both models' memory may be the same. A result tells what it was computed from."""
+def test_every_request_that_may_change_outputs_invalidates_them(host: Host, model: int) -> None:
+    """Both models may share memory. A result has the checksum of its inputs."""
     raw = host("--sleep", "10000", models=("one", "two"))
     raw.greet()
     raw.ask(*write(0, 0, bytes(range(100))))

@@ -1,4 +1,4 @@
-"""What users read when the board is not what they think."""
+"""Messages about boards that do not behave as expected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tigris_pio.hil.rig.choose import Selection, choose
 from tigris_pio.hil.rig.rig import Process, Rig
 
 SHORT = Timing(connect=0.4, answer=0.1, longest_answer=0.2, tries=3, run=1.0)
-#: Boards that are heard but not understood: a busy machine must have time to bring what they say.
+#: For boards without valid answers: even on a busy computer their bytes must arrive in this time.
 LISTENING = Timing(connect=1.5, answer=0.1, longest_answer=0.2, tries=3, run=1.0)
 
 
@@ -48,7 +48,7 @@ NOISE = [
 
 
 @pytest.mark.parametrize(("program", "greeting", "message"), NOISE, ids=["crash", "another speed", "echo"])
-def test_board_that_is_heard_but_not_understood(
+def test_a_board_without_valid_answers(
     line: Connect, program: list[str] | None, greeting: bytes, message: str
 ) -> None:
     with pytest.raises(errors.NoisyBoardError, match=message):
@@ -120,7 +120,7 @@ def test_line_that_ends(standin: Path, line: Connect) -> None:
             board.model(0)
 
 
-def test_a_board_that_hangs_at_work_is_noticed(standin: Path, line: Connect) -> None:
+def test_a_board_that_hangs_in_a_run_is_noticed(standin: Path, line: Connect) -> None:
     timing = Timing(connect=5.0, answer=0.1, longest_answer=0.2, tries=3, run=60.0, silence=0.5)
     with Board(line(command(standin, "--hang", "3")).url, timing=timing) as board:
         started = time.monotonic()
@@ -157,17 +157,17 @@ def test_other_names_of_a_port_have_its_lock(tmp_path: Path) -> None:
     assert lock_path("socket://127.0.0.1:5000") != lock_path("socket://127.0.0.1:5001")
 
 
-# Serving a model that did not open: every request is answered, and INFO says why.
+# Serving a model that could not be opened: every request is answered, and INFO has the reason.
 
 NOT_A_PLAN, FAST_TOO_SMALL, ARGUMENT, TRUNCATED = -10, -2, -1, -12
 
-#: Payloads that each request takes, of every record's length and more.
+#: Payloads of every record's length and longer.
 PAYLOADS = [b"", bytes(4), b"\0\1\0\0", bytes(8), bytes(12), bytes(8) + b"\4\0\0\0abcd", b"\1\0\0\0"]
 
 
 @pytest.fixture
 def files(tmp_path: Path, digits_plan: Path) -> dict[str, Path]:
-    """What may lie where the plan should be."""
+    """Files that may be in the plan's place."""
     plan = digits_plan.read_bytes()
     contents = {"erased": b"\xff" * 4096, "zeros": bytes(4096), "short": plan[:100], "cut": plan[:-64], "whole": plan}
     for name, content in contents.items():
@@ -175,7 +175,7 @@ def files(tmp_path: Path, digits_plan: Path) -> dict[str, Path]:
     return {name: tmp_path / name for name in contents}
 
 
-#: What the model's file is, how the board is started, and the status that INFO has.
+#: The model's file, the board's options, and the status in INFO.
 STATES = [
     ("erased", (), NOT_A_PLAN),
     ("short", (), NOT_A_PLAN),
@@ -192,7 +192,7 @@ STATES = [
 def test_every_request_is_answered(
     serve: Serve, files: dict[str, Path], file: str, options: tuple[str, ...], status: int
 ) -> None:
-    """The board runs under the address sanitiser: it would hang up."""
+    """The board runs with the address sanitiser, which would end it."""
     with Raw(serve(files[file], *options, pty=False)) as raw:
         raw.greet()
         for request in [*list(Request)[1:], 0, 13, 99]:
@@ -216,11 +216,11 @@ def test_the_client_shows_the_reason(real_board: Path, files: dict[str, Path], l
         assert (whole.status, whole.name) == (0, "digits")
 
 
-# Kinds of ports other than sockets and ptys, which every other test uses.
+# Kinds of ports other than sockets and ptys.
 
 
 class _Wire:
-    """What PortManager writes its negotiation to."""
+    """The object to which PortManager writes its negotiation."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.write = connection.sendall
@@ -228,7 +228,7 @@ class _Wire:
 
 @pytest.fixture
 def rfc2217(serve: Serve) -> Iterator[Callable[[str], str]]:
-    """`rfc2217(device)`: the URL of a server like esp_rfc2217_server for that device."""
+    """`rfc2217(device)`: the URL of a server like esp_rfc2217_server for this device."""
     stop = threading.Event()
     threads: list[threading.Thread] = []
 
@@ -270,7 +270,7 @@ def test_a_board_of_a_list_may_be_behind_rfc2217(
     rig.close()
 
 
-def test_ports_that_select_cannot_wait_for(standin: Path, line: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ports_without_select(standin: Path, line: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows."""
     monkeypatch.setattr(Line, "_selectable", lambda self: None)
     with Board(line(command(standin)).url, timing=QUICK) as board:

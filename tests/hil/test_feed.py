@@ -1,4 +1,4 @@
-"""tigris_pio.hil.feed: records to a board that answers in lines, and what is said when it does not."""
+"""tigris_pio.hil.feed: records to a board that answers in lines of text, and its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORD = 4
 
 @contextlib.contextmanager
 def board(answer: Callable[[bytes], bytes]) -> Iterator[str]:
-    """A board by its protocol, in a thread; `answer` gives what it says to a record, or b"" to the beginning."""
+    """A board with this protocol, in a thread; `answer` returns its answer to a record, or for b"" to a start."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -1,4 +1,4 @@
-"""Frames survive whatever surrounds them, and nothing damaged passes for a frame."""
+"""Frames are found among any other bytes, and no damaged frame is accepted."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_log_has_what_was_printed_last() -> None:
     assert reader.log().endswith("line 19999\nand no end")
 
 
-# Python's messages, the C header and the C server agree.
+# Python's messages, the C header and the C server are consistent.
 
 
 def test_header_is_the_one_that_python_generates() -> None:
@@ -125,7 +125,7 @@ def test_document_lists_every_message() -> None:
 
 
 def test_the_documented_firmware_compiles(tmp_path: Path) -> None:
-    """That of docs/protocol.md, with a model's constants as the compiler writes them."""
+    """The firmware of docs/protocol.md, with a model's constants as the compiler writes them."""
     text = (RUNTIME.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
     (program,) = (block.split("```", 1)[0] for block in text.split("```c\n")[1:])
     (tmp_path / "main.c").write_text(program, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Whatever arrives on the line, the server touches its own buffers only, and goes on serving."""
+"""For any received bytes, the server accesses only its own buffers, and keeps serving."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = (0, 1, 7, 8, 299, 300, 301, 999, 1000, 1001, 2**31, 2**32 - 1)
 
 
 def payload_of(generator: random.Random) -> bytes:
-    """Half plain noise, half a record with fields at the edges of their ranges and some data."""
+    """Half of them plain noise, half a record with extreme fields and some data."""
     noise = generator.randbytes(generator.choice((0, 1, 4, 12, generator.randrange(240))))
     if generator.random() < 0.5:
         return noise
@@ -30,7 +30,7 @@ def payload_of(generator: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("payload", [112, 1024])
-def test_whatever_arrives(tmp_path: Path, payload: int) -> None:
+def test_any_requests_and_noise(tmp_path: Path, payload: int) -> None:
     """Requests with valid checksums and numbers, transfers among them, and raw noise between; greetings are served."""
     generator, greetings = random.Random(payload), 0
     flags = (GREET, NEXT, NEXT, NEXT, SAME, SAME, 0)

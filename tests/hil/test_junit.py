@@ -1,4 +1,4 @@
-"""`tigris hil check --junit` and `--repeat`: what continuous integration reads."""
+"""`tigris hil check --junit` and `--repeat`: the report for continuous integration."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.hil.conftest import DIGITS, Serve
 from tests.hil.test_check import corrupting
 from tests.hil.test_commands import falls_silent
 
-#: The schema junit-10 of Jenkins' xUnit plugin, as far as it binds: of each element the attributes that it must and may
-#: have, and the elements in it. Times are digits with a point.
+#: The relevant part of the schema junit-10 of Jenkins' xUnit plugin: for each element the required and the allowed
+#: attributes, and the elements in it. Times are digits with a point.
 OUTPUT = "system-out system-err"
 SCHEMA = {name: tuple(set(words.split()) for words in given) for name, given in {
     "testsuites": ("", "name time tests failures errors", "testsuite"),
@@ -30,7 +30,7 @@ SCHEMA = {name: tuple(set(words.split()) for words in given) for name, given in 
 
 
 def read(path: Path) -> ET.Element:
-    """The test suite of a report that the schema allows and whose totals are right."""
+    """The test suite of a report; asserts that the schema allows it and that its totals are right."""
     root = ET.parse(path).getroot()
     assert root.tag == "testsuites"
     for element in root.iter():
@@ -47,7 +47,7 @@ def read(path: Path) -> ET.Element:
 
 
 def outcomes(suite: ET.Element) -> str:
-    """A letter each test case: `.`, `F`ailure, `E`rror, `s`kipped."""
+    """A letter for each test case: `.`, `F`ailure, `E`rror, `s`kipped."""
     letters = {"failure": "F", "error": "E", "skipped": "s"}
     return "".join(next((letters[child.tag] for child in case if child.tag in letters), ".")
                    for case in suite.iter("testcase"))  # fmt: skip
@@ -58,7 +58,7 @@ def report(tmp_path: Path) -> Path:
     return tmp_path / "hil.xml"
 
 
-def test_a_case_each_run(digits: Serve, digits_plan: Path, report: Path) -> None:
+def test_each_run_is_a_case(digits: Serve, digits_plan: Path, report: Path) -> None:
     boot = b"I (31) boot: ESP-IDF\x1b[0m & <1>\r\n"
     url = digits(greeting=boot)
     data = DIGITS / "model" / "digits_test.npz"
@@ -83,11 +83,11 @@ def test_a_case_each_run(digits: Serve, digits_plan: Path, report: Path) -> None
     ({"fast": "64"}, 1, "F", "has 64 bytes, the plan needs"),
     (None, 3, "E", "/dev/ttyNONE: cannot be opened"),
 ])  # fmt: skip
-def test_what_goes_wrong_is_a_failure_or_an_error(
+def test_failures_and_errors_are_distinguished(
     digits: Serve, digits_plan: Path, report: Path, options: dict[str, Any] | None, status: int, letters: str,
     message: str,
 ) -> None:  # fmt: skip
-    """A check that never began is one case."""
+    """A check without any run has one case."""
     words = ("--fast", options.pop("fast")) if options and "fast" in options else ()
     port = "/dev/ttyNONE" if options is None else digits(*words, **options)
     words = ("--port", port, "--samples", 5, "--silence", 1, "--junit", report)

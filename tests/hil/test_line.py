@@ -28,7 +28,7 @@ from tigris_pio.hil.protocol import Direction, Refusal, Request
 
 
 def infer(board: Board, seed: int) -> None:
-    """One run of the stand-in model with inputs that nothing but this run can explain."""
+    """Runs the stand-in model on inputs that no other run has."""
     generator = random.Random(seed)
     first, second = generator.randbytes(1000), generator.randbytes(7)
     board.write_input(0, 0, first)
@@ -40,8 +40,8 @@ def infer(board: Board, seed: int) -> None:
     assert board.read_output(0, 1, 300) == first[:300]
 
 
-def test_what_is_said_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An emulated board begins its log when it is connected to, which can be before the port is open."""
+def test_the_start_of_a_boot_log_is_received(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emulated board boots when it is connected, which may be before pyserial's open() returns."""
     connect = socket.create_connection
 
     def late(*words: object, **options: object) -> socket.socket:
@@ -55,14 +55,14 @@ def test_what_is_said_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
         said.start()
         with Line(f"socket://127.0.0.1:{listener.getsockname()[1]}") as line:
             assert line.read(10.0) == b"ESP-ROM:esp32c3"
-            # Else Nagle's algorithm holds the last frame of each window back for 40 ms.
+            # Otherwise Nagle's algorithm delays the last frame in flight by 40 ms.
             assert line._port._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         said.join()
 
 
 @pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])
 def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) -> None:
-    """Also between boot log and text of the firmware, which are heard; and connected to again."""
+    """Also between the firmware's log lines, which are kept; and after connecting again."""
     boot = "rst:0x1 (POWERON_RESET)\r\n" if not pty else ""
     bridge = line(command(standin, "--boot", boot, "--chatter", "1"), pty=pty, greeting=b"booted\r\n")
     with Board(bridge.url, timing=CALM) as board:
@@ -92,7 +92,7 @@ def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) ->
 
 
 def noisy(seed: int, share: float) -> Fault:
-    """Puts random bytes before and after pieces, zeros among them."""
+    """Adds random bytes, zeros among them, before and after pieces."""
     generator = random.Random(seed)
 
     def add(data: bytes) -> Iterable[bytes]:
@@ -110,7 +110,7 @@ def lossy(seed: int, share: float) -> Fault:
 
 
 def damaging(seed: int, share: float) -> Fault:
-    """Flips bits, so that checksums fail."""
+    """Flips bits; checksums then fail."""
     generator = random.Random(seed)
     return lambda data: [
         bytes(byte ^ (1 << generator.randrange(8)) if generator.random() < share else byte for byte in data)
@@ -122,7 +122,7 @@ def damaging(seed: int, share: float) -> Fault:
 def test_faults_are_repaired_and_nothing_runs_twice(
     client: Client, fault: Callable[[int, float], Fault], direction: str
 ) -> None:
-    # A second run of one request would show: a run destroys its inputs.
+    # A second run of one request would be noticed, because a run destroys its inputs.
     share = 0.3 if fault is noisy else 0.001
     board = client(**{direction: fault(1, share)})
     for seed in range(4):
@@ -176,8 +176,8 @@ def test_restart_of_the_board_is_noticed(standin: Path, line: Connect) -> None:
             board.run(0)
 
 
-def test_the_time_in_the_hook_is_not_the_networks(client: Client) -> None:
-    """With a clock that ticks when it is looked at: ten yields part a run into eleven pieces of one tick."""
+def test_time_in_the_hook_is_not_counted(client: Client) -> None:
+    """The clock advances at each reading: ten yields divide a run into eleven pieces of one tick."""
     board = client("--counter", "looks")
     assert [board.run(0).elapsed for _ in range(2)] == [11, 11]
 
@@ -224,7 +224,7 @@ def test_larger_frames_carry_any_bytes(tmp_path: Path, line: Connect, payload: i
             assert board.read_output(0, 1, 300) == data[:300]
 
 
-# Client and server over a simulated line: how much of its rate they use, and that faults never become results.
+# Client and server over a simulated line: its use of the line's rate, and no wrong results after faults.
 
 KB = 1024
 
@@ -235,14 +235,14 @@ KB = 1024
 def test_nine_tenths_of_the_rate_through_a_fifo_of_128_bytes(
     baudrate: int, latency: float, size: int, sleep: float
 ) -> None:
-    """Also when the firmware sleeps between polls."""
+    """Also if the firmware sleeps between polls."""
     measured = measure(baudrate, latency, size, sleep=sleep)
     assert (measured.lost, measured.repeats) == (0, 0)
     assert 0.9 * (1 - sleep) <= measured.write <= 1 and 0.9 * (1 - sleep) <= measured.read <= 1
 
 
 def test_a_board_too_slow_for_transfers_gets_its_input_by_requests() -> None:
-    """It looks at its line every 5 ms, in which 460 bytes come and 128 stay."""
+    """It reads its line every 5 ms, in which 460 bytes arrive and 128 are kept."""
     data = random.Random(1).randbytes(3000)
     with SimulatedLine(921600, fifo=128, read_time=0.005, input_bytes=3000) as line:
         board = Board("line", 921600, Timing(answer=0.1), line=line)
@@ -259,21 +259,21 @@ def test_a_board_too_slow_for_transfers_gets_its_input_by_requests() -> None:
 
 @pytest.mark.parametrize("size", [300, 2048, 16 * KB])
 def test_a_line_at_an_eightieth_of_its_rate_is_waited_for(size: int) -> None:
-    """As an emulated UART may run. At most one request, the first, is sent again before that is known."""
+    """Like an emulated UART. At most the first request is sent again, before the rate is measured."""
     measured = measure(1440, 0.0, size, told=115200)
     assert (measured.lost, measured.repeats <= 1) == (0, True)
     assert min(measured.write, measured.read) > 0.55 + 0.3 * (size > KB)
 
 
-def test_over_a_socket_a_megabyte_a_second_of_the_hosts_time() -> None:
-    """Of its processor's, for whatever else this machine does."""
+def test_a_socket_transfers_a_megabyte_per_second_of_processor_time() -> None:
+    """Other programs' load does not count."""
     written, read = measure_socket(256 * KB, time.process_time)
     assert written > 1e6 and read > 1e6
 
 
 @pytest.mark.parametrize("share", sampled([0.01, 0.001, 0.2, 0.05], fast=2))
-def test_whatever_the_line_does_a_result_is_right_or_there_is_an_error(share: float) -> None:
-    """`make fuzz` goes on with this. Nothing gets as far as the last line of defence, InputsError and OutputsError."""
+def test_faults_of_the_line_never_give_a_wrong_result(share: float) -> None:
+    """`make fuzz` runs more of it. No fault reaches the last checks, InputsError and OutputsError."""
     outcome = Outcome(share)
     lines = examples(2, 3)
     for seed in range(lines):

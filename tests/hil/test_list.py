@@ -1,4 +1,4 @@
-"""`tigris hil list`: the ports, and what answers on them."""
+"""`tigris hil list`: the ports, and the boards at them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tigris_pio.hil.rig import labgrid
 
 @dataclass
 class Port:
-    """As pyserial describes one."""
+    """A port as pyserial describes it."""
 
     device: str
     description: str = "n/a"
@@ -34,13 +34,13 @@ class Port:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a folder of its own: others' emulated boards are left alone."""
+    """Changes to an empty folder, so that other tests' emulated boards are ignored."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
 def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """`ports(Port(…), …)`: the machine's serial ports."""
+    """`ports(Port(…), …)`: replaces the computer's serial ports."""
 
     def have(*found: Port) -> None:
         monkeypatch.setattr(list_ports, "comports", lambda: list(found))
@@ -98,7 +98,8 @@ def test_ports_are_described_and_nothing_is_sent(line: Connect, ports: Callable[
 
 @pytest.fixture
 def emulator(tmp_path: Path) -> Iterator[int]:
-    """A process with the command line of an emulated board's emulator, of a project in this folder; its port."""
+    """A process with the command line of an emulated board's emulator, of a project in this folder; returns its port.
+    """
     state = tmp_path / "a, project" / ".pio" / "emulated" / "emu_rv32"
     log = str(state / "uart.log").replace(",", ",,")
     chardev = f"socket,id=uart,host=127.0.0.1,port=1,server=on,wait=on,nodelay=on,logfile={log}"
@@ -129,7 +130,7 @@ def test_emulated_boards_of_this_folder(
 
 @pytest.fixture
 def boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """`boards(name=(port, tags), …)`: a list in the folder at hand."""
+    """`boards(name=(port, tags), …)`: writes a list in the current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(list_ports, "comports", list)
 
@@ -160,7 +161,8 @@ def test_a_board_is_chosen_by_its_name_or_its_tags(
         assert json.loads(tigris("hil", "--info", "--json", *words).stdout)["port"] == url
     assert "2/2 outputs equal" in tigris("hil", digits_plan, "--board", "desk", "--samples", 2).stdout
     done = tigris("hil", "--info", "--board", "shelf", "--tag", "fast", status=2)
-    assert "no board has the name shelf and the tag fast; there are desk: desk, fast; rack: fast, psram" in done.stderr
+    listed = "desk: desk, fast; rack: fast, psram"
+    assert f"no board has the name shelf and the tag fast; the list has {listed}" in done.stderr
     found = {port["name"]: port for port in json.loads(tigris("hil", "list", "--json").stdout)["ports"]}
     assert {name: port["state"] for name, port in found.items()} == {"desk": "answers", "rack": "answers"}
     assert (found["desk"]["kind"], found["desk"]["tags"], found["desk"]["baud"]) == ("listed", ["fast"], 57600)
@@ -178,7 +180,7 @@ def test_a_labgrid_place_is_acquired_and_released(
     url, said = digits(), []
 
     class Place:
-        """As LabgridPlace; labgrid and its coordinator are elsewhere."""
+        """Replaces LabgridPlace, without labgrid and its coordinator."""
 
         def __init__(self, name: str) -> None:
             said.append(name)

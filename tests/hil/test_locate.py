@@ -1,4 +1,4 @@
-"""The first wrong operator: whatever kernel computes wrongly on the board, in whatever plan, is found and named."""
+"""The first wrong operator: for any wrong kernel in any plan, it is found and named."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INT8, FLOAT32 = DType.INT8, DType.FLOAT32
 K = OpKind
 
 
-#: A band in the middle of a rolling stage, where there is one.
+#: A band in the middle of a rolling stage, if there is one.
 KERNELS = [
     ("kws", "8K", Wrong(K.CONV_2D, INT8, 12, 5)),
     ("kws", "8K", Wrong(K.DEPTHWISE_CONV_2D, INT8, 11, 3)),
@@ -67,11 +67,11 @@ def test_a_wrong_kernel_is_named(serve: Serve, model: Model, fast: str, wrong: W
 
 
 def has(strategy: Strategy) -> Callable[[PlanFile], bool]:
-    """Whether a stage of a plan runs like that."""
+    """A predicate: a stage of the plan has this strategy."""
     return lambda file: any(stage.strategy == strategy for stage in file.stages)
 
 
-#: Model, memory, options of the compiler and of the board, what the plan must be like, and a fault.
+#: Model, memory, options of the compiler and of the board, a condition on the plan, and a fault.
 PLANS = {
     "tiled": ("micro_speech", "5K", {"slow": "16K"}, [], has(Strategy.TILED), Wrong(K.CONV_2D, INT8, 17, 5)),
     "chain": ("person_detect", "16K", {"slow": "64K"}, [], has(Strategy.CHAIN), Wrong(K.CONV_2D, INT8, 31, 2)),
@@ -97,8 +97,8 @@ def test_in_a_plan_that_is(serve: Serve, name: str, plans: Plans) -> None:
     assert ("or the copy of its weights in fast memory was changed" in said) is (name == "copied")
 
 
-def test_a_right_board_departs_nowhere(serve: Serve, plans: Plans) -> None:
-    """Whatever was in its memory before; also with rows that nothing needs, batches and states."""
+def test_a_right_board_does_not_differ(serve: Serve, plans: Plans) -> None:
+    """With any earlier content of its memory; also with unneeded rows, batches and states."""
     cases = (("micro_speech", "5K", {"slow": "16K"}), (mixed, "4K", {}), (remembering, "4K", {"state": STATE}))
     for model, fast, options in cases:
         path = plans(model, fast, **options)
@@ -106,7 +106,7 @@ def test_a_right_board_departs_nowhere(serve: Serve, plans: Plans) -> None:
         assert isinstance(found, str) and "3 more runs of sample 1 gave the host's bytes in all kernel calls" in found
 
 
-#: Layers that have rows, and nearly everything else now and then.
+#: Layers with rows, and occasionally most other kinds.
 KINDS = st.one_of(st.integers(0, 12), st.integers(0, len(LAYERS) - 1))
 STEPS = st.lists(st.tuples(KINDS, st.integers(0, 2), st.integers(0, 10**6)), min_size=2, max_size=6)
 
@@ -147,8 +147,8 @@ def test_any_call_of_any_graph(real_board: Path, tmp_path: Path) -> None:
 
 
 def test_states_are_searched_from_the_reset(plans: Plans, serve: Serve) -> None:
-    """A state that is committed wrongly is found in the run that commits it, not in the later one whose output differs;
-    and the board's states are those of the sequence again when the search steps back."""
+    """A state that is committed wrongly is found in the run that commits it, not in the later run whose output differs.
+    When the search goes back, the board has the states of the sequence again."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
     wrong = Wrong(K.COMMIT, INT8, 0, 2, more="add=30000")
@@ -159,7 +159,7 @@ def test_states_are_searched_from_the_reset(plans: Plans, serve: Serve) -> None:
     assert (found.sample, found.kernel, found.cause, found.reproducible) == (0, "commit int8", KERNEL, True)
     assert found.difference.first.channel == 2
     assert np.isclose(found.difference.first.board - found.difference.first.host, 0.3, atol=1e-6)
-    # What is wrong in the second sequence only is searched from its beginning: two states are committed a step.
+    # A fault in the second sequence only is searched from its start: each step commits two states.
     late = Wrong(K.COMMIT, INT8, 0, 2, more="add=30000,skip=4")
     report = checked(serve(path, "--fault", late.spec), plan, 5, starts=(0, 2))
     assert [bool(sample.mismatches) for sample in report.samples] == [False, False, False, True, True]
@@ -167,11 +167,11 @@ def test_states_are_searched_from_the_reset(plans: Plans, serve: Serve) -> None:
     assert found is not None and found.sample == 2, report.not_located
 
 
-# What is said of faults that are no kernel's: of memory, of chance, of rounding, of the line, of an older board.
+# Descriptions of other faults than wrong kernels: memory, chance, rounding, the line, an older board.
 
 
 def flipping(*requests: Request) -> Fault:
-    """A line that changes the last byte of the answers to some requests."""
+    """A line that changes the last byte of the answers to these requests."""
     kinds = [request | 0x80 for request in requests]
 
     def flip(frame: Frame) -> Frame:
@@ -182,8 +182,8 @@ def flipping(*requests: Request) -> Fault:
 
 
 def test_memory_that_changes_between_two_calls(serve: Serve, plans: Plans) -> None:
-    """A byte of what add0/Add made in an earlier band changes when it has made its row 30: the next to read it is
-    named."""
+    """A byte of the rows that add0/Add made in an earlier band changes after its row 30. The next operator that reads
+    it is named."""
     path = plans("resnet", "28K")
     plan = open_plan(path)
     words = PlanNames(plan.file)
@@ -204,9 +204,9 @@ def test_memory_that_changes_between_two_calls(serve: Serve, plans: Plans) -> No
     assert f"its input {found.tensor}, row 6, column 9, channel 8: board " in text
 
 
-def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, serve: Serve) -> None:
-    """What COMMIT reads changed before; and when its rows can be read they are other bytes again (here by the line):
-    then no element is shown, for it would be a wrong one."""
+def test_an_input_that_changes_after_the_call(plans: Plans, serve: Serve) -> None:
+    """The input of COMMIT changes before the call, and again before its rows are read (here by the line). So no element
+    is shown, because it would be a wrong one."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
     words, ops = PlanNames(plan.file), plan.file.ops
@@ -227,7 +227,7 @@ def test_an_input_that_is_no_more_what_the_call_found(plans: Plans, serve: Serve
 
 
 def test_a_state_that_changes_between_two_runs(serve: Serve, plans: Plans) -> None:
-    """A byte of h changes when both are committed: the first to read it in the next run is named."""
+    """A byte of h changes after the commit: the first operator that reads it in the next run is named."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
     words = PlanNames(plan.file)
@@ -242,8 +242,9 @@ def test_a_state_that_changes_between_two_runs(serve: Serve, plans: Plans) -> No
     assert "that input was the host's when the run began" in found.sentences()[2]
 
 
-def test_faults_that_do_not_come_again(serve: Serve, plans: Plans) -> None:
-    """In the check alone, in the first run of the search, in all but its last two; in all but one call of its last."""
+def test_faults_that_are_not_reproducible(serve: Serve, plans: Plans) -> None:
+    """The fault occurs in the check only, in the search's first run, in all but its last two runs, or in all but one
+    call of its last run."""
     path = plans("kws", "8K")
     plan = open_plan(path)
     for times, words in (
@@ -261,8 +262,8 @@ def test_faults_that_do_not_come_again(serve: Serve, plans: Plans) -> None:
     assert not found.reproducible and "not reproducible: another run" in "\n".join(found.sentences())
 
 
-def test_rounding_within_the_tolerance_is_passed_over(plans: Plans, serve: Serve) -> None:
-    """Neg and sigmoid depart by 1e-5, which is allowed, and what exp makes of that is not."""
+def test_rounding_within_the_tolerance_is_ignored(plans: Plans, serve: Serve) -> None:
+    """Neg and sigmoid differ by 1e-5, within the tolerance; exp turns that into more."""
     path = plans(amplifying, "64K")
     plan = open_plan(path)
     wrong = Wrong(K.UNARY, DType.FLOAT32, 4, 1, more="add=1")
@@ -276,7 +277,8 @@ def test_rounding_within_the_tolerance_is_passed_over(plans: Plans, serve: Serve
 
 
 def test_memory_that_changes_after_the_run(digits: Serve, digits_plan: Path) -> None:
-    """All calls are right, and what is read is not: here each answer to READ and CHECKSUM."""
+    """All calls are right, but the outputs read afterwards are not: here the line changes the answers to READ and
+    CHECKSUM."""
     url = digits(to_host=flipping(Request.READ, Request.CHECKSUM))
     report = checked(url, open_plan(digits_plan))
     assert report.first_wrong is None
@@ -303,8 +305,8 @@ def test_another_order_of_calls(digits: Serve, digits_plan: Path) -> None:
     assert "does its firmware have another version of the runtime" in found.sentences()[1]
 
 
-def test_a_board_that_knows_no_traces(digits: Serve, digits_plan: Path) -> None:
-    """The outputs were compared all the same, and the report says why there is no more."""
+def test_a_board_without_traces(digits: Serve, digits_plan: Path) -> None:
+    """The outputs are compared, and the report says why no operator is named."""
 
     def refuse(frame: Frame) -> Frame:
         is_trace = frame.type == Request.TRACE | 0x80

@@ -1,4 +1,4 @@
-"""`tigris hil monitor`: the firmware's lines and the frames among them, in words."""
+"""`tigris hil monitor`: the firmware's lines and the frames among them, as text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ words = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=
 
 @settings(max_examples=examples(20, 80))
 @given(st.lists(st.one_of(frames, words)), st.data())
-def test_text_and_frames_are_told_apart_in_any_pieces(parts: list[Frame | str], data: st.DataObject) -> None:
+def test_text_and_frames_are_separated_in_any_pieces(parts: list[Frame | str], data: st.DataObject) -> None:
     stream = b"".join(encode(part) if isinstance(part, Frame) else f"{part}\r\n".encode() for part in parts)
     decoder, found, at = Decoder(), list[Event](), 0
     while at < len(stream):
@@ -42,8 +42,8 @@ def test_text_and_frames_are_told_apart_in_any_pieces(parts: list[Frame | str], 
     assert [event.frame or event.text for event in found] == parts
 
 
-def test_what_is_waited_for_and_for_how_long() -> None:
-    """A line, a prompt, half a frame; text behind a glitch is shown without a frame ever, without its colours."""
+def test_unfinished_bytes_wait_for_a_limited_time() -> None:
+    """A line, a prompt, half a frame. Text after noise is shown without a frame, and without its colours."""
     decoder, frame = Decoder(), Frame(Request.RUN, 1, 2, bytes(range(1, 100)))
     wire = encode(frame)
     assert decoder.feed(b"boot: 1\r\n\x1b[0;31mbo", 0.0) == [Event("boot: 1")]
@@ -85,7 +85,7 @@ def test_frames_in_words() -> None:
         assert f"{arrow} {name_of(frame)} {describe(frame, text)}".rstrip() == expected
 
 
-def test_every_frame_has_words_whatever_its_bytes() -> None:
+def test_every_frame_is_described_for_any_bytes() -> None:
     for kind in range(256):
         for payload in (b"", bytes(200), b"\xff" * 200):
             frame = Frame(kind, 1, 2, payload)
@@ -100,8 +100,8 @@ def test_frames_of_a_transfer_are_one_line() -> None:
     passed += [Frame(protocol.TransferFrame.ACK, 5, 2, bytes(8)), Frame(Request.RUN, 6, 2, Select(0).pack())]
     said = [f"{message.arrow} {message.words}" for frame in passed for message in frames.add(frame)]
     assert said == [
-        "> STREAM model 0, count 500, frame bytes 240",
-        "< STREAM status 0",
+        "> TRANSFER model 0, count 500, frame bytes 240",
+        "< TRANSFER status 0",
         "- transfer of 500 bytes: 3 DATA, 1 ACK",
         "> RUN model 0",
     ]
@@ -118,7 +118,7 @@ def test_signs_of_life_are_counted() -> None:
 
 
 def monitor(url: str, *options: object, status: int = 0) -> list[str]:
-    """The lines without their times."""
+    """The printed lines without their times."""
     lines = tigris("hil", "monitor", "--port", url, *options, status=status).stdout.splitlines()
     assert [line for line in lines if not re.match(r"\d\d:\d\d:\d\d\.\d{3} ", line)] == []
     return [line[13:] for line in lines]
@@ -129,17 +129,17 @@ BOOT = b"I (31) boot: ESP-IDF\r\n\x1b[0;33mW (40) app: [b]old[/b]\x1b[0m\r\n"
 
 @pytest.fixture
 def speaker(line: Connect, tmp_path: Path) -> Callable[..., str]:
-    """`speaker(data)`: a board that says so when its port has been opened, and then only listens; its URL."""
+    """`speaker(data)`: the URL of a board that sends `data` when its port is opened, and then only receives."""
 
     def start(data: bytes, **options: object) -> str:
         (tmp_path / "speech").write_bytes(data)
-        script = f"sleep 0.3; cat '{tmp_path / 'speech'}'; cat > /dev/null"  # opening a socket drops what comes at once
+        script = f"sleep 0.3; cat '{tmp_path / 'speech'}'; cat > /dev/null"  # opening a socket drops the first bytes
         return line(["sh", "-c", script], pty=False, **options).url
 
     return start
 
 
-def test_nothing_is_sent_unless_asked_for(speaker: Callable[..., str]) -> None:
+def test_nothing_is_sent_without_an_option(speaker: Callable[..., str]) -> None:
     heard = bytearray()
 
     def listen(data: bytes) -> list[bytes]:
@@ -165,7 +165,7 @@ def test_raw_is_every_byte(speaker: Callable[..., str]) -> None:
 
 
 def started(*words: object) -> tuple[subprocess.Popen[str], str]:
-    """A monitor in a process of its own, and the first line that it says beside the board's."""
+    """A monitor in its own process, and its first own line."""
     command = [sys.executable, "-m", "tigris_pio", "hil", "monitor", *map(str, words)]
     process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
     assert process.stderr is not None

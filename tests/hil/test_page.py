@@ -1,4 +1,4 @@
-"""`tigris hil check --report`: the board's figures beside the plan's, also of a check that fails."""
+"""`tigris hil check --report`: the board's figures beside the plan's, also for a failed check."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def table(root: Element, caption: str) -> list[dict[str, str]]:
     return cells(found)
 
 
-def test_a_check_has_a_page_with_what_the_board_measured(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:
+def test_a_check_has_a_page_with_the_boards_measurements(digits: Serve, digits_plan: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     url = digits()
     done = tigris("hil", "check", digits_plan, "--port", url, "--samples", "3", "--json", "--report", page)

@@ -1,4 +1,4 @@
-"""The pytest plugin as users run it: several processes, several boards, what a failed test shows."""
+"""The pytest plugin in pytest's own process: several processes, several boards, the report of a failed test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.hil.conftest import Serve
 from tests.hil.test_commands import run as python
 from tigris_pio.format.reader import read_plan
 
-#: An installed plugin is loaded by itself, and only once.
+#: An installed plugin is loaded automatically, and only once.
 _INSTALLED = any(entry.name == "tigris" for entry in importlib.metadata.entry_points(group="pytest11"))
 LOAD = () if _INSTALLED else ("-p", "tigris_pio.hil.pytest_plugin")
 PARALLEL = """
@@ -61,8 +61,8 @@ def boards(folder: Path, urls: list[str]) -> None:
 
 
 def run(folder: Path, text: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    """pytest in `folder`, whose only tests are `text`. Options are single words: before it has loaded plugins, pytest
-    takes the second word of an option for a path to tests, and looks for its settings there."""
+    """Runs pytest in `folder` on the tests `text`. Options are single words: before it loads plugins, pytest takes the
+    second word of an option for a path to tests, and searches its settings there."""
     (folder / "pytest.ini").write_text("[pytest]\n", "utf-8")
     (folder / "test_own.py").write_text(text, "utf-8")
     return python("-m", "pytest", *LOAD, "-rs", "-p", "no:cacheprovider", *words, folder=folder)
@@ -88,7 +88,7 @@ def test_a_test_may_need_several_boards(digits: Serve, digits_plan: Path, tmp_pa
     assert "3 skipped" in done.stdout and "needs a board: --tigris-port=URL" in done.stdout
 
 
-def test_a_failed_test_shows_what_the_board_said_and_the_next_has_a_line_that_works(
+def test_a_failed_test_shows_the_boards_log_and_the_next_reconnects(
     digits: Serve, digits_plan: Path, tmp_path: Path
 ) -> None:
     op = read_plan(digits_plan.read_bytes()).ops[0]
@@ -103,7 +103,7 @@ def test_a_failed_test_shows_what_the_board_said_and_the_next_has_a_line_that_wo
     assert f"first wrong operator on board {url}" in section and "first wrong operator: 0 " in section
 
 
-def test_what_stands_in_the_way_is_said_in_its_words(tmp_path: Path) -> None:
+def test_errors_are_shown_without_a_traceback(tmp_path: Path) -> None:
     done = run(tmp_path, FAILING, "--tigris-port=/dev/ttyNONE")
     assert "4 errors" in done.stdout and "/dev/ttyNONE: cannot be opened" in done.stdout
     assert "Traceback" not in done.stdout and "rig.py" not in done.stdout

@@ -1,4 +1,4 @@
-"""Places of a rig: which boards fit what was asked for, who has one, what a board list may say."""
+"""Places of a rig: the boards that fit the options, their locks, the list of boards."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-# ---- which boards ------------------------------------------------------------------------------------------------
+# ---- choice of boards --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two environments; nobody asks PlatformIO, which takes half a second."""
+    """Two environments; replaces PlatformIO, which takes half a second."""
     boards = {"one": "emu_rv32", "two": "esp32dev"}
     projects = {
         name: Project(tmp_path, name, tmp_path / ".pio", tmp_path / name, {}, board) for name, board in boards.items()
@@ -75,7 +75,7 @@ def names(wanted: Selection) -> list[str]:
     return [place.name for place in choose(wanted)]
 
 
-def test_the_nearest_thing_that_was_named_is_meant(project: Path) -> None:
+def test_the_most_specific_option_decides(project: Path) -> None:
     assert choose(Selection(project)) == ()
     (place,) = choose(Selection(project, project=project))
     assert (place.name, place.port, place.flash, place.switch_off) == ("one", None, True, False)
@@ -102,7 +102,7 @@ def test_tags_and_environments_choose_from_the_list(project: Path) -> None:
     ):  # fmt: skip
         assert names(dataclasses.replace(wanted, tags=tags)) == expected
     assert choose(dataclasses.replace(wanted, tags=("desk",), baud=9600))[0].baud == 9600
-    with pytest.raises(UsageError, match=r"lab.toml: no board has the tags lcd; there are desk: camera, desk, .*"):
+    with pytest.raises(UsageError, match=r"lab.toml: no board has the tags lcd; the list has desk: camera, desk, .*"):
         choose(dataclasses.replace(wanted, tags=("lcd",)))
 
 
@@ -140,12 +140,12 @@ def test_mistakes_in_a_list_are_named(tmp_path: Path, text: str, message: str) -
         read_list(Path("none.toml"))
 
 
-# ---- who has one -------------------------------------------------------------------------------------------------
+# ---- locks -------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def rig(tmp_path: Path, digits_plan: Path) -> Iterator[Callable[..., Rig]]:
-    """`rig(place, …)`: that of a process of a run, closed with the test."""
+    """`rig(place, …)`: the rig of a run's process, closed after the test."""
     with contextlib.ExitStack() as stack:
 
         def make(*places: Place, number: int = 0, processes: int = 1, several: bool = False, wait: float = 0.2) -> Rig:
@@ -158,7 +158,7 @@ def rig(tmp_path: Path, digits_plan: Path) -> Iterator[Callable[..., Rig]]:
 
 @pytest.fixture
 def rigs(digits: Serve, rig: Callable[..., Rig]) -> Callable[..., list[Rig]]:
-    """`rigs(boards, processes, several=False)`: the rigs of so many processes for so many boards."""
+    """`rigs(boards, processes, several=False)`: the rigs of several processes for several boards."""
 
     def make(boards: int, processes: int, **options: Any) -> list[Rig]:
         places = [Place(f"b{at}", digits()) for at in range(boards)]
@@ -181,7 +181,7 @@ def test_each_process_takes_a_board_of_its_own(rigs: Callable[..., list[Rig]]) -
 
 
 def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever lets go of a board sleeps longer than who waits for it does between two looks."""
+    """After a release a process sleeps longer than a waiting process does between two attempts."""
     first, second = rigs(1, 2, wait=0.0)
 
     def give_way(seconds: float) -> None:
@@ -197,7 +197,7 @@ def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]], monkey
         first.board()
 
 
-def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
+def test_all_boards_are_locked_together(rigs: Callable[..., list[Rig]]) -> None:
     """So two processes that need all of them do not wait for each other."""
     first, second = rigs(2, 2, several=True)
     second.begin_test()
@@ -216,7 +216,7 @@ def test_all_boards_are_taken_together(rigs: Callable[..., list[Rig]]) -> None:
 
 
 class Flashed(Project):
-    """Notes uploads; `during` happens meanwhile."""
+    """Records uploads; `during` is called in each."""
 
     during: ClassVar[Callable[[], object]]
 
@@ -237,7 +237,7 @@ def flashed(tmp_path: Path, digits: Serve, monkeypatch: pytest.MonkeyPatch) -> P
 def test_a_program_that_has_the_port_open_has_the_board(
     tmp_path: Path, rig: Callable[..., Rig], flashed: Place
 ) -> None:
-    """It is not flashed under that program's feet."""
+    """The board is not flashed meanwhile."""
     desk = rig(flashed)
     with Board(str(flashed.port), timing=CALM), pytest.raises(BusyError, match="uses this board"):
         desk.board()
@@ -266,7 +266,7 @@ def test_a_board_is_flashed_once_in_a_run_and_busy_meanwhile(
     assert (tmp_path / "uploads").read_text().splitlines() == ["jtag"]
 
 
-# ---- what it does ------------------------------------------------------------------------------------------------
+# ---- boards ------------------------------------------------------------------------------------------------------
 
 
 def test_a_board_runs_models_as_the_host_does(rigs: Callable[..., list[Rig]], digits_plan: Path) -> None:
@@ -283,13 +283,13 @@ def test_a_board_runs_models_as_the_host_does(rigs: Callable[..., list[Rig]], di
     assert [op.calls for op in board.profile()] and board.models()[0].name == "digits"
     report = board.assert_matches(vectors={"image": images, "y": labels})
     assert report.accuracy is not None and report.equal_samples == 4
-    assert board.assert_matches(vectors=[{"image": image}] * 2).wanted == 2
+    assert board.assert_matches(vectors=[{"image": image}] * 2).requested == 2
     board.reset()
     with pytest.raises(UsageError, match="inputs pixels: the model takes image"):
         board.run({"pixels": image})
 
 
-def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Connect, rig: Callable[..., Rig]) -> None:
+def test_each_test_has_its_own_log(real_board: Path, digits_plan: Path, line: Connect, rig: Callable[..., Rig]) -> None:
     bridge = line([real_board, "--model", digits_plan], greeting=b"booted\r\n")
     desk = rig(Place("desk", bridge.url))
     desk.begin_test()
@@ -312,7 +312,7 @@ def test_the_log_is_the_tests_own(real_board: Path, digits_plan: Path, line: Con
 
 
 def client(*words: str, user: str = "tester", wait: float = 0.0) -> str:
-    """labgrid-client for the place `desk`; `wait`: seconds in which it may fail and is called again."""
+    """labgrid-client for the place `desk`; repeats a failing call for `wait` seconds."""
     end, environment = time.monotonic() + wait, {**os.environ, "LG_USERNAME": user}
     while (done := subprocess.run(["labgrid-client", "-p", "desk", *words], env=environment, capture_output=True,
                                   text=True, check=False)).returncode and time.monotonic() < end:  # fmt: skip
@@ -325,7 +325,7 @@ def client(*words: str, user: str = "tester", wait: float = 0.0) -> str:
 def test_a_labgrid_place_is_acquired_while_it_is_used(
     digits: Serve, rig: Callable[..., Rig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A coordinator has a place `desk`, which is the board's port."""
+    """A coordinator has a place `desk` with the board's port."""
     tools, url = Path(os.environ["TIGRIS_LABGRID"], "bin").resolve(), digits(pty=False)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         address = f"127.0.0.1:{probe.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Inputs from files and out of thin air."""
+"""Inputs from files and random inputs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_wrong_inputs_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", a=np.ones(3), b=np.ones(3))
     for descriptors, inputs, data, labels, message in (
         ([IMAGE], [str(tmp_path / "no.npy")], None, None, r"no\.npy: no such file"),
-        ([IMAGE], [str(text)], None, None, r"text\.npy: not a numpy"),
+        ([IMAGE], [str(text)], None, None, r"text\.npy: not a NumPy"),
         ([IMAGE], [flat], None, None, r"shape \[24\] of float32; input image takes \[1, 2, 3, 4\], or \[N, 2, 3, 4\]"),
         ([IMAGE], [words], None, None, r"words\.npy: shape"),
         ([IMAGE], [f"sound={good}"], None, None, "has no input sound; its inputs are image"),
@@ -92,7 +92,7 @@ def test_wrong_inputs_are_named(tmp_path: Path) -> None:
             read_samples(descriptors, inputs, data, labels)
 
 
-# Sequences on a board: its states go on from run to run as the host's do, once a run, and begin anew when asked.
+# Sequences on a board: its states advance like the host's, once for each run, and are reset on request.
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def ones(count: int) -> tuple[dict[str, np.ndarray], ...]:
 
 
 def totals(board: Board, plan: Path, count: int) -> list[float]:
-    """What the first element of the output is after each of `count` runs on ones."""
+    """The first element of the output after each of `count` runs on ones."""
     host = Session(plan)
     found = []
     for sample in ones(count):
@@ -122,7 +122,7 @@ def totals(board: Board, plan: Path, count: int) -> list[float]:
 
 
 def test_sequences_are_the_hosts(serve: Serve, sum_plan: Path) -> None:
-    """Also when board and host were elsewhere before."""
+    """Also if board and host had other states before."""
     plan = open_plan(sum_plan)
     samples = random_samples(plan.session.inputs, 12)
     with Board(serve(sum_plan), timing=QUICK) as board:
@@ -138,7 +138,7 @@ def test_sequences_are_the_hosts(serve: Serve, sum_plan: Path) -> None:
 
 @pytest.mark.parametrize(("request_type", "times"), [(Request.RUN, 2), (Request.RESET, 1)])
 def test_a_repeated_request_steps_once(serve: Serve, request_type: Request, times: int, sum_plan: Path) -> None:
-    """Its answer was lost: the board sends it again, and the state is where one run has left it."""
+    """Its answer was lost: the board sends it again, and the state has advanced once."""
     with Board(serve(sum_plan, to_host=losing(request_type | 0x80, times)), timing=QUICK) as board:
         board.reset(0)
         assert totals(board, sum_plan, 3) == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""Streamed inputs and outputs on a board: their rows travel during the run, whatever the line loses."""
+"""Streamed inputs and outputs on a board: their rows travel during the run, over a line with losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RNG = np.random.default_rng(3)
 
 @pytest.fixture(scope="module")
 def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two inputs, of which one is streamed, and two outputs, of which one is: in bands."""
+    """A plan in bands with two inputs and two outputs, one of each streamed."""
     weights = {"w": RNG.normal(size=(3, 2, 3, 3)).astype(np.float32)}
     nodes = [node("Conv", "x w", "t", pads=[1, 1, 1, 1]), node("Add", "t b", "y"), node("GlobalAveragePool", "y", "z")]
     folder = tmp_path_factory.mktemp("plans")
@@ -32,7 +32,7 @@ def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "net.tgrs"
 
 
-def test_outputs_are_the_hosts_whatever_the_line_loses(serve: Serve, plan_path: Path) -> None:
+def test_outputs_are_the_hosts_over_a_line_with_losses(serve: Serve, plan_path: Path) -> None:
     plan = open_plan(plan_path)
     samples = random_samples(plan.session.inputs, 3)
     for faults in ({}, {"to_board": damaging(1, 0.0007)}, {"to_host": damaging(2, 0.0006)}):

@@ -1,4 +1,4 @@
-"""Requests TRACE and ROWS: runs that stop behind a kernel call, and the rows that it made and read."""
+"""Requests TRACE and ROWS: runs that stop after a kernel call, and the rows that it made and read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATE = {"hn": "h", "cn": "c"}
 
 
 def batches():
-    """Three images, of which most operators take one at a time."""
+    """Three images; most operators take one at a time."""
     weights = {"w": np.random.default_rng(3).standard_normal((4, 2, 3, 3)).astype(np.float32)}
     nodes = [node("Conv", "x w", "c"), node("Relu", "c", "r"), node("Add", "r c", "y")]
     return make(nodes, {"x": (3, 2, 6, 7)}, ["y"], weights)
@@ -35,7 +35,8 @@ def replay(board: Board, plan: HostPlan, count: int = 1) -> Replay:
 
 
 def checksum(before: int, call: Call, rows: tuple[bytes, ...]) -> int:
-    """As docs/protocol.md has it. What a call reads it leaves as it was, unless it writes its output over that."""
+    """The checksum of docs/protocol.md. A call does not change its operands, unless it overwrites them with its output.
+    """
     operands = [operand.crc32 for operand in call.operands]
     for data, found in zip(rows[1:], operands, strict=True):
         assert zlib.crc32(data) == found or data[: len(rows[0])] == rows[0][: len(data)]
@@ -45,7 +46,7 @@ def checksum(before: int, call: Call, rows: tuple[bytes, ...]) -> int:
 
 @pytest.mark.parametrize("model", ["kws", batches, remembering], ids=["rolling", "batches", "states"])
 def test_the_rows_of_every_call_are_the_hosts(serve: Serve, model: object, plans: Plans) -> None:
-    """Those that it made and those that it read, wherever they lie."""
+    """Of its output and its operands, in any memory."""
     path = plans(model, "8K", **({"state": STATE} if model is remembering else {}))
     plan = open_plan(path)
     with Board(serve(path), timing=QUICK) as board:
@@ -66,7 +67,7 @@ def test_the_rows_of_every_call_are_the_hosts(serve: Serve, model: object, plans
                 both.board_rows(0, len(host[0]) + 1)
 
 
-def test_checksums_are_taken_where_they_are_asked_for(serve: Serve, plans: Plans) -> None:
+def test_checksums_are_taken_at_the_requested_calls(serve: Serve, plans: Plans) -> None:
     path = plans("kws", "8K")
     plan = open_plan(path)
     with Board(serve(path), timing=QUICK) as board:
@@ -101,7 +102,7 @@ def test_rows_go_when_something_is_written_or_run(serve: Serve, plans: Plans) ->
     def refused(board: Board, model: int = 0) -> None:
         with pytest.raises(RefusedError, match="refused ROWS: it has no rows of a kernel call"):
             board.read_rows(model, 0, 4)
-        with pytest.raises(RefusedError, match="refused STREAM: it has no rows of a kernel call"):
+        with pytest.raises(RefusedError, match="refused TRANSFER: it has no rows of a kernel call"):
             board._receive_tensor(model, Direction.ROWS, 0, 4)
 
     def trace(board: Board) -> None:
@@ -131,8 +132,8 @@ def test_rows_go_when_something_is_written_or_run(serve: Serve, plans: Plans) ->
         refused(board)
 
 
-def test_a_stopped_run_leaves_states_and_profile(serve: Serve, plans: Plans) -> None:
-    """Before, between and behind runs that are checked; one that goes on to its end is a run like others."""
+def test_a_stopped_run_does_not_change_states_and_profile(serve: Serve, plans: Plans) -> None:
+    """Before, between and after checked runs. A traced run to the end counts as a run."""
     path = plans(remembering, "4K", state=STATE)
     plan = open_plan(path)
     samples = random_samples(plan.session.inputs, 4)
@@ -141,7 +142,7 @@ def test_a_stopped_run_leaves_states_and_profile(serve: Serve, plans: Plans) -> 
         total = len(both.host_calls(0))
         assert check(board, plan, samples.inputs).equal
         counts = board.profile(0)
-        for call in range(1, total - 1):  # behind the last two, states are committed
+        for call in range(1, total - 1):  # the last two calls commit states
             both.run_board(0, TracePoints(call, 1, 1))
         assert board.profile(0) == counts
         assert not both.run_board(0, TracePoints(total - 2, 1, 1)).complete

@@ -1,4 +1,4 @@
-"""Inputs and outputs as transfers: what comes late, twice, out of order or never, at the board and at the host."""
+"""Transfers of inputs and outputs: late, duplicate, reordered and lost frames, at the board and at the host."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def part(number: int, source: bytes = INPUT, frame: int = DATA) -> bytes:
 
 
 def answers(raw: Raw, least: int = 0) -> list[Frame]:
-    """All that the board has to say of what was sent, `least` frames or more: up to its answer to a greeting, twice,
-    for frames of an output follow when nothing else is to be answered."""
+    """All answers of the board, at least `least`, up to its answer to a second HELLO: frames of an output follow if
+    nothing else is to be answered."""
     frames = [raw.receive() for _ in range(least)]
     for sequence in (1, 2):
         raw.send(Frame(Request.HELLO, sequence, 9999, protocol.HelloRequest(protocol.VERSION).pack()))
@@ -59,7 +59,7 @@ def answers(raw: Raw, least: int = 0) -> list[Frame]:
 
 
 def inputs_crc32(raw: Raw) -> int:
-    """Of what the board has as input 0, with input 1 zero."""
+    """The CRC-32 of input 0 as the board has it, and of input 1, which is zero."""
     raw.ask(Request.WRITE, Range(0, 0, 1, 0, 7).pack() + bytes(7))
     return protocol.Result.unpack(raw.ask(Request.RUN, Select(0).pack()).payload).inputs_crc32
 
@@ -81,8 +81,8 @@ def test_frames_of_an_input_come_in_any_order(raw: Raw) -> None:
     assert inputs_crc32(raw) == zlib.crc32(INPUT + bytes(7))
 
 
-def test_what_fits_no_missing_frame_is_not_written(raw: Raw) -> None:
-    """Other bytes for a frame that has come, frames of other lengths, numbers beyond the end or those in flight."""
+def test_invalid_frames_are_not_written(raw: Raw) -> None:
+    """Other bytes for a frame that has arrived, frames of other lengths, numbers beyond the end or those in flight."""
     other = bytes(BYTES)
     raw.ask(Request.TRANSFER, INTO)
     for number in range(4):
@@ -150,7 +150,7 @@ REFUSED_OPENINGS = [
 ]
 
 
-def test_openings_that_are_refused_open_nothing(raw: Raw) -> None:
+def test_refused_requests_open_no_transfer(raw: Raw) -> None:
     raw.ask(Request.RUN, Select(0).pack())
     for payload, refusal in REFUSED_OPENINGS:
         assert raw.ask(Request.TRANSFER, payload).payload == REFUSED[refusal], payload
@@ -198,10 +198,10 @@ def test_data_changed_by_a_relay_are_found(client: Client) -> None:
         infer(client(to_host=changing(forge), timing=CALM), 1)
 
 
-# The host's account of frames; test_line.py has lines that lose, repeat and reorder.
+# The host's accounts of frames; test_line.py has lines that lose, repeat and reorder.
 
 
-def test_a_lost_frame_is_sent_again_as_soon_as_a_later_one_has_come() -> None:
+def test_a_lost_frame_is_sent_again_once_a_later_one_has_arrived() -> None:
     sender = Sender(50)
     assert sender.due() == list(range(IN_FLIGHT))
     sender.acknowledge(Progress(3, 0, 0b10))

@@ -1,4 +1,4 @@
-"""Vector files: what they may hold, which model they belong to, and what a check of them says."""
+"""Vector files: their content, their model, and the messages of a check."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_outputs_in_the_file_are_compared(serve: Serve, plan: HostPlan, two_inpu
         ({"labels": [1, 2]}, "a.npz: labels: labels must be 3 integers"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_named(plan: HostPlan, change: dict[str, Any], message: str) -> None:
+def test_arrays_that_do_not_fit_are_named(plan: HostPlan, change: dict[str, Any], message: str) -> None:
     given = {name: array for name, array in {**arrays(), **change}.items() if array is not None}
     with pytest.raises(UsageError) as refused:
         vectors_of(given, "a.npz", plan)

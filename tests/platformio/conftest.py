@@ -16,7 +16,7 @@ FAKE = Path(__file__).with_name("fake_compiler")
 
 @pytest.fixture
 def fake_compiler(tmp_path: Path) -> FakeCompiler:
-    """A Python whose tigris_pio is the fake; a log of its runs."""
+    """A Python whose tigris_pio is a fake, and a log of its runs."""
     python = tmp_path / "fake python"
     log = tmp_path / "compiler.log"
     python.write_text(
@@ -50,19 +50,19 @@ def _project_maker(folder: Path, core_dir: Path) -> Iterator[Callable[..., Proje
 
 @pytest.fixture
 def new_project(tmp_path: Path, core_dir: Path) -> Iterator[Callable[..., Project]]:
-    """Makes projects; their boards are switched off afterwards."""
+    """Creates projects; their boards are switched off afterwards."""
     yield from _project_maker(tmp_path, core_dir)
 
 
 @pytest.fixture(scope="module")
 def shared_project(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Iterator[Callable[..., Project]]:
-    """Makes projects that a module's tests use one after the other."""
+    """Creates projects that several tests of a module use in turn."""
     yield from _project_maker(tmp_path_factory.mktemp("shared"), core_dir)
 
 
 def copy_example(name: str, folder: Path, *options: str) -> Path:
-    """An example in `folder`; what it names of this checkout is found by absolute paths, and of Espressif's platform
-    the stand-in takes the place, with these options."""
+    """Copies an example to `folder`, with absolute paths into this checkout, and the stand-in as Espressif's platform,
+    with these options."""
     shutil.copytree(ROOT / "examples" / name, folder, ignore=shutil.ignore_patterns(".pio", "build"))
     ini = folder / "platformio.ini"
     text = ini.read_text("utf-8").replace("../../tigris_pio/platformio/emulated", str(EMULATED)[len("symlink://") :])

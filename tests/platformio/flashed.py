@@ -1,4 +1,4 @@
-"""What was flashed to a stand-in chip, run as a program of this machine."""
+"""Runs what was flashed to a stand-in chip, as a program of this computer."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ HOST = "127.0.0.1"
 
 
 def hil(plan: Path, port: str, data: Path, samples: int) -> str:
-    """What `tigris hil` prints."""
+    """The output of `tigris hil`."""
     return tigris("hil", plan, "--port", port, "--data", data, "--samples", samples).stdout
 
 
 @contextlib.contextmanager
 def chip_running(flash: Path, firmware: Path) -> Iterator[str]:
-    """Runs the firmware that was flashed; its serial port."""
+    """Runs the flashed firmware; yields its serial port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
@@ -47,7 +47,7 @@ def chip_running(flash: Path, firmware: Path) -> Iterator[str]:
 
 
 def answers(flash: Path, firmware: Path, sent: bytes) -> list[str]:
-    """The lines of a firmware whose sensor measures what is sent, until it has nothing more."""
+    """The lines of a firmware whose sensor measures `sent`, until nothing is left."""
     with chip_running(flash, firmware) as port, \
             socket.create_connection((HOST, int(port.rsplit(":", 1)[1])), timeout=60) as line:  # fmt: skip
         line.sendall(sent)
@@ -56,7 +56,7 @@ def answers(flash: Path, firmware: Path, sent: bytes) -> list[str]:
 
 
 def flash_with(images: dict[int, bytes], path: Path) -> Path:
-    """A chip's flash as a file, erased but for these."""
+    """A chip's flash as a file, erased except for these images."""
     flash = bytearray(b"\xff" * FLASH_BYTES)
     for offset, data in images.items():
         flash[offset : offset + len(data)] = data
@@ -65,14 +65,14 @@ def flash_with(images: dict[int, bytes], path: Path) -> Path:
 
 
 def model_offset(table: bytes) -> int:
-    """Where a binary partition table has the model."""
+    """The model's offset in a binary partition table."""
     place = partitions.find(partitions.parse_binary(table), "model")
     assert place is not None
     return place.offset
 
 
 def read_back(mock: MockChip, project: Project, environment: str, folder: Path) -> tuple[Path, Path, int]:
-    """(flash file, firmware, offset of the model partition), all as esptool reads them from the chip."""
+    """(flash file, firmware, offset of the model partition), as esptool reads them from the chip."""
     files = [*project.images(environment), (0x10000, project.build(environment) / "firmware.bin")]
     read = {offset: mock.read(offset, path.stat().st_size) for offset, path in files}
     firmware = folder / "firmware"
@@ -82,7 +82,7 @@ def read_back(mock: MockChip, project: Project, environment: str, folder: Path) 
 
 
 def without_platformio(example: Path, compiled: Compiled, folder: Path) -> tuple[Path, Path]:
-    """(flash file, firmware) of an example for the stand-in chip, by this machine's compiler alone."""
+    """(flash file, firmware) of an example for the stand-in chip, built by this computer's compiler alone."""
     name, place = compiled.plan.program.name, partitions.Partition("model", "data", "0x40", 0x110000, 1 << 20)
     header = layout.models_header({"model": layout.place([(name, compiled.data)], place)})
     (folder / "tigris_models.h").write_text(header, "utf-8")

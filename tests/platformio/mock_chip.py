@@ -1,4 +1,4 @@
-"""A chip's ROM bootloader to flash, on a TCP port, and what its flash then holds."""
+"""A chip's ROM bootloader for uploads, on a TCP port, and its flash."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 START_SECONDS = 60.0
-# With a flash chip of 16 MB, in the mock and by its JEDEC id, in place of 4 MB. On a busy machine it would be of no use
-# by itself: it gives up reading when the host acknowledges later than after 50 ms; and three seconds after flashing it
-# begins a new session, without the stub that the next esptool may have found running, and answers as the ROM does.
-# Its flash is shown as a file on a signal: reading it over the line, 64 bytes at a time, takes seconds.
+# The mock has a flash chip of 16 MB, also by its JEDEC id, instead of 4 MB. Two more changes are for a busy computer:
+# the original stops a read if the host acknowledges later than after 50 ms. Three seconds after flashing it begins
+# again without the stub that the next esptool may have found running, and answers like the ROM.
+# A signal writes its flash to a file, because reading it over the line, 64 bytes at a time, takes seconds.
 RUN = """
 import os, signal, sys
 from esp32_mock_bootloader import cli, protocol, server
@@ -34,7 +34,7 @@ sys.exit(cli.main(sys.argv[2:]))
 
 @dataclass(frozen=True)
 class MockChip:
-    """`port` is what esptool and upload_port take; `flash` is where the process shows its flash."""
+    """`port` is for esptool and upload_port; the process writes its flash to the file `flash`."""
 
     port: str
     process: subprocess.Popen[bytes]
@@ -51,7 +51,7 @@ class MockChip:
 
 @contextlib.contextmanager
 def mock_chip(chip: str) -> Iterator[MockChip]:
-    """On a TCP port, where it answers as the ROM does: esptool needs --no-stub."""
+    """A chip on a TCP port that answers like the ROM: esptool needs --no-stub."""
     with tempfile.TemporaryDirectory() as folder:
         port_file = Path(folder, "port")
         flash = Path(folder, "flash.bin")
@@ -68,7 +68,7 @@ def mock_chip(chip: str) -> Iterator[MockChip]:
 
 
 def _await(file: Path, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Until the file has something in it."""
+    """Waits until the file is not empty."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         if file.is_file() and file.stat().st_size:

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Bytes of the fake compiler's plans in front of what the model says.
+#: Bytes of the fake compiler's plans before the model's content.
 FAKE_HEAD = 20
 PLATFORMIO = ROOT / "tigris_pio" / "platformio"
 EMULATED = f"symlink://{PLATFORMIO / 'emulated'}"
@@ -27,7 +27,7 @@ ESPRESSIF_LIKE = f"symlink://{ROOT / 'tests' / 'platformio' / 'espressif_like'}"
 
 
 def load_by_path(name: str, path: Path) -> ModuleType:
-    """A module as PlatformIO loads it: by its file."""
+    """Loads a module by its file, like PlatformIO."""
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec and spec.loader
@@ -62,10 +62,8 @@ def _object_cache() -> tempfile.TemporaryDirectory[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Project:
-    """`shares_objects`: its builds take what other such projects of this process have compiled, the runtime above all.
-
-    SCons then says "Retrieved" where it says "Compiling" or "Linking" otherwise.
-    """
+    """A project in a folder. `shares_objects`: its builds use objects of other such projects of this process, above all
+    the runtime's. SCons then prints "Retrieved" instead of "Compiling" or "Linking"."""
 
     folder: Path
     core_dir: Path
@@ -80,7 +78,7 @@ class Project:
             path.write_text(text, "utf-8")
 
     def add_option(self, line: str) -> None:
-        """To the last environment of platformio.ini."""
+        """Adds an option to the last environment of platformio.ini."""
         with (self.folder / "platformio.ini").open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
@@ -100,48 +98,48 @@ class Project:
         return Result(done.returncode, done.stdout)
 
     def metadata(self, environment: str) -> dict[str, Any]:
-        """What `pio project metadata` tells an editor."""
+        """The answer of `pio project metadata` to an editor."""
         result = self.pio("project", "metadata", "-e", environment, "--json-output")
         assert result.status == 0, result.text
         found: dict[str, Any] = json.loads(result.text[result.text.index("{") :])[environment]
         return found
 
     def images(self, environment: str) -> list[tuple[int, Path]]:
-        """What is flashed beside the firmware: offsets and files."""
+        """Offsets and files of the images that are flashed beside the firmware."""
         listed = self.metadata(environment)["extra"]["flash_images"]
         return [(int(image["offset"], 0), Path(image["path"])) for image in listed]
 
     def run(self, *arguments: str, **variables: str) -> str:
-        """`pio run …`, which must succeed; its output."""
+        """Runs `pio run …`, which must succeed; returns its output."""
         result = self.pio("run", *arguments, **variables)
         assert result.status == 0, result.text
         return result.text
 
     def refused(self, *arguments: str, **variables: str) -> str:
-        """`pio run …`, which must fail without a traceback; its output."""
+        """Runs `pio run …`, which must fail without a traceback; returns its output."""
         result = self.pio("run", *arguments, **variables)
         assert result.status != 0, result.text
         assert "Traceback" not in result.text, result.text
         return result.text
 
-    def state(self, environment: str) -> Path:
-        return board_process.state_dir(str(self.folder / ".pio"), environment)
+    def board_folder(self, environment: str) -> Path:
+        return board_process.board_folder(str(self.folder / ".pio"), environment)
 
     def flash(self, environment: str) -> bytes:
-        return (self.state(environment) / "flash.bin").read_bytes()
+        return (self.board_folder(environment) / "flash.bin").read_bytes()
 
     def build(self, environment: str) -> Path:
         return self.folder / ".pio" / "build" / environment
 
     def port(self, environment: str) -> int:
-        """Where the board's UART is."""
-        port: int = json.loads((self.state(environment) / "board.json").read_text("utf-8"))["port"]
+        """The port of the board's UART."""
+        port: int = json.loads((self.board_folder(environment) / "board.json").read_text("utf-8"))["port"]
         return port
 
     def serial(
         self, environment: str, until: bytes, after: bytes = b"", send: bytes = b"", seconds: float = 20.0
     ) -> bytes:
-        """Connects to the board's UART, sends `send` when `after` has come, and reads until `until` has come."""
+        """Connects to the board's UART, sends `send` after `after` is received, and reads up to `until`."""
         port = self.port(environment)
         deadline = time.monotonic() + seconds
         with socket.create_connection(("127.0.0.1", port), timeout=seconds) as line:
@@ -151,26 +149,26 @@ class Project:
         return received
 
     def restart(self, environment: str, *images: tuple[int, bytes]) -> None:
-        """The board, with these bytes written to its flash."""
-        state, files = self.state(environment), []
-        board_process.stop(state)
+        """Restarts the board with these bytes written to its flash."""
+        folder, files = self.board_folder(environment), []
+        board_process.stop(folder)
         for number, (offset, data) in enumerate(images):
             files.append((offset, self.folder / f"image{number}.bin"))
             files[-1][1].write_bytes(data)
-        board_process.write_flash(state, len(self.flash(environment)), files)
+        board_process.write_flash(folder, len(self.flash(environment)), files)
         spec = board_process.read_spec(self.build(environment) / "emulator.json")
-        board_process.start(state, spec, 25000, fixed_port=False)
+        board_process.start(folder, spec, 25000, fixed_port=False)
 
     def is_on(self, environment: str) -> bool:
-        return board_process.running_process(self.state(environment)) is not None
+        return board_process.running_process(self.board_folder(environment)) is not None
 
     def switch_off(self) -> None:
-        """All its boards, and what watches them, which would look again within a second only."""
-        states = [str(state.resolve()) for state in (self.folder / ".pio" / "emulated").glob("*")]
-        for state in states:
-            board_process.stop(Path(state))
-        for process, command in board_process._command_lines() if states else ():
-            if any(f" watch --state {state}" in command for state in states):
+        """Switches off all its boards, and ends their watchers, which look only once a second."""
+        folders = [str(folder.resolve()) for folder in (self.folder / ".pio" / "emulated").glob("*")]
+        for folder in folders:
+            board_process.stop(Path(folder))
+        for process, command in board_process._command_lines() if folders else ():
+            if any(f" watch --folder {folder}" in command for folder in folders):
                 with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGTERM)
 

@@ -1,4 +1,4 @@
-"""A kernel library chosen in platformio.ini runs the model on the board, with the host's outputs."""
+"""A kernel library of platformio.ini runs the model on the board, with the host's outputs."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ build_flags = -DNDEBUG
 LIBRARIES = {"emu_rv32": "esp-nn", "emu_cortex_m55": "cmsis-nn"}
 
 
-#: Where the stand-in lies in folders like the library's.
+#: Places of the stand-in's files in folders like the library's.
 FOLDERS = {"esp-nn": ("include", "esp_nn.c", "src/stand_in_ansi.c"),
            "cmsis-nn": ("Include", "cmsis_nn.c", "Source/ConvolutionFunctions/stand_in_s8.c")}  # fmt: skip
 
 
 def put_library(name: str, folder: Path) -> None:
-    """The real library where there is one; else the stand-in."""
+    """Copies the real library if it is there, else the stand-in."""
     real, (headers, source, target) = checkout(name), FOLDERS[name]
     if real is not None:
         os.symlink(real, folder / name)
@@ -71,7 +71,7 @@ def put_library(name: str, folder: Path) -> None:
     pytest.param(*pair, marks=pytest.mark.vendor(VARIABLES[pair[1]], optional=True)) for pair in LIBRARIES.items()
 ])  # fmt: skip
 def test_the_library_runs_on_the_board_with_the_host_s_outputs(board, name, new_project) -> None:
-    # The stand-in takes scratch on every chip, the library itself on some only.
+    # The stand-in needs scratch on every chip, the library itself on some.
     chip = "board_build.mcu = esp32s3\n" if name == "esp-nn" and checkout(name) is None else ""
     section = f"[env:{board}]\nboard = {board}\ncustom_tigris_backend = {name}\ncustom_tigris_backend_path = {name}\n"
     project = new_project({"src/main.c": MAIN}, COMMON + section + chip)

@@ -33,7 +33,7 @@ def test_a_new_chip_is_erased_and_writing_erases_whole_sectors(tmp_path, image):
 
 
 @pytest.mark.parametrize(("places", "message"), [
-    ([(0x1001, b"a")], "image0 at 0x1001: an offset in flash is a multiple of 0x1000"),
+    ([(0x1001, b"a")], "image0 at 0x1001: an offset in flash must be a multiple of 0x1000"),
     ([(CHIP - 0x1000, bytes(0x1001))], f"image0: 4097 bytes at 0xff000 end beyond the flash chip of {CHIP} bytes"),
     ([(0x2000, b"b"), (0, bytes(0x2001))], "image0 at 0x2000 overlaps image1, which ends at 0x3000"),
 ])  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_port_is_a_local_socket():
 
 
 def test_a_stale_or_damaged_record_is_no_board(tmp_path):
-    """Another process that has the recorded number by now is left alone."""
+    """Another process with the recorded id is not killed."""
     with subprocess.Popen(["sleep", "60"]) as other:
         for text in (f'{{"pid": {other.pid}, "port": 1}}', '{"pid": 4194304, "port": 1}', '{"pid": -1}', "noise", "[]"):
             (tmp_path / "board.json").write_text(text, "utf-8")
@@ -73,7 +73,7 @@ time.sleep(60)
 
 @pytest.fixture
 def board(tmp_path):
-    """The folder of a board that is on, and its port."""
+    """The folder of a running board, and its port."""
     emulator = tmp_path / "emulator"
     emulator.write_text(EMULATOR.format(python=sys.executable), "utf-8")
     emulator.chmod(0o755)
@@ -86,12 +86,12 @@ def board(tmp_path):
 
 
 def test_a_board_ends_with_its_folder(board):
-    """Nobody would find it again after `rm -rf .pio`, and it would keep its port."""
+    """After `rm -rf .pio` nobody would find it again, and it would keep its port."""
     state, port = board
     assert board_process.running_process(state) is not None
     shutil.rmtree(state.parent)
     deadline = time.monotonic() + 20
-    # An ending process loses its command line before its sockets: one of the two says nothing about the other.
+    # An ending process loses its command line before its sockets, so both are awaited.
     while board_process.running_process(state) is not None or not board_process._is_free(port):
         assert time.monotonic() < deadline, (board_process.running_process(state), board_process._is_free(port))
         time.sleep(0.02)
@@ -116,13 +116,13 @@ def test_what_is_missing_is_named(tmp_path):
         board_process.start(tmp_path, board_process.Spec("qemu-system-nothing", (), CHIP, 0), 20000, fixed_port=False)
 
 
-def test_a_port_that_another_program_takes_at_the_last_moment_is_passed_over(tmp_path, monkeypatch):
+def test_a_port_that_another_program_takes_at_the_last_moment_is_skipped(tmp_path, monkeypatch):
     tried = []
 
     def launch(command, state, spec, port):
         tried.append(port)
         if len(tried) < 3:
-            raise board_process.PortTaken("Address already in use")
+            raise board_process.PortInUseError("Address already in use")
 
     monkeypatch.setattr(board_process, "_launch", launch)
     monkeypatch.setattr(board_process, "_free_port", lambda port, fixed: port)
@@ -130,5 +130,5 @@ def test_a_port_that_another_program_takes_at_the_last_moment_is_passed_over(tmp
     spec = board_process.Spec("qemu", (), 1 << 20, 0)
     assert board_process.start(tmp_path, spec, 25000, fixed_port=False) == 25002
     tried.clear()
-    with pytest.raises(board_process.PortTaken):
+    with pytest.raises(board_process.PortInUseError):
         board_process.start(tmp_path, spec, 25000, fixed_port=True)

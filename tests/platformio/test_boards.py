@@ -1,4 +1,4 @@
-"""Each emulated board boots what was flashed, and opens a real plan in its flash."""
+"""Each emulated board boots the flashed firmware, and opens a real plan in its flash."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ int main(void)
         board_wait_uart();
 }
 """
-# A user's own source, in C and in C++: <memory.h> is the C library's, and no private header of the runtime is found.
+# A user's source in C and in C++: <memory.h> is the C library's, and the runtime's private headers are not found.
 PRIVATE = sorted(
     spelled
     for folder in (ROOT / "runtime").iterdir()
@@ -78,7 +78,7 @@ MODEL = f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_models = digits.
 
 @pytest.fixture(scope="module")
 def bare(shared_project):
-    """Without a model and the runtime; flashed to every board."""
+    """A program without model and runtime; it is flashed to every board."""
     ini = SECTIONS.replace("board =", "extra_scripts =\nboard =")
     project = shared_project({"src/main.c": BARE}, ini, name="bare")
     project.run("-t", "upload")
@@ -94,7 +94,7 @@ def opener(new_project):
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_a_board_runs_what_is_flashed(bare, name):
+def test_a_board_runs_the_flashed_program(bare, name):
     text = bare.serial(name, b"echo", after=b".\r\n", send=b"echo").decode()
     assert "application at 0x00010000" in text
     assert "data 7 0 0, exp 2718, instructions" in text
@@ -115,10 +115,10 @@ def test_a_board_runs_what_is_flashed(bare, name):
     assert "boot: flash" in bare.serial(name, b"no partition table at 0x8000").decode()
 
 
-# tests/platformio/test_backends.py and test_plain_c.py run a model on the others.
+# tests/platformio/test_backends.py and test_plain_c.py run a model on the other boards.
 @pytest.mark.thorough
-def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener):
-    """After training again -t uploadmodel is enough; a damaged plan is refused, and so is a table without the model."""
+def test_a_fitting_plan_is_replaced_under_the_same_firmware(opener):
+    """After training again -t uploadmodel is enough. A damaged plan is refused, and so is a table without the model."""
     name = "emu_rv32"
     opener.run("-t", "upload")
     assert "open: ok." in opener.serial(name, b".\r\n").decode()
@@ -137,7 +137,7 @@ def test_a_plan_is_exchanged_below_firmware_that_it_fits(opener):
     assert "The board is off" in opener.run("-t", "stop_board") and not opener.is_on(name)
 
 
-def test_of_the_runtime_a_users_source_sees_the_public_headers_alone(opener):
+def test_users_sources_see_only_the_runtimes_public_headers(opener):
     opener.run("-t", "compiledb")
     units = json.loads((opener.folder / "compile_commands.json").read_text("utf-8"))
     command = shlex.split(next(unit["command"] for unit in units if unit["file"].endswith("src/main.c")))

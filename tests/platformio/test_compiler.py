@@ -1,4 +1,4 @@
-"""Where the model compiler is looked for, and its cache."""
+"""The search for the model compiler, and the compiler's runs."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def outputs(folder):
     return plans.Outputs(folder / "m.tgrs", folder / "m.h", folder / "m.json")
 
 
-def test_where_it_is_looked_for(fake_compiler, bare_python, tmp_path):
-    """The option comes first, then the variable of the environment, PlatformIO's own Python, the command on PATH."""
+def test_the_order_of_the_search(fake_compiler, bare_python, tmp_path):
+    """Option, environment variable, PlatformIO's own Python, command in PATH."""
     made, plain = str(fake_compiler.python), tmp_path / "python-unspaced"
     plain.symlink_to(made)
     for option, variables, own in ((made, {"TIGRIS_PYTHON": bare_python}, bare_python),
@@ -62,7 +62,7 @@ def test_where_it_is_looked_for(fake_compiler, bare_python, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["library", "50% $HOME", 'a "b"'])
-def test_the_command_is_one_that_a_shell_takes(tmp_path, name):
+def test_a_shell_accepts_the_command(tmp_path, name):
     (root := tmp_path / name).mkdir()
     assert "pip install FOLDER, a checkout of tigris-pio" in compiler.pip_command("python3", root)
     (root / "pyproject.toml").touch()
@@ -70,7 +70,7 @@ def test_the_command_is_one_that_a_shell_takes(tmp_path, name):
     assert words.splitlines() == [name, "-m", "pip", "install", str(root)]
 
 
-def test_a_named_python_that_lacks_it_is_refused(bare_python):
+def test_a_named_python_without_the_compiler_is_refused(bare_python):
     with pytest.raises(CompilerError, match=r"custom_tigris_python = .*bare: has no package tigris-pio"):
         compiler.find(bare_python, {}, sys.executable)
     with pytest.raises(CompilerError, match=r"TIGRIS_PYTHON = /nonexistent/python: no such file\. Give"):
@@ -81,12 +81,12 @@ def test_a_named_python_that_lacks_it_is_refused(bare_python):
 
 
 def test_a_compiler_found_through_pythonpath_is_run_with_it(fake_compiler, model, tmp_path, monkeypatch):
-    """espressif32's script for espidf removes the variable between the two."""
+    """espressif32's script for espidf removes the variable between search and run."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests" / "platformio" / "fake_compiler"))
     monkeypatch.setenv("FAKE_COMPILER_LOG", str(fake_compiler.log))
     found = compiler.find(sys.executable, {}, "")
     monkeypatch.delenv("PYTHONPATH")
-    assert plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path))
+    assert plans.compile_or_copy(model, settings(model), found, tmp_path / "cache", outputs(tmp_path))
     assert len(fake_compiler.runs()) == 1
 
 
@@ -94,16 +94,16 @@ def test_a_refused_model_leaves_nothing(fake_compiler, model, tmp_path):
     model.path.write_text('{"refuse": "too large: 1 byte does not fit"}', "utf-8")
     found = compiler.find(str(fake_compiler.python), {}, "")
     with pytest.raises(CompilerError, match="too large: 1 byte does not fit"):
-        plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "out"))
+        plans.compile_or_copy(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "out"))
     assert list(Path(tmp_path / "cache").iterdir()) == []
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("script", "message"), [
-    ('echo "error: $TIGRIS_CALLER" >&2; exit 1', "^platformio$"),  # whose words messages are to use
+    ('echo "error: $TIGRIS_CALLER" >&2; exit 1', "^platformio$"),  # messages then name its options
     ("echo Traceback >&2; exit 130", "^interrupted$"), ("kill -INT $$", "^interrupted$"),
 ])  # fmt: skip
-def test_how_the_compiler_ended(tmp_path, script, message):
+def test_the_compilers_exit_statuses(tmp_path, script, message):
     with pytest.raises(CompilerError, match=message):
         compiler.run(compiler.Compiler(("sh", "-c", script), ""), ["m.onnx"], tmp_path)
 
@@ -113,14 +113,14 @@ def test_old_entries_leave_the_cache(fake_compiler, model, tmp_path, monkeypatch
     found = compiler.find(str(fake_compiler.python), {}, "")
     for text in ("one", "two", "three"):
         model.path.write_text(f'{{"plan": "{text}"}}', "utf-8")
-        plans.provide(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "out"))
+        plans.compile_or_copy(model, settings(model), found, tmp_path / "cache", outputs(tmp_path / "out"))
     kept = sorted(path.read_bytes()[FAKE_HEAD:] for path in (tmp_path / "cache").glob("*/plan.tgrs"))
     assert kept == [b"three", b"two"]
 
 
-# The compiler's own environment, by a Python that only notes what it is asked; test_packed.py makes a real one.
+# The compiler's own environment, by a Python that only records its arguments; test_packed.py installs a real one.
 
-#: `-m venv DIR` makes itself DIR/bin/python; `-m pip install` fails while there is a file `broken` beside the log.
+#: `-m venv DIR` copies it to DIR/bin/python; `-m pip install` fails while a file `broken` lies beside the log.
 PYTHON = """#!/bin/sh
 echo "$@" >> "{log}"
 [ "$2" = venv ] && mkdir -p "$3/bin" && cp "$0" "$3/bin/python"
@@ -136,8 +136,8 @@ def python(tmp_path):
     return path
 
 
-def test_the_environment_is_made_once_for_each_state_of_the_sources(python, tmp_path, capfd):
-    """And again after an installation that failed."""
+def test_there_is_one_environment_for_each_state_of_the_sources(python, tmp_path, capfd):
+    """And again after a failed installation."""
     core, checkout, log = tmp_path / "core folder", tmp_path / "my checkout", tmp_path / "log"
     (checkout / "tigris_pio").mkdir(parents=True)
     (checkout / "pyproject.toml").touch()
@@ -145,20 +145,20 @@ def test_the_environment_is_made_once_for_each_state_of_the_sources(python, tmp_
     (tmp_path / "log.broken").touch()
     failed = "pip install .* failed with exit status 1, see above. Install the compiler yourself, .* pip install "
     with pytest.raises(InstallError, match=failed):
-        install.provide(core, checkout, str(python))
+        install.install_compiler(core, checkout, str(python))
     (tmp_path / "log.broken").unlink()
     capfd.readouterr()
-    made = install.provide(core, checkout, str(python))
+    made = install.install_compiler(core, checkout, str(python))
     assert f"Installing the model compiler, {checkout}, in {core}" in capfd.readouterr().out
     asked = [f"-m venv {made.removesuffix('/bin/python')}",
              f"-m pip install --disable-pip-version-check {checkout}"]  # fmt: skip
     assert log.read_text("utf-8").splitlines() == asked * 2
 
-    assert install.provide(core, checkout, "/no/python") == made
+    assert install.install_compiler(core, checkout, "/no/python") == made
     assert capfd.readouterr().out == ""
 
     (checkout / "tigris_pio" / "a.py").write_text("22", "utf-8")
     with pytest.raises(InstallError, match="neither a checkout of tigris-pio nor its PlatformIO library"):
         install.source_of(tmp_path / "elsewhere")
     with pytest.raises(InstallError, match="/no/python cannot be run"):
-        install.provide(core, checkout, "/no/python")
+        install.install_compiler(core, checkout, "/no/python")

@@ -1,4 +1,4 @@
-"""The hook in the builder order of espressif32 and pioarduino, flashed by esptool to a chip's ROM bootloader."""
+"""The hook in the build order of espressif32 and pioarduino, flashed by esptool to a chip's ROM bootloader."""
 
 from __future__ import annotations
 
@@ -61,14 +61,15 @@ CASES = [
 def test_one_call_flashes_everything_and_then_the_plan_alone(
     make, esptool_calls, fake_compiler, chip, framework, like, table, offset
 ):
-    """Bootloader, table, firmware and plan. Slow memory is warned of where sdkconfig.defaults gives the chip none."""
+    """Bootloader, table, firmware and plan. A warning about slow memory appears unless sdkconfig.defaults enables
+    PSRAM."""
     options = [f"board_build.partitions = {table}"] * bool(table) + ["upload_flags = --no-stub"]
     settings = {"sdkconfig.defaults": "CONFIG_SPIRAM=y\n"} if like == "espressif32" else {}
     project = make(chip, framework, like, *options, **settings)
     build = project.build("board")
     with mock_chip(chip) as mock:
         text = project.run("-t", "upload", "--upload-port", mock.port)
-        warned = "Warning: slow memory is PSRAM, and this firmware has none: alpha 4096 bytes." in text
+        warned = "Warning: slow memory is PSRAM, but this firmware has none: alpha 4096 bytes." in text
         assert "Model: [" in text and warned == (like == "pioarduino")
         (call,) = esptool_calls()
         assert ("write-flash" if like == "pioarduino" else "write_flash") in call
@@ -108,11 +109,11 @@ def test_one_call_flashes_everything_and_then_the_plan_alone(
         assert len(esptool_calls()) == 5 and esptool_calls()[-1][-3:-1] == ["0x8000", "0xc00"]
 
 
-def test_where_the_model_alone_cannot_be_uploaded_the_remedy_is_said():
+def test_an_impossible_upload_of_the_model_alone_names_the_remedy():
     with pytest.raises(upload.UploadError, match="the board has no partition table at 0x8000; upload everything first"):
         upload.compare_tables(b"\xff" * 0xC00, b"", "0x8000")
     with pytest.raises(upload.UploadError, match=r"needs esptool or an emulated board, but this .* uploads by espota"):
-        upload.take_apart("espota.py $UPLOADERFLAGS -f $SOURCE", ["-i", "10.0.0.1"], [], "espota")
+        upload.parse_command("espota.py $UPLOADERFLAGS -f $SOURCE", ["-i", "10.0.0.1"], [], "espota")
 
 
 @pytest.mark.parametrize(("frameworks", "flags", "settings", "remedy"), [
@@ -120,14 +121,14 @@ def test_where_the_model_alone_cannot_be_uploaded_the_remedy_is_said():
     (["espidf"], "-DBOARD_HAS_PSRAM", ["CONFIG_SPIRAM=n\n"], "set CONFIG_SPIRAM=y in sdkconfig.defaults"),
     (["espidf"], "", ["A=y\nCONFIG_SPIRAM=y\n"], None), (["arduino", "espidf"], "", [], "set CONFIG_SPIRAM=y in sdk"),
 ])  # fmt: skip
-def test_psram_is_what_the_framework_takes(frameworks, flags, settings, remedy):
-    said = psram.lacking(frameworks, flags, settings)
+def test_psram_needs_the_frameworks_setting(frameworks, flags, settings, remedy):
+    said = psram.missing_setting(frameworks, flags, settings)
     assert said is None if remedy is None else said.startswith(remedy)
 
 
 @pytest.mark.thorough
-def test_a_partition_table_elsewhere_is_what_partitions_are_laid_out_behind(make):
-    """As ESP-IDF's settings say it; and as only CMake knows before the first build."""
+def test_partitions_lie_after_a_table_at_another_offset(make):
+    """With the offset from ESP-IDF's settings, and with one that only CMake knows before the first build."""
     setting = {"sdkconfig.defaults": "CONFIG_PARTITION_TABLE_OFFSET=0x10000\n"}
     project = make("esp32s3", "espidf", "espressif32", **setting)
     project.run()
@@ -146,10 +147,8 @@ def test_a_partition_table_elsewhere_is_what_partitions_are_laid_out_behind(make
 
 
 def test_the_advised_table_is_written_on_request(make):
-    """By -t tigris_table; with it the build goes through, and a table of the user's own is not overwritten.
-
-    esp32-s3-devkitc-1 names default_8MB.csv for Arduino, which fills its chip.
-    """
+    """By -t tigris_table. With it the build succeeds, and a user's own table is not overwritten. esp32-s3-devkitc-1
+    names default_8MB.csv for Arduino, which fills its chip."""
     project = make("esp32s3", "arduino", "espressif32")
     text = project.refused()
     assert "Shrinking `spiffs` from 1536 KB to 1472 KB and moving `coredump` down would make room" in text
@@ -169,18 +168,18 @@ def test_the_advised_table_is_written_on_request(make):
 
 
 HOOK = f"pre:{Path(upload.__file__).with_name('hook.py')}"
-#: A project, the first offsets of its table's rows, and what is flashed beside the firmware.
+#: A project, the first offsets of its table's rows, and the images beside the firmware.
 TABLES = [
     # Arduino's table for the board, on a larger chip.
     ("esp32s3", "arduino", "espressif32", ["board_upload.flash_size = 16MB"], {"app0": 0x10000, "model": 0x800000},
      {0, 0x8000, 0xE000, 0x800000}),
-    # Under the name by which Arduino tells UF2 bootloaders.
+    # A name by which Arduino recognises UF2 bootloaders.
     ("esp32s3", "arduino", "espressif32", ["board_build.partitions = own-tinyuf2.csv"], {"model": 0x190000},
      {0, 0x8000, 0xE000, 0x190000, 0x410000}),
     # Blank offsets become explicit.
     ("esp32c3", "espidf", "espressif32", [], {"nvs": 0x9000, "phy_init": 0xF000, "factory": 0x10000, "model": 0x110000},
      {0, 0x8000, 0x110000}),
-    # The hook named twice acts once.
+    # A hook that is named twice acts once.
     ("esp32c3", "espidf", "pioarduino", [OWN, f"extra_scripts =\n  {HOOK}\n  {HOOK}"], {"model": 0x190000},
      {0, 0x8000, 0xE000, 0x190000}),
 ]  # fmt: skip

@@ -1,8 +1,6 @@
-"""The examples as a user copies them: built, flashed by esptool, read back, and what was flashed runs and is checked.
-
-On the stand-in platform firmware is made for this machine: it finds its partition in the flash that was read back and
-serves the harness. The emulated environment runs the same models as RISC-V code.
-"""
+"""The examples as a user copies them: built, flashed by esptool, read back, run and checked. The stand-in platform
+builds firmware for this computer: it finds its partition in the flash that was read back and serves the harness. The
+emulated environment runs the same models as RISC-V code."""
 
 from __future__ import annotations
 
@@ -23,12 +21,12 @@ from .project import ESPRESSIF_LIKE, ROOT
 EXAMPLES = ROOT / "examples"
 DIGITS = EXAMPLES / "digits" / "model" / "digits_test.npz"
 VIBRATION = EXAMPLES / "two-models-esp32c3" / "model" / "vibration_test.npz"
-#: Of the sound that the wake word is in.
+#: Samples of the sound with the wake word.
 SECONDS, SEED = 4, 6
-# Every framework with every platform is in test_espressif.py; tests/platformio/test_qemu.py builds the one for ESP-IDF.
+# test_espressif.py has every framework with every platform; test_qemu.py builds the example for ESP-IDF.
 FLASHED = [
     ("digits-esp32s3-arduino", "esp32s3", ["custom_like = pioarduino"], 0x610000, {"digits": DIGITS}),
-    # The stand-in has no component manager, through which the runtime would come.
+    # The stand-in has no component manager, which would add the runtime.
     ("digits-esp32s3-espidf", "esp32s3", [f"lib_deps = tigris-pio=symlink://{ROOT}"], 0x110000, {"digits": DIGITS}),
     ("two-models-esp32c3", "esp32c3", [], 0x310000, {"digits": DIGITS, "vibration": VIBRATION}),
 ]
@@ -36,7 +34,7 @@ FLASHED = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("example", "chip", "options", "offset", "models"), FLASHED, ids=lambda value: str(value)[:22])
-def test_what_was_flashed_answers(copied, tmp_path, example, chip, options, offset, models):
+def test_flashed_firmware_answers(copied, tmp_path, example, chip, options, offset, models):
     project = copied(example, *options)
     with mock_chip(chip) as mock:
         project.run("-e", chip, "-t", "upload", "--upload-port", mock.port)
@@ -48,8 +46,8 @@ def test_what_was_flashed_answers(copied, tmp_path, example, chip, options, offs
             assert "16/16 outputs equal to the host" in hil(plan, port, data, 16)
 
 
-def test_the_shipped_autoencoder_tells_faults():
-    """With the threshold of the example's README, set from healthy signals; in the board's arithmetic."""
+def test_the_shipped_autoencoder_detects_faults():
+    """With the threshold of the example's README, set from healthy signals, in the board's arithmetic."""
     spectra, faulty = np.load(VIBRATION)["spectrum"], np.load(VIBRATION.with_name("vibration_faulty.npy"))
     with Session(compile_model(VIBRATION.with_name("vibration.onnx"), fast="16K")) as session:
         made = np.array([session.run({"spectrum": row[np.newaxis]})["reconstruction"][0] for row in spectra])
@@ -88,14 +86,14 @@ def test_a_wake_word_is_heard_on_an_emulated_board(copied, capsys, monkeypatch):
     audio, ends = wake_word.sounds().stream(SECONDS, SEED)
     assert found == wake_word.listen(audio, project.build("emu_rv32") / "tigris" / "wake.tgrs")
     assert len(ends) >= 2 and capsys.readouterr().out.endswith(f"{len(ends)}/{len(ends)} words heard, 0 false alarms\n")
-    # The same again: what the first stream left behind is gone.
+    # The same again: the first recording has left no state.
     assert demo.Listener(port, 115200).hear(audio[:8000]) == found[:16]
 
 
 @pytest.mark.thorough
 def test_a_wake_word_is_heard_by_a_microphone(copied, tmp_path):
-    """On the stand-in chip, whose I2S microphone hears what comes on the line."""
-    # ESP-IDF's own build takes the sources from src/CMakeLists.txt.
+    """On the stand-in chip, whose I2S microphone receives the bytes of the line."""
+    # ESP-IDF's own build finds the sources in src/CMakeLists.txt.
     project = copied("wake-word", "build_src_filter = +<*> -<main_emulated.c>")
     with mock_chip("esp32s3") as mock:
         project.run("-e", "esp32s3", "-t", "upload", "--upload-port", mock.port)

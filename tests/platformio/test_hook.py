@@ -1,4 +1,4 @@
-"""The hook inside real `pio run`s, with a compiler whose plans are known byte by byte."""
+"""The hook in real `pio run`s, with a compiler whose plans are known byte by byte."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ int main(void)
         board_wait_uart();
 }
 """
-#: It returns, as programs under ESP-IDF do.
+#: It returns, like programs under ESP-IDF.
 APP_MAIN = MAIN.replace("int main(void)", "void app_main(void)").replace("board_wait_uart();", "return;")
 ONE = ("custom_tigris_models = models/alpha.onnx", "custom_tigris_mem = 64K")
 TWO = ("custom_tigris_models =\n  alpha = models/alpha.onnx\n  models/beta.onnx", "custom_tigris_mem = 64K")
@@ -35,7 +35,7 @@ TWO = ("custom_tigris_models =\n  alpha = models/alpha.onnx\n  models/beta.onnx"
 
 @pytest.fixture
 def make(new_project, fake_compiler):
-    """A project with one model; `options` are added to each of its environments."""
+    """A project with one model; adds `options` to each of its environments."""
 
     def make(*options, envs=("emu_rv32",), **files):
         common = (f"build_flags = '-I{ROOT}/runtime/include' -DFAKE_HEAD={FAKE_HEAD}",
@@ -59,7 +59,7 @@ def table_in_flash(project):
 
 
 def plan_at(project, offset):
-    """What the model said, of the plan in flash, and what is behind it."""
+    """The model's content in the plan in flash, and the bytes after it."""
     return project.flash("emu_rv32")[offset + FAKE_HEAD :]
 
 
@@ -74,8 +74,9 @@ def built_files(project):
     return {path: path.stat().st_mtime_ns for path in files}
 
 
-def test_one_upload_brings_everything_to_the_board_and_nothing_is_done_twice(make, fake_compiler):
-    """Another training is flashed below the same firmware; what firmware knows of the model is compiled into it."""
+def test_one_upload_flashes_everything_and_no_step_runs_twice(make, fake_compiler):
+    """A plan of another training is flashed under the same firmware. The firmware is compiled with the model's
+    constants."""
     project = make(*ONE)
     text = project.run("-t", "upload")
     for words in ("Compiling model alpha for 64K (models/alpha.onnx)", "Model: [", "alpha: fast 64, slow 0 bytes"):
@@ -149,7 +150,7 @@ def test_each_model_has_its_own_partition_and_is_uploaded_alone(make):
 
 
 def test_the_projects_own_table_is_the_base(make):
-    """Firmware begins at app_main here, as under ESP-IDF."""
+    """Firmware starts at app_main here, as under ESP-IDF."""
     table = "nvs,data,nvs,0x9000,0x6000\nmain,app,factory,0x20000,0x80000\nlast,data,fat,0x200000,0x1000\n"
     project = make(*ONE, "board_build.partitions = own.csv", **{"own.csv": table, "src/main.c": APP_MAIN})
     project.run("-t", "upload")
@@ -173,7 +174,7 @@ def test_an_editor_gets_its_answer_before_the_first_build(make):
 
 
 SMALL_TABLE = "factory,app,factory,0x10000,0x80000\nmodel,data,0x40,0x300000,0x1000\n"
-#: Options, the model, and what is said; options are refused before the compiler is run.
+#: Options, the model, and the message; wrong options are refused before the compiler runs.
 WRONG = [
     ("typo", (*ONE, "custom_tigris_memory = 1K"), "{}",
      "Error: custom_tigris_memory = 1K: no such option; did you mean custom_tigris_mem?"),
@@ -187,13 +188,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "options", "model", "message"), sampled(WRONG, fast=("typo", "refused")))
-def test_what_is_wrong_stops_the_build(make, fake_compiler, name, options, model, message):
+def test_errors_stop_the_build(make, fake_compiler, name, options, model, message):
     project = make(*options, **{"own.csv": SMALL_TABLE, "models/alpha.onnx": model})
     text = project.refused("-t", "upload")
     assert message in text
     assert ("Warning: custom_tigris_mem = 8M: 8388608 bytes of SRAM are more than the board's 409600" in text) == (
         name == "refused")  # fmt: skip
-    assert not (project.build("emu_rv32") / "firmware.elf").exists() and not project.state("emu_rv32").exists()
+    assert not (project.build("emu_rv32") / "firmware.elf").exists() and not project.board_folder("emu_rv32").exists()
     assert len(fake_compiler.runs()) == (name in ("refused", "larger"))
 
 
@@ -204,7 +205,7 @@ def test_a_missing_toolchain_is_named(make, tmp_path):
     assert "sudo apt install binutils-riscv64-unknown-elf gcc-riscv64-unknown-elf" in text
 
 
-def test_what_is_damaged_in_cache_or_build_folder_is_made_again(make, fake_compiler):
+def test_damaged_files_of_cache_and_build_folder_are_written_again(make, fake_compiler):
     project = make(*TWO, **{"models/beta.onnx": '{"plan": "beta"}'})
     project.run("-t", "upload")
     (offset, _), folder = table_in_flash(project)["model"], project.build("emu_rv32") / "tigris"
@@ -215,7 +216,7 @@ def test_what_is_damaged_in_cache_or_build_folder_is_made_again(make, fake_compi
         (folder / name).write_bytes(b"")
     text = project.run("-t", "uploadmodel")
     for name in ("alpha", "beta"):
-        assert f"{name}.tgrs in the build folder is damaged: it is made again" in text
+        assert f"{name}.tgrs in the build folder is damaged, so it is written again" in text
         assert f"The plan of model {name} in " in text
     assert project.flash("emu_rv32")[offset:] == good[offset:]
     assert len(fake_compiler.runs()) == 4

@@ -1,4 +1,4 @@
-"""Plans in one partition, and the header that says where."""
+"""Plans in one partition, and the header with their places."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tigris_pio.platformio.partitions import Partition
 PARTITION = Partition("model", "data", "0x40", 0x110000, 0x4000)
 
 
-def test_each_plan_has_sectors_of_its_own():
+def test_each_plan_has_its_own_sectors():
     placed = layout.place([("a", b"x" * 4097), ("b", b"y" * 10)], PARTITION)
     assert [(item.name, item.offset) for item in placed] == [("a", 0), ("b", 0x2000)]
     assert layout.image(placed) == b"x" * 4097 + b"\xff" * 4095 + b"y" * 10
-    # Pages of their own where there is room.
+    # Their own MMU pages if the partition is large enough.
     for size, second in ((0x1000A, 0x10000), (0x10009, 0x2000)):
         placed = layout.place([("a", bytes(0x1001)), ("b", bytes(10))], replace(PARTITION, size=size))
         assert [item.offset for item in placed] == [0, second]
@@ -33,7 +33,7 @@ def test_a_plan_may_fill_the_partition_but_no_more():
         assert part in str(error.value)
 
 
-def test_two_slots_lie_behind_their_records():
+def test_two_slots_lie_after_their_records():
     plan = b"TGRS" + bytes(0x1500)
     placed = layout.place([("a", plan), ("b", b"y" * 10)], replace(PARTITION, size=0x10000), slots=2)
     assert [(item.start, item.offset, item.slot_bytes, item.end) for item in placed] == [
@@ -42,8 +42,8 @@ def test_two_slots_lie_behind_their_records():
     assert layout.image(placed) == b"\xff" * 0x2000 + plan.ljust(0x6000, b"\xff") + b"y" * 10
     roomy = layout.place([("a", plan), ("b", b"y")], replace(PARTITION, size=0x200000), slots=2)
     assert [(item.offset, item.slot_bytes) for item in roomy] == [(0x2000, 0x10000), (0x32000, 0x10000)]
-    assert (table.room(None, [20_000], 1), table.room(0x10000, [20_000, None], 2)) == (0x10000, 0x60000)
-    assert table.room(None, [60_000], 2) == 0x40000  # two of 120,000 and the records
+    assert (table.room_bytes(None, [20_000], 1), table.room_bytes(0x10000, [20_000, None], 2)) == (0x10000, 0x60000)
+    assert table.room_bytes(None, [60_000], 2) == 0x40000  # two slots of 120,000 bytes and the records
     (sized,) = layout.place([("a", plan)], replace(PARTITION, size=0x10000), 2, 0x3000)
     assert (sized.offset, sized.slot_bytes, sized.end) == (0x2000, 0x3000, 0x8000)
     text = layout.models_header({"model": placed})
@@ -64,7 +64,7 @@ def test_slots_that_are_too_small_are_refused(size, slot_bytes, parts):
         assert part in str(error.value)
 
 
-def test_the_header_names_partition_offset_and_what_is_accepted():
+def test_the_header_names_partition_offset_and_accepted_plans():
     plan = bytes(16) + b"\x78\x56\x34\x12"
     placed = layout.place([("a", b"x"), ("b", plan)], PARTITION)
     more = [layout.Placed("c", 0, b"z")]
@@ -85,7 +85,7 @@ def test_the_summary_shows_share_and_memory():
     assert line == "Model: [=====     ]  50.0% (used 8192 bytes from 16384 bytes) kws: fast 100, slow 7 bytes"
 
 
-# Weights of models that are C: tigris_weights.h, `tigris layout --weights`, and the upload of weights alone.
+# Weights of models compiled as C: tigris_weights.h, `tigris layout --weights`, and the upload of weights alone.
 
 TABLE = "factory, app, factory, 0x10000, 0x100000\nmodel, data, 0x40, 0x110000, 0x5000\n"
 PROGRAM = """
@@ -106,7 +106,7 @@ int main(void)
 
 
 @pytest.mark.parametrize("compiler", [["gcc", "-std=c99", "-x", "c"], ["g++", "-std=c++11", "-x", "c++"]])
-def test_the_header_tells_weights_from_others(tmp_path, compiler):
+def test_the_header_distinguishes_weights(tmp_path, compiler):
     data = bytes(range(0, 250, 7))
     (tmp_path / weights.FILE).write_text(weights.header({"nn": (layout.Placed("a_1", 0x1000, data),)}), "utf-8")
     (tmp_path / "main.c").write_text(PROGRAM % ", ".join(map(str, data)), "utf-8")
@@ -125,7 +125,7 @@ def file_of(folder, data):
     return str(folder / "w.bin")
 
 
-def test_what_cannot_be_laid_out_is_told(tmp_path):
+def test_weights_that_cannot_be_placed_are_refused(tmp_path):
     with pytest.raises(UsageError, match="no plan and no weights: give --model"):
         lay_out(tmp_path)
     with pytest.raises(UsageError, match=r"none\.bin: No such file .*; give the file of weights that tigris codegen"):
@@ -139,6 +139,6 @@ def test_what_cannot_be_laid_out_is_told(tmp_path):
 
 def test_weights_alone_are_uploaded_whole():
     data = bytes(range(256)) * 40
-    assert upload.calls([(0x110000, data), (0x120000, data[:100])]) == [
+    assert upload.upload_calls([(0x110000, data), (0x120000, data[:100])]) == [
         [], [(0x110000, data), (0x120000, data[:100])],
     ]  # fmt: skip

@@ -1,7 +1,5 @@
-"""`tigris new`: three commands from a model to outputs that are the host's, without a change to what it wrote.
-
-Of an emulated board: tests/docs/test_projects.py.
-"""
+"""`tigris new`: three commands from a model to the host's outputs, without a change to the written files.
+tests/docs/test_projects.py does it for an emulated board."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ NETWORKS = ROOT / "networks"
 @pytest.mark.thorough
 @pytest.mark.parametrize("framework", ["arduino", "espidf"])
 def test_on_a_chip(tmp_path: Path, core_dir: Path, monkeypatch: pytest.MonkeyPatch, framework: str) -> None:
-    """From ONNX; the stand-in platform takes espressif32's place."""
+    """From ONNX; the stand-in platform replaces espressif32."""
     folder = tmp_path / framework
     tigris("new", folder, "--board", "esp32-s3-devkitc-1", "--framework", framework,
            "--model", NETWORKS / "ad_int8.onnx", "--name", "ad",

@@ -1,4 +1,4 @@
-"""Which of the runtime's sources a build compiles, and with what flags."""
+"""The runtime's sources that a build compiles, and their flags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNTIME = ROOT / "runtime"
 
 
 class Environment(dict):
-    """The part of SCons's environment that decides how a source is compiled."""
+    """The part of SCons's environment that determines how a source is compiled."""
 
     def AddBuildMiddleware(self, middleware):
         self.middleware = middleware
@@ -40,7 +40,7 @@ class Environment(dict):
 
 
 def made(environment, path):
-    """What becomes of a source: None, itself, or the environment that it is compiled with."""
+    """The result for a source: None, the source itself, or the environment that compiles it."""
     node = SimpleNamespace(path=path, srcnode=lambda: SimpleNamespace(get_abspath=lambda: str(path)))
     found = environment.middleware(environment, node)
     return found[1] if isinstance(found, tuple) else found
@@ -52,7 +52,7 @@ def compiled(environment, path, optimize="speed", folders=()):
 
 
 def names(texts, lacks=()):
-    """The sources of kernels and adapters that are compiled, of all."""
+    """The names of the compiled sources of kernels and adapters, of all such sources."""
     environment = Environment()
     objects.add(environment, "speed", (), Path("kept"), lambda: texts, lacks)
     found = [*(RUNTIME / "src" / "kernels").rglob("*.[cS]"), *(RUNTIME / "backends").glob("*.c")]
@@ -60,7 +60,7 @@ def names(texts, lacks=()):
 
 
 def test_kernels_that_no_model_needs_are_not_compiled():
-    """But for what portable kernels share; firmware that names a table gets all that is in it."""
+    """Except those that portable kernels share. Firmware that names a table gets all its kernels."""
     every, none = names(None), names([])
     assert len(none) < 30 and not any(name.endswith(("portable.c", "libraries.c")) for name in none)
     kws = names(kernel_symbols(compile_model(OWN / "kws_int8.onnx", backend="portable").plan))
@@ -71,7 +71,7 @@ def test_kernels_that_no_model_needs_are_not_compiled():
     assert portable > kws and every - portable > {"backends/libraries.c", "src/kernels/pie/conv_2d_int8.c"}
 
 
-def test_a_library_brings_its_adapter_and_what_that_falls_back_to():
+def test_a_library_has_its_adapter_and_the_adapters_fallbacks():
     found = names(kernel_symbols(compile_model(OWN / "kws_int8.onnx", backend="esp-nn").plan)) - names([])
     assert {name for name in found if "plain" in name or "backends" in name} == {
         "backends/esp_nn.c", "src/kernels/plain_conv_2d_int8.c", "src/kernels/plain_fully_connected_int8.c",
@@ -79,7 +79,7 @@ def test_a_library_brings_its_adapter_and_what_that_falls_back_to():
 
 
 def test_libraries_of_the_project_may_name_kernels(tmp_path):
-    """Those that it depends on; the runtime itself names all."""
+    """Those that the project depends on; the runtime itself names all kernels."""
     folders = {name: tmp_path / name / "src" for name in ("used", "unused")}
     for folder in folders.values():
         folder.mkdir(parents=True)
@@ -95,7 +95,7 @@ def test_libraries_of_the_project_may_name_kernels(tmp_path):
     ("esp32s3", "esp-nn", {"host", "rvv", "mve", "pie"}), ("cortex-m55", "portable", {"host", "rvv", "pie"}),
 ])  # fmt: skip
 def test_instruction_sets_of_other_chips_are_not_compiled(chip, backend, skipped):
-    lacks = objects.lacks(chip, backend)
+    lacks = objects.unusable_folders(chip, backend)
     assert set(lacks) == skipped
     assert not {name for name in names(["tigris_pie_backend"], lacks) if Path(name).parent.name in skipped}
 
@@ -105,7 +105,7 @@ def test_instruction_sets_of_other_chips_are_not_compiled(chip, backend, skipped
     ("-O3", {}, "size", "-Os"), ("-Og", {"BUILD_TYPE": "debug, test"}, "speed", "-Og"),
 ])  # fmt: skip
 def test_the_last_level_is_that_of_the_option(given, values, optimize, level):
-    """Of the runtime, whose objects are kept, and of models that are C, whose flags come later."""
+    """For the runtime, whose objects are cached, and for models compiled as C, whose flags are set later."""
     flags = ["-Wall", *([given] if given else [])]
     own = compiled(Environment(values, CCFLAGS=flags), RUNTIME / "src" / "plan.c", optimize=optimize)
     assert [flag for flag in own["CCFLAGS"] if flag.startswith("-O")][-1] == level and own["cache"] == "kept"

@@ -1,4 +1,4 @@
-"""Options of platformio.ini: what is read, and what each refusal says."""
+"""Options of platformio.ini: their values, and the message of each refusal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def parse(folder, **values):
     ({"mode": "C"}, {"mode": "c", "weights": "c"}), ({"weights": "c"}, {"mode": "plan"}),
     ({"mode": "c", "weights": "Partition"}, {"weights": "partition", "labels": ("model",)}),
 ])  # fmt: skip
-def test_what_is_read(folder, values, read):
+def test_options_are_read(folder, values, read):
     settings = parse(folder, **values)
     assert settings.models[0].path == folder / "kws.onnx" and settings.models[0].name == "kws"
     assert {name: getattr(settings, name) for name in read} == read
@@ -55,7 +55,7 @@ def test_what_is_read(folder, values, read):
 @pytest.mark.parametrize(("text", "models"), [
     ("\nfirst = kws.onnx\nmy model.onnx\n\na=b.onnx",
      {"first": "kws.onnx", "my_model": "my model.onnx", "a_b": "a=b.onnx"}),
-    # Quotes around a path are none of it, in a file's name they are its own.
+    # Quotes around a path do not belong to it; within a file's name they do.
     *((text, {"kws": "kws.onnx"}) for text in ("'kws.onnx'", '\n"kws.onnx"', 'kws = "./kws.onnx"')),
     ('"kws".onnx', {"_kws_": '"kws".onnx'}), ("3kws.onnx", {"_3kws": "3kws.onnx"}),
     ("naïve net.a.onnx", {"na_ve_net_a": "naïve net.a.onnx"}),
@@ -70,8 +70,8 @@ def test_models_and_their_names(folder, text, models):
 @pytest.mark.parametrize(("mem", "maximum", "warned"), [
     ("401K", "409600", True), ("400K", 409600, False), ("64K+8M", 409600, False), ("8M", "", False),
 ])  # fmt: skip
-def test_more_sram_than_the_board_has_is_said(mem, maximum, warned):
-    said = options.beyond_the_board(mem, maximum)
+def test_more_sram_than_the_boards_gives_a_warning(mem, maximum, warned):
+    said = options.ram_warnings(mem, maximum)
     assert [f"custom_tigris_mem = {mem}: " in line and "409600" in line for line in said] == [True] * warned
 
 
@@ -84,16 +84,16 @@ def test_more_sram_than_the_board_has_is_said(mem, maximum, warned):
     ({"models": "kws.onnx\nKWS = my model.onnx"}, "two models are called `KWS`; name them by lines of NAME = PATH"),
     ({"models": "n" * 48 + " = kws.onnx"}, "more than 47 characters"),
     ({"models": "3kws = kws.onnx"}, "`3kws` cannot be part of a C name .*; use `_3kws`"),
-    ({"models": '"kws.onnx", "my model.onnx"'}, "give one model a line, without commas between them"),
-    ({"models": "kws.onnx kws.onnx"}, "give one model a line, without commas between them"),
-    ({"models": "*.onnx"}, r"patterns are not looked up; give one model a line: a=b\.onnx, kws\.onnx, my"),
-    ({"models": "none/*.onnx"}, "patterns are not looked up; give one model a line$"),
+    ({"models": '"kws.onnx", "my model.onnx"'}, "write one model on each line, without commas"),
+    ({"models": "kws.onnx kws.onnx"}, "write one model on each line, without commas"),
+    ({"models": "*.onnx"}, r"patterns are not expanded; write one model on each line: a=b\.onnx, kws\.onnx, my"),
+    ({"models": "none/*.onnx"}, "patterns are not expanded; write one model on each line$"),
     ({"mem": None}, "custom_tigris_mem: is not set; give the RAM for the model, such as 256K"),
     ({"mem": "256Q"}, r"custom_tigris_mem = 256Q: `256Q` is no size; write 256K, or 256K\+8M"),
     ({"mem": "1K+2K+3K"}, r"custom_tigris_mem = .*: is not FAST or FAST\+SLOW"),
     ({"flash": "big"}, "custom_tigris_flash = big: is no size; give bytes or a number with K or M"),
-    ({"xip": "maybe"}, "custom_tigris_xip = maybe: is neither yes nor no"),
-    ({"xip": "yes", "compress": "lz4"}, "custom_tigris_xip = yes: .* custom_tigris_compress = lz4 brings weights"),
+    ({"xip": "maybe"}, "custom_tigris_xip = maybe: must be yes or no"),
+    ({"xip": "yes", "compress": "lz4"}, "custom_tigris_xip = yes: .* custom_tigris_compress = lz4 unpacks weights"),
     ({"compress": "zip"}, "custom_tigris_compress = zip: must be one of none, lz4"),
     ({"partition": "a234567890123456_"}, "custom_tigris_partition = a234567890123456_: .* 1 to 16 letters"),
     ({"partition": "a name"}, "custom_tigris_partition = a name: .* 1 to 16 letters"),
@@ -105,11 +105,11 @@ def test_more_sram_than_the_board_has_is_said(mem, maximum, warned):
     ({"limits": "nodes"}, "limits = nodes: `nodes` is not NAME=NUMBER; write nodes=200000"),
     ({"cores": "3"}, "custom_tigris_cores = 3: must be one of 1, 2"),
     ({"optimize": "fast"}, "custom_tigris_optimize = fast: must be one of speed, size"),
-    ({"cores": "2", "mode": "c"}, "custom_tigris_cores = 2: is for plans, and custom_tigris_mode = c makes"),
+    ({"cores": "2", "mode": "c"}, "custom_tigris_cores = 2: is for plans, but custom_tigris_mode = c makes"),
     ({"slots": "2", "match": "exact"}, "custom_tigris_slots = 2: .* custom_tigris_match = exact .*; leave one"),
     ({"slot_size": "64K"}, "custom_tigris_slot_size = 64K: .*; set custom_tigris_slots = 2, too"),
-    ({"mode": "c", "backend": "cmsis-nn"}, "backend = cmsis-nn: its kernels are called by plans only"),
-    ({"weights": "partition"}, "_weights = partition: is for models that are C.*custom_tigris_mode = c, too"),
+    ({"mode": "c", "backend": "cmsis-nn"}, "backend = cmsis-nn: only plans call its kernels"),
+    ({"weights": "partition"}, "_weights = partition: is for models compiled as C.*custom_tigris_mode = c, or"),
     ({"partition": "nn", "mode": "c"}, "_partition = nn: .*or set custom_tigris_weights = partition"),
     ({"slots": "2", "mode": "c", "weights": "partition"}, "_slots = 2: is for plans, .*leave one out$"),
     *(({"models": "\nkws = kws.onnx\nother = kws.onnx", "partition": text}, message) for text, message in (
@@ -128,7 +128,7 @@ def test_refusals_name_option_value_and_remedy(folder, values, message):
     ("custom_tigirs_xip", "xip: is not set, but custom_tigirs_xip is"), ("custom_tigrishop", "hop: is not set, but"),
     ("custom_trigis_mem", "mem: is set, and so is custom_trigis_mem, which is no option"), ("custom_tiger_food", None),
 ])  # fmt: skip
-def test_names_beside_the_prefix_are_not_passed_over(folder, name, meant):
+def test_misspelt_prefixes_are_refused(folder, name, meant):
     values = {"custom_tigris_models": "kws.onnx", "custom_tigris_mem": "64K", name: "yes"}
     if meant is None:
         assert options.parse(values, folder).mem == "64K"
@@ -150,7 +150,7 @@ def test_names_beside_the_prefix_are_not_passed_over(folder, name, meant):
      "--limit nodes=200000 --limit constants=1000000"),
     ({"backend": "ESP-NN", "backend_path": "."}, "esp-nn", "--backend esp-nn --chip esp32s3"),
 ])  # fmt: skip
-def test_what_reaches_the_compiler(folder, values, read, words):
+def test_options_that_reach_the_compiler(folder, values, read, words):
     settings = replace(parse(folder, **values), chip="esp32s3")
     assert getattr(settings, next(iter(values))) == read
     arguments = " ".join(plans.compile_arguments(settings.models[0], settings))
@@ -160,7 +160,7 @@ def test_what_reaches_the_compiler(folder, values, read, words):
 
 
 class Environment:
-    """What of SCons's takes definitions and sources."""
+    """The part of SCons's environment that takes definitions and sources."""
 
     def __init__(self) -> None:
         self.defines, self.built = [], []
@@ -187,11 +187,11 @@ def test_kernels_of_the_runtime_itself_are_defined_on_their_chip(folder):
         with pytest.raises(OptionError, match=f"backend = pie: is for esp32s3, and the board has {named}; leave it"):
             backend.add(Environment(), replace(settings, chip=chip))
     assert set(options.BACKENDS) == {*PORTABLE, *BACKENDS}
-    assert {name: known.chips for name, known in BACKENDS.items() if known.chips} == options.CHIPS_OF
+    assert {name: known.chips for name, known in BACKENDS.items() if known.chips} == options.BACKEND_CHIPS
 
 
 def write_release(folder, release):
-    """The manifest of a release of ESP-NN, as its checkout has it."""
+    """Writes the manifest of a release of ESP-NN, as in its checkout."""
     text = f'version: "{release}"\n' if release else "description: none\n"
     (folder / "idf_component.yml").write_text(text + 'dependencies:\n  idf:\n    version: ">=4.2"\n', "utf-8")
 
@@ -248,7 +248,7 @@ def test_every_place_names_the_same_releases(place):
     ("esp32s3", "components/esp-nn", "pie"), ("esp32s3", "", "pie"),
     ("esp32c3", "components/esp-nn", "auto"),
 ])  # fmt: skip
-def test_auto_is_the_fastest_that_the_project_has(folder, chip, made, expected, capsys):
+def test_auto_is_the_fastest_available_backend(folder, chip, made, expected, capsys):
     if made.endswith(".yml"):
         (folder / "src").mkdir()
         (folder / made).write_text('dependencies:\n  espressif/esp-nn: "*"\n', "utf-8")
@@ -272,7 +272,7 @@ def test_the_compiler_knows_the_same_fastest_backends():
     assert libraries == backend.FASTEST
 
 
-def test_each_model_may_have_a_partition_of_its_own(folder):
+def test_each_model_may_have_its_own_partition(folder):
     models = "\nkws = kws.onnx\nother = kws.onnx\nthird = kws.onnx"
     settings = parse(folder, models=models, partition="\nkws = a\nthird = a\nother = b")
     assert settings.labels == ("a", "b")
@@ -288,7 +288,7 @@ def test_every_option_is_documented_with_its_default():
         assert "efault" in section or "Required" in section, name
 
 
-#: What options are made of, and what numbers and paths fail on.
+#: Parts of options, and texts that are no numbers and no paths.
 PIECES = st.sampled_from(
     ["models", "kws.onnx", "a = kws.onnx", "64K", "1.5M", "0", "00", "-1", "1e400", "9" * 320, "9" * 5000, "٣", "²",
      "K", "+", "=", "n=5", "~", "~nobody/x", "\0", "\n", " ", ",", "yes", "no", "lz4", "model", "esp-nn", "a" * 300,

@@ -1,4 +1,4 @@
-"""What registries get: PlatformIO's package of the library and ESP-IDF's of the component bring the compiler along."""
+"""Packages for registries: PlatformIO's library and ESP-IDF's component contain the compiler."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tigris_pio import compile_model
 
 from .project import ROOT
 
-# `pio pkg pack` downloads SPDX's list of licences to look ours up.
+# `pio pkg pack` downloads SPDX's list of licences to check the project's.
 PACK = """
 from platformio.package.manifest.schema import ManifestSchema
 ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": "Apache-2.0"}]})
 from platformio.__main__ import main
 main()
 """
-# The Python that runs PlatformIO: it has no compiler, and environments that it makes have the tests' packages, so that
-# pip need fetch nothing.
+# The Python that runs PlatformIO: it has no compiler. Environments that it creates have the tests' packages, so that
+# pip downloads nothing.
 PYTHON = """#!/bin/sh
 "{python}" "$@" || exit
 if [ "$1 $2" = "-m venv" ]; then
@@ -34,7 +34,7 @@ if [ "$1 $2" = "-m venv" ]; then
     done
 fi
 """
-# Hides the compiler from the Python that runs the tests, should it be installed there.
+# Hides the compiler if it is installed in the tests' Python.
 HIDING = """
 import sys
 class Hiding:
@@ -66,22 +66,22 @@ def packed(tmp_path_factory, core_dir):
 
 
 def sources():
-    """What pip reads when it installs from a folder, besides pyproject.toml."""
+    """The files that pip reads when it installs from a folder, besides pyproject.toml."""
     found = [path for part in ("runtime", "tigris_pio") for path in (ROOT / part).rglob("*") if path.is_file()]
     names = {path.relative_to(ROOT).as_posix() for path in found if "__pycache__" not in path.parts}
     built = {name for name in names if name.endswith((".so", ".pyc"))}
     return (names - built) | {"pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"}
 
 
-def test_the_library_holds_what_installing_needs_and_nothing_built(packed):
+def test_the_library_holds_the_sources_and_no_built_file(packed):
     with tarfile.open(packed) as archive:
         names = {name.removeprefix("./") for name in archive.getnames()}
     assert sources() | {"examples/digits/platformio.ini", "docs/README.md"} <= names
     assert sorted(name for name in names if name.endswith((".so", ".pyc")) or name.startswith("tests")) == []
 
 
-def test_the_component_holds_what_installing_needs():
-    """ESP-IDF's packer takes every file but those that `exclude` names, and then those that `include` names."""
+def test_the_component_holds_the_sources():
+    """ESP-IDF's packer takes every file except those of `exclude`, then adds those of `include`."""
     text = (ROOT / "idf_component.yml").read_text("utf-8")
     lines = [line.strip() for line in text.partition("files:")[2].splitlines()]
     assert lines[1] == "exclude:" and "include:" not in lines
@@ -95,7 +95,7 @@ def test_the_component_holds_what_installing_needs():
 
 @pytest.mark.thorough
 def test_the_packed_library_installs_the_compiler(packed, new_project, core_dir, tmp_path, monkeypatch):
-    """With custom_tigris_auto_install, from its own folder under the project's dependencies."""
+    """With custom_tigris_auto_install, from its own folder among the project's dependencies."""
     python = tmp_path / "python"
     python.write_text(PYTHON.format(python=sys.executable, packages=sysconfig.get_path("purelib")), "utf-8")
     python.chmod(0o755)
@@ -105,7 +105,7 @@ def test_the_packed_library_installs_the_compiler(packed, new_project, core_dir,
         monkeypatch.setenv(f"PIP_{name}", value)
     ini = INI.format(library=f"file://{packed}", models=DIGITS)
     project = new_project({"src/main.c": "int main(void) { return 0; }\n"}, ini, name="packed")
-    # Without a C compiler: compiling models needs none.
+    # Compiling models needs no C compiler.
     hidden = {"PYTHONPATH": str(tmp_path / "hiding"), "PYTHONEXEPATH": str(python), "CC": "/no/compiler"}
     folder = project.folder / ".pio" / "libdeps" / "emu_rv32" / "tigris-pio"
     plan = Path(".pio", "build", "emu_rv32", "tigris", "digits.tgrs")

@@ -1,4 +1,4 @@
-"""Partition tables: both formats, and where the model's partition goes."""
+"""Partition tables: both formats, and the place of the model's partition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parse(text: str) -> tuple[Partition, ...]:
 
 
 def test_offsets_and_sizes_are_read_in_all_spellings(monkeypatch):
-    """A blank first offset is behind the table; a negative size is an end; variables of the environment are read."""
+    """A blank first offset is after the table; a negative size is an end; environment variables are expanded."""
     monkeypatch.setenv("MODEL_SIZE", "0x20000")
     table = parse("nvs, data, nvs, , 24K\nfactory, app, factory, , 1M, encrypted\nlast, 0x40, 0x01, , 4096\n"
                   "end, data, fat, , -0x120000\nm, data, 0x40, , $MODEL_SIZE")  # fmt: skip
@@ -52,43 +52,43 @@ def test_offsets_and_sizes_are_read_in_all_spellings(monkeypatch):
 @pytest.mark.parametrize(("more", "least", "most", "offset", "size"), [
     ("", 0x10000, None, 0x110000, 4 * MB - 0x110000),  # the rest of the chip
     ("", 100_000, 100_000, 0x110000, 0x20000),  # whole pages
-    ("storage, data, fat, 0x200000, 0x1000\n", 1, None, 0x210000, 4 * MB - 0x210000),  # behind the last, on 64 KB
+    ("storage, data, fat, 0x200000, 0x1000\n", 1, None, 0x210000, 4 * MB - 0x210000),  # after the last, on 64 KB
 ])  # fmt: skip
-def test_the_model_has_a_partition_behind_the_others(more, least, most, offset, size):
-    table, model = partitions.with_model(parse(SINGLE_APP + more), "model", 4 * MB, least, most)
+def test_the_model_has_a_partition_after_the_others(more, least, most, offset, size):
+    table, model = partitions.add_model_partition(parse(SINGLE_APP + more), "model", 4 * MB, least, most)
     assert model == Partition("model", "data", "0x40", offset, size)
     assert table == (*parse(SINGLE_APP + more), model)
 
 
-def test_a_partition_that_the_table_names_is_used_as_it_is():
+def test_an_existing_partition_is_not_changed():
     text = SINGLE_APP + "weights, data, 0x99, 0x301000, 0x2000\n"
-    table, model = partitions.with_model(parse(text), "weights", 4 * MB, least=MB, most=MB)
+    table, model = partitions.add_model_partition(parse(text), "weights", 4 * MB, least=MB, most=MB)
     assert model == Partition("weights", "data", "0x99", 0x301000, 0x2000)
     assert table == parse(text)
     with pytest.raises(PartitionError, match=r"custom_tigris_partition = factory: .*application"):
-        partitions.with_model(parse(SINGLE_APP), "factory", 4 * MB, least=1, most=None)
+        partitions.add_model_partition(parse(SINGLE_APP), "factory", 4 * MB, least=1, most=None)
 
 
 def test_several_new_partitions_share_the_rest_of_the_chip():
     wanted = {"a": (0x10000, None), "b": (0x10000, None), "c": (0x20000, 0x20000), "d": (0x10000, None)}
-    table, found = partitions.with_models(parse(SINGLE_APP), 4 * MB, wanted)
+    table, found = partitions.add_model_partitions(parse(SINGLE_APP), 4 * MB, wanted)
     assert list(table[3:]) == list(found.values())
     assert [(p.label, p.offset, p.size) for p in found.values()] == [
         ("a", 0x110000, 0xB0000), ("b", 0x1C0000, 0xC0000), ("c", 0x280000, 0x20000), ("d", 0x2A0000, 0x160000),
     ]  # fmt: skip
-    assert partitions.with_models(table, 4 * MB, wanted) == (table, found)
-    # One of two needs more than half.
-    _, found = partitions.with_models(parse(SINGLE_APP), 4 * MB, {"a": (2 * MB, None), "b": (0x10000, None)})
+    assert partitions.add_model_partitions(table, 4 * MB, wanted) == (table, found)
+    # One of two partitions needs more than half.
+    _, found = partitions.add_model_partitions(parse(SINGLE_APP), 4 * MB, {"a": (2 * MB, None), "b": (0x10000, None)})
     assert found["a"].size == 2 * MB and (found["b"].offset, found["b"].end) == (found["a"].end, 4 * MB)
     with pytest.raises(PartitionError, match=r"custom_tigris_partition = b: no room for the model\. It needs 3 MB"):
-        partitions.with_models(parse(SINGLE_APP), 4 * MB, {"a": (0x10000, 0x10000), "b": (3 * MB, 3 * MB)})
+        partitions.add_model_partitions(parse(SINGLE_APP), 4 * MB, {"a": (0x10000, 0x10000), "b": (3 * MB, 3 * MB)})
 
 
-def test_a_table_elsewhere_has_its_partitions_behind_it():
+def test_partitions_lie_after_a_table_at_another_offset():
     blank = re.sub(r"0x\w+, +", ",", re.sub(r"0x6000", "24K", SINGLE_APP).replace("0x1000,", "4K,"))
     rows = partitions.parse_csv(blank, "t", 0, 0x10000)
     assert [p.offset for p in rows] == [0x11000, 0x17000, 0x20000]
-    _, found = partitions.with_models(rows, 4 * MB, {"model": (0x10000, None)}, 0x10000)
+    _, found = partitions.add_model_partitions(rows, 4 * MB, {"model": (0x10000, None)}, 0x10000)
     assert found["model"].offset == 0x120000
     nvs = "nvs, data, nvs, 0x9000, 0x1000\n"
     for table_at in (0x9000, 0x10000):
@@ -96,12 +96,12 @@ def test_a_table_elsewhere_has_its_partitions_behind_it():
         with pytest.raises(PartitionError, match=overlaps):
             partitions.parse_csv(nvs, "t", 0, table_at)
         with pytest.raises(PartitionError, match=overlaps):
-            partitions.with_model(parse(nvs), "m", 4 * MB, 1, None, table_at)
+            partitions.add_model_partition(parse(nvs), "m", 4 * MB, 1, None, table_at)
     assert partitions.parse_csv("nvs, data, nvs, , 0x1000\n", "t", 0, 0x7000)[0].offset == 0x8000
 
 
 class Env(dict):
-    """Of SCons' environment what says where the table lies."""
+    """The part of SCons's environment that determines the table's offset."""
 
     def __init__(self, project: Path, frameworks: list[str], custom: str, board: dict[str, str]) -> None:
         super().__init__(PIOENV="board", PIOFRAMEWORK=frameworks)
@@ -136,9 +136,9 @@ OF_CHIP = {"sdkconfig.defaults.esp32": "CONFIG_PARTITION_TABLE_OFFSET=0xB000", *
      (0x9000, "board_build.partition_table_offset = 36864")),
     ("espidf", MADE, {"upload.partition_table_offset": "0xA000"}, "",
      "board_upload.partition_table_offset = 0xA000: but CONFIG_PARTITION_TABLE_OFFSET = 0x9000; the partition table"),
-    ("espidf", {}, {"upload.partition_table_offset": "32K"}, "", "32K: is no offset in flash, such as 0x8000"),
+    ("espidf", {}, {"upload.partition_table_offset": "32K"}, "", "32K: is no offset in flash; give one such as 0x8000"),
 ])  # fmt: skip
-def test_where_the_table_lies_is_what_the_framework_reads(tmp_path, framework, files, board, custom, expected):
+def test_the_tables_offset_is_the_frameworks(tmp_path, framework, files, board, custom, expected):
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
     env = Env(tmp_path, [framework], custom, board)
@@ -156,12 +156,12 @@ def test_where_the_table_lies_is_what_the_framework_reads(tmp_path, framework, f
 
 def refusal(table: str, flash_bytes: int, least: int) -> str:
     with pytest.raises(PartitionError) as error:
-        partitions.with_model(parse(table), "model", flash_bytes, least=least, most=None)
+        partitions.add_model_partition(parse(table), "model", flash_bytes, least=least, most=None)
     return str(error.value)
 
 
 def advised(text: str) -> tuple[Partition, ...]:
-    """The table that a refusal shows."""
+    """The table in a refusal."""
     lines = text.splitlines()
     return parse("\n".join(line for line in lines[1:] if line.count(",") >= 4))
 
@@ -173,10 +173,10 @@ def advised(text: str) -> tuple[Partition, ...]:
      ["Removing `coredump` would make room"], ["factory", "model"]),
     (FULL, 2 * MB, ["Shrinking one of `spiffs` (1408 KB), `coredump` (64 KB) is not enough",
                     "one application instead of two"], []),
-    # What lies before an application stays.
+    # Partitions before an application do not move.
     ("spiffs, data, spiffs, 0x10000, 0x100000\nfactory, app, factory, 0x110000, 0x2F0000", 1, ["no room"], []),
 ])  # fmt: skip
-def test_no_room_says_the_numbers_and_what_could_shrink(table, least, parts, kept):
+def test_a_full_table_is_refused_with_numbers_and_a_remedy(table, least, parts, kept):
     text = refusal(table, 4 * MB, least)
     assert [part for part in parts if part not in text] == []
     assert ("would make room" in text) == (kept != [])
@@ -205,7 +205,7 @@ def test_bad_layouts_are_refused_with_numbers(rows, message):
         partitions.check(table, 4 * MB)
 
 
-# ---- as gen_esp32part.py reads them ------------------------------------------------------------------------------
+# ---- the rules of gen_esp32part.py -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("row", "message"), [
@@ -225,7 +225,7 @@ def test_bad_layouts_are_refused_with_numbers(rows, message):
     ("a, bootloader, factory, , 64K", "column SubType: `factory` is no.*known are primary, ota, recovery"),
     ("a, app, , , 64K", "column SubType is blank"),
     ("a, data, ota, , 64K", "`a` of subtype ota has 0x10000 bytes; column Size: 0x2000"),
-    ("a, data, fat, 0x10000, 64K", "`a` at 0x10000 overlaps `factory`, which ends at 0x110000; rows stand in"),
+    ("a, data, fat, 0x10000, 64K", "`a` at 0x10000 overlaps `factory`, which ends at 0x110000; sort the rows"),
     ("a123456789abcdef, data", "is no partition; a row is name"),
     ("ä23456789abcdefg, data, fat, , 64K", "`ä23456789abcdefg` must have 1 to 16 bytes"),
 ])  # fmt: skip
@@ -234,8 +234,8 @@ def test_what_gen_esp32part_refuses_is_refused_with_row_and_column(row, message)
         parse(SINGLE_APP + row)
 
 
-def test_rows_that_esp_idf_5_4_and_later_know():
-    """Of each the binary's type, subtype, offset, size and flags."""
+def test_rows_of_esp_idf_5_4_and_later():
+    """The binary's type, subtype, offset, size and flags of each."""
     rows = {
         "boot, bootloader, primary, N/A, N/A": ("0x02", "0x00", 0x2000, 0x6000, ""),
         "table, partition_table, primary, , ": ("0x03", "0x00", 0x8000, 0x1000, ""),
@@ -272,7 +272,7 @@ def test_any_text_is_a_table_or_a_named_row(text, words):
 
 @pytest.mark.parametrize(("rows", "fits"), [(94, True), (95, False)])
 def test_a_table_has_room_for_its_checksum_and_an_end(rows, fits):
-    """The chip's bootloader reads 96 entries: the last two are the checksum and the one that ends the table."""
+    """The chip's bootloader reads 96 entries: the last two are the checksum and the end of the table."""
     table = parse("\n".join(f"p{i}, data, fat, , 4K" for i in range(rows)))
     if not fits:
         with pytest.raises(PartitionError, match=f"{rows} partitions are too many; a table holds 94"):
@@ -291,7 +291,7 @@ def test_shares_hold_what_each_needs_and_overlap_nothing(least, data):
     limits = [data.draw(st.none() | st.integers(n, 40)) for n in least]
     wanted = {f"m{i}": (n << 16, m and m << 16) for i, (n, m) in enumerate(zip(least, limits, strict=True))}
     try:
-        table, found = partitions.with_models(parse(SINGLE_APP), 8 * MB, wanted)
+        table, found = partitions.add_model_partitions(parse(SINGLE_APP), 8 * MB, wanted)
     except PartitionError as error:
         assert "no room for the model" in str(error)
         return

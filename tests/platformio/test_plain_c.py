@@ -1,4 +1,4 @@
-"""Models as C in a real `pio run`: what the board prints is what the host computes."""
+"""Models as C in a real `pio run`: the board prints the host's outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tigris_pio.platformio import layout, options, partitions, plain_c
 
 from .project import ROOT
 
-#: `CALL` runs the model, after what stands before `main`.
+#: `CALL` runs the model; `BEFORE` stands before `main`.
 MAIN = """
 #include <stdio.h>
 #include <board.h>
@@ -41,7 +41,7 @@ int main(void)
 """
 PLAIN = MAIN.replace("BEFORE", '#include "kws.h"\nstatic KWS_ALIGNED uint8_t fast[KWS_FAST_BYTES];').replace(
     "CALL", "kws_run(KWS_INPUT_IN(fast), KWS_OUTPUT_IN(fast), fast)")  # fmt: skip
-#: By the page's own function, which calls a model beside its weights.
+#: By the page's own function, which calls a model with its weights.
 PAGE = next(block.text for block in blocks(ROOT / "docs" / "codegen.md", "text") if "<tigris_port.h>" in block.text)
 BESIDE_WEIGHTS = MAIN.replace("BEFORE", PAGE).replace("CALL", "run(KWS_INPUT_IN(fast), KWS_OUTPUT_IN(fast))")
 INI = f"""
@@ -64,7 +64,7 @@ def expected() -> bytes:
     return b"[0 " + b" ".join(str(value).encode() for value in output.reshape(-1)) + b"]"
 
 
-def test_a_board_runs_a_model_that_is_c(new_project):
+def test_a_board_runs_a_model_compiled_as_c(new_project):
     project = new_project({"src/main.c": PLAIN}, INI)
     shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
     said = project.run("-t", "upload")
@@ -78,7 +78,7 @@ def test_a_board_runs_a_model_that_is_c(new_project):
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch):
-    """`compiled(names, **options)`: settings of a project whose compiler gives the models these names in C."""
+    """`compiled(names, **options)`: settings of a project whose compiler gives the models these C names."""
 
     def given(names, **options_):
         (tmp_path / "kws.onnx").write_bytes(b"model")
@@ -102,11 +102,11 @@ def compiled(tmp_path, monkeypatch):
 
 def provide(settings, folder, fingerprint=""):
     for model in settings.models:
-        plain_c.provide(model, settings, compilers.Compiler(("python",), fingerprint, None), folder / "c" / model.name)
+        plain_c.write_c(model, settings, compilers.Compiler(("python",), fingerprint, None), folder / "c" / model.name)
 
 
-def test_files_of_a_name_that_the_model_had_are_taken_away(compiled, tmp_path):
-    """Else they would be compiled as well."""
+def test_files_of_an_earlier_name_are_removed(compiled, tmp_path):
+    """Otherwise they would be compiled too."""
     settings = replace(compiled(["a", "b", "b"]), chip="esp32s3")
     for number in range(3):
         provide(settings, tmp_path, str(number))
@@ -114,11 +114,11 @@ def test_files_of_a_name_that_the_model_had_are_taken_away(compiled, tmp_path):
     assert found == {"b.c", "b.h", "b_weights.bin", "made.json"}
 
 
-def test_two_models_that_are_one_in_c_stop_the_build(compiled, tmp_path):
+def test_two_models_with_one_c_name_stop_the_build(compiled, tmp_path):
     settings = compiled(["model_max"] * 2, models="\n  max = kws.onnx\n  model_max = kws.onnx")
     environment = SimpleNamespace(subst=lambda text: str(tmp_path), Append=lambda **_: None,
                                   BuildSources=lambda *_: None)  # fmt: skip
-    message = "the models max and model_max are both model_max in C; name them by lines of"
+    message = "the models max and model_max both have the C name model_max; name them by lines of"
     with pytest.raises(options.OptionError, match=message):
         plain_c.add(environment, settings, compilers.Compiler(("python",), "", None))
 
@@ -137,8 +137,8 @@ PARTITION = f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_weights = pa
 
 
 @pytest.mark.thorough
-def test_weights_are_flashed_in_a_partition_of_their_own(new_project):
-    """Weights of another training stop a firmware that compares them, and come back alone."""
+def test_weights_are_flashed_in_their_own_partition(new_project):
+    """Weights of another training stop a firmware that compares them; the right ones are flashed alone."""
     project = new_project({"src/main.c": BESIDE_WEIGHTS}, INI + PARTITION + "custom_tigris_partition = nn\n")
     shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
     said = project.run("-t", "upload")

@@ -1,4 +1,4 @@
-"""The cache of plans: what decides about an entry, and that nothing but whole plans comes out of it."""
+"""The cache of plans: the inputs of its key, and that only complete plans come out of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The compiler's runs: its plans hold the model's bytes."""
+    """The compiler's runs; its plans hold the model's bytes."""
     made = []
 
     def run(compiler, arguments, folder):
@@ -53,12 +53,12 @@ def runs(monkeypatch):
 
 @pytest.fixture
 def provide(model, tmp_path, runs):
-    """Fills the outputs; what they hold."""
+    """Fills the outputs; returns their contents."""
 
     def provide():
         outputs = plans.Outputs(*(tmp_path / "build" / name for name in ("m.tgrs", "m.h", "m.json")))
         before = len(runs)
-        compiled = plans.provide(model, settings(tmp_path), COMPILER, tmp_path / "cache", outputs)
+        compiled = plans.compile_or_copy(model, settings(tmp_path), COMPILER, tmp_path / "cache", outputs)
         assert compiled == (len(runs) > before)
         return outputs
 
@@ -82,7 +82,7 @@ def test_no_damage_of_the_cache_reaches_the_build(provide, runs, tmp_path, capsy
             assert contents(provide()) == good
             tried += 1
             assert len(runs) == tried and file.read_bytes() == written, (file.name, data)
-    assert f"The plan of model m in {tmp_path / 'cache'} is damaged: it is compiled again\n" in capsys.readouterr().out
+    assert f"model m in {tmp_path / 'cache'} is damaged, so it is compiled again\n" in capsys.readouterr().out
     provide()
     assert len(runs) == tried
     assert capsys.readouterr().out == ""
@@ -101,7 +101,7 @@ def test_no_damage_of_the_build_folder_reaches_the_board(provide, runs):
     assert len(runs) == 1
 
 
-def test_a_plan_whose_checksum_is_wrong_is_not_believed_whatever_the_digests_say(provide, runs, tmp_path):
+def test_a_plan_with_a_wrong_checksum_is_never_used(provide, runs, tmp_path):
     provide()
     (entry,) = (tmp_path / "cache").iterdir()
     for plan in (b"", b"TGRS", b"not a plan" * 9, (entry / "plan.tgrs").read_bytes()[:-1] + b"?"):
@@ -116,7 +116,7 @@ def refuse(error=errno.EROFS):
     raise OSError(error, os.strerror(error))
 
 
-def test_a_cache_that_cannot_be_written_serves_what_it_has(provide, runs, tmp_path, monkeypatch, capsys):
+def test_a_read_only_cache_serves_its_entries(provide, runs, tmp_path, monkeypatch, capsys):
     provide()
     monkeypatch.setattr(plans.os, "utime", lambda *_, **__: refuse())
     real = plans.tempfile.mkdtemp
@@ -127,11 +127,11 @@ def test_a_cache_that_cannot_be_written_serves_what_it_has(provide, runs, tmp_pa
     (tmp_path / "m.onnx").write_bytes(b"another")
     outputs = provide()
     assert outputs.plan.read_bytes()[20:] == b"another"
-    said = f"Plans cannot be kept in {tmp_path / 'cache'} (Read-only file system): model m is compiled for this build"
+    said = f"Plans cannot be cached in {tmp_path / 'cache'} (Read-only file system): m is compiled for this build"
     assert said in capsys.readouterr().out
 
 
-def test_a_full_disk_is_no_error_where_the_build_has_its_plan(provide, tmp_path, monkeypatch, capsys):
+def test_a_full_disk_is_no_error_if_the_build_has_its_plan(provide, tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patched:
         patched.setattr(plans.os, "replace", lambda *_, **__: refuse(errno.ENOSPC))
         assert provide().plan.is_file()
@@ -143,7 +143,7 @@ def test_a_full_disk_is_no_error_where_the_build_has_its_plan(provide, tmp_path,
 
 @pytest.fixture
 def around(monkeypatch):
-    """`around(step)`: `step(run)` takes the place of the compiler's next run."""
+    """`around(step)`: `step(run)` replaces the compiler's next run."""
 
     def replaced(step):
         run = plans.run
@@ -165,35 +165,35 @@ def test_two_builds_at_once_leave_one_whole_entry(provide, tmp_path, runs, aroun
     assert len(runs) == 2
 
 
-def test_a_model_that_changes_while_it_is_compiled_is_not_kept(provide, tmp_path, runs, around):
+def test_a_model_that_changes_while_it_is_compiled_is_not_cached(provide, tmp_path, runs, around):
     around(lambda run, _: ((tmp_path / "m.onnx").write_bytes(b"saved again"), run())[1])
     provide()
     (tmp_path / "m.onnx").write_bytes(b"the model")
     assert provide().plan.read_bytes()[20:] == b"the model"
 
 
-def test_what_the_compiler_cut_short_is_no_plan(provide, tmp_path, runs, around):
+def test_an_incomplete_plan_is_refused(provide, tmp_path, runs, around):
     def cut(run, arguments):
         report, plan = run(), Path(arguments[arguments.index("-o") + 1])
         plan.write_bytes(plan.read_bytes()[:-1])
         return report
 
     around(cut)
-    with pytest.raises(CompilerError, match=r"no whole plan \(28 bytes of 29\)"):
+    with pytest.raises(CompilerError, match=r"a damaged plan \(28 bytes of 29\)"):
         provide()
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-# ---- what decides ------------------------------------------------------------------------------------------------
+# ---- inputs of the key -------------------------------------------------------------------------------------------
 
-#: For each option two values that make two plans; None: it decides nothing about the plan.
+#: For each option two values that give different plans; None: the option does not influence the plan.
 VALUES: dict[str, tuple[str, str] | None] = {
     "models": ("m.onnx", "other = m.onnx"), "mem": ("64K", "64K+1M"), "flash": ("1M", "2M"), "xip": ("yes", "no"),
     "compress": ("none", "lz4"), "dims": ("length=512", "length=256"), "backend": ("esp-nn", "cmsis-nn"),
     "set": ("sr=16000", "sr=8000"), "state": ("h_out=h", "c_out=c"), "stream": ("image", "sound"), "hop": ("1", "2"),
     "limits": ("nodes=200000", "nodes=300000"), "cores": ("1", "2"),
     **dict.fromkeys(("partition", "match", "check", "backend_path", "python", "auto_install", "slots", "slot_size")),
-    **dict.fromkeys(("mode", "weights", "optimize")),  # what is compiled to C has no plan
+    **dict.fromkeys(("mode", "weights", "optimize")),  # a model compiled as C has no plan
 }  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def key_of(project: Path, **values: str) -> str:
 
 
 @pytest.mark.parametrize("name", [name for name, values in VALUES.items() if values])
-def test_every_option_that_decides_has_a_key_of_its_own(model, tmp_path, name):
+def test_every_option_that_influences_the_plan_changes_the_key(model, tmp_path, name):
     assert set(VALUES) == set(options.NAMES), "say in VALUES what the new option does to a plan"
     one, other = VALUES[name]
     keys = [key_of(tmp_path), key_of(tmp_path, **{name: one}), key_of(tmp_path, **{name: other})]
@@ -211,7 +211,7 @@ def test_every_option_that_decides_has_a_key_of_its_own(model, tmp_path, name):
     assert keys[1:] == [key_of(tmp_path, **{name: value}) for value in (one, other)]
 
 
-def test_several_dimensions_the_chip_and_the_compiler_decide(model, tmp_path):
+def test_dimensions_chip_and_compiler_change_the_key(model, tmp_path):
     chosen = settings(tmp_path, backend="esp-nn", dims="a=1 b=2")
     keys = {plans.key(model, dataclasses.replace(chosen, chip=chip), COMPILER) for chip in ("esp32s3", "esp32p4")}
     keys.add(plans.key(model, dataclasses.replace(chosen, chip="esp32s3"),
@@ -221,7 +221,7 @@ def test_several_dimensions_the_chip_and_the_compiler_decide(model, tmp_path):
 
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
-def test_a_data_file_decides_wherever_the_model_names_it(tmp_path, place):
+def test_a_data_file_changes_the_key_wherever_the_model_names_it(tmp_path, place):
     (tmp_path / "m.onnx").write_bytes(placed(place, "weights.bin").SerializeToString())
     keys = [key_of(tmp_path)]
     for content in (b"one", b"two"):
@@ -233,7 +233,7 @@ def test_a_data_file_decides_wherever_the_model_names_it(tmp_path, place):
 
 
 def test_a_file_that_must_not_be_read_is_not(tmp_path):
-    """A pipe would keep the build waiting."""
+    """Reading a pipe would block the build."""
     os.mkfifo(tmp_path / "pipe")
     proto = float_model()
     elsewhere(proto.graph.initializer[0], location="pipe")
@@ -242,8 +242,8 @@ def test_a_file_that_must_not_be_read_is_not(tmp_path):
     assert json.dumps(plans.sources.digest(options.Model("m", tmp_path / "m.onnx"))).count("no regular file") == 1
 
 
-def test_a_tensorflow_lite_file_decides_by_what_it_holds(tmp_path):
-    """Text in it that looks like the place of ONNX's data files does not."""
+def test_the_key_of_a_tensorflow_lite_file_is_its_content(tmp_path):
+    """Text in it that looks like the place of ONNX's data files has no effect."""
     model = options.Model("speech", tmp_path / "speech.tflite")
     model.path.write_bytes(data := (OWN / "micro_speech_int8.tflite").read_bytes())
     given = settings(tmp_path, models="speech.tflite")

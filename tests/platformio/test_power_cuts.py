@@ -1,8 +1,6 @@
-"""Uploads that are cut off anywhere: flash then holds the old plan, the new one, or what firmware refuses as damaged.
-
-The steps are those of -t uploadmodel and of the emulated boards; the flash is erased by sectors and written in order;
-and what opens the plans is the firmware's tigris_model_open, in this process.
-"""
+"""Interrupted uploads: flash then holds the old plan, the new one, or bytes that firmware refuses as damaged. The steps
+are those of -t uploadmodel and of the emulated boards. Flash is erased by sectors and written in order. The
+firmware's tigris_model_open opens the plans, in this process."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ FLASH_BYTES = 1 << 19
 SLOT_0, SLOT_BYTES = layout.RECORDS_BYTES, 1 << 17
 
 
-#: What the firmware wrote when it confirmed its first update, by slot_log.h.
+#: The record of a firmware that confirmed its first update, by slot_log.h.
 HALF = struct.pack("<4sIBBH", b"TGSL", 256, 1, 1, 0)
 HALF += zlib.crc32(HALF).to_bytes(4, "little")
 RECORD_OF_SLOT_1 = HALF + bytes(255 - byte for byte in HALF)
@@ -85,7 +83,7 @@ def plans(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def opened(plans, tmp_path_factory):
-    """`opened(flash, offset)`: the status, its text and where the plan lies that was opened, as firmware sees it."""
+    """`opened(flash, offset)`: the status, its text and the opened plan's place, as firmware sees it."""
     folder = tmp_path_factory.mktemp("opener")
     (folder / "tigris_model_digits.h").write_text(plans[2], "utf-8")
     placed = {"model": layout.place([("digits", plans[0])], partitions.Partition("model", "data", "0x40", 0, 1 << 20))}
@@ -112,8 +110,8 @@ def opened(plans, tmp_path_factory):
 
 
 def by_upload_program(images, at_once=1 << 30):
-    """What esptool does to the flash: an image's sectors are erased, then it is written; or some sectors at a time."""
-    for call in upload.calls(images):
+    """esptool's steps on the flash: it erases an image's sectors, then writes it; or some sectors at a time."""
+    for call in upload.upload_calls(images):
         for offset, data in call:
             for start in range(0, len(data), at_once):
                 part = data[start : start + at_once]
@@ -130,7 +128,7 @@ def by_emulated_board(images):
 
 
 def by_emulated_uploadmodel(images):
-    for call in upload.calls(images):
+    for call in upload.upload_calls(images):
         yield from by_emulated_board(call)
 
 
@@ -139,7 +137,7 @@ WAYS = [by_upload_program, functools.partial(by_upload_program, at_once=SECTOR),
 
 
 def cut(flash: bytearray, steps):
-    """The flash after each sector that was erased, and after every 64 bytes that were written."""
+    """The flash after each erased sector, and after every 64 written bytes."""
     for at, data in steps:
         if data == b"\xff" * SECTOR:
             flash[at : at + SECTOR] = data
@@ -165,7 +163,7 @@ def test_a_cut_leaves_the_old_plan_the_new_one_or_damage(plans, opened, way, bef
         if status == OK:
             assert state[: len(new)] in (old, new)
         elif status == DAMAGED:
-            # Firmware that does not compare checksums sees no whole header either.
+            # Firmware that compares no checksums sees no complete header either.
             assert bytes(state[:SECTOR]) not in (old[:SECTOR], new[:SECTOR])
             assert "damaged, upload it again" in text
         else:
@@ -174,13 +172,13 @@ def test_a_cut_leaves_the_old_plan_the_new_one_or_damage(plans, opened, way, bef
     assert opened(flash)[0] == OK
     assert flash[: len(new)] == new
     assert seen[DAMAGED] > len(new) // WRITTEN_AT_ONCE
-    # Whole only at the end, or with the old plan's bytes where they are the new one's.
+    # It is complete only at the end, or if the old plan's bytes equal the new one's.
     assert seen[OK] <= SECTOR // WRITTEN_AT_ONCE
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_cut_leaves_the_plan_in_the_other_slot(plans, opened, way):
-    """The board runs a plan of the second slot; an upload writes the first one and erases the records, these last."""
+    """The board runs a plan of the second slot. An upload writes the first slot, and erases the records last."""
     old, new, _ = plans
     flash = bytearray(b"\xff" * FLASH_BYTES)
     flash[:SLOT_0] = RECORD_OF_SLOT_1.ljust(SLOT_0, b"\xff")
@@ -201,7 +199,7 @@ def test_a_cut_leaves_the_plan_in_the_other_slot(plans, opened, way):
 
 
 @given(st.lists(st.integers(20, 3 * SECTOR), min_size=1, max_size=4), st.integers(0, 3))
-def test_all_of_an_image_is_written_once_and_headers_last(sizes, gap):
+def test_an_image_is_written_once_with_its_headers_last(sizes, gap):
     image, starts = b"", []
     for number, size in enumerate(sizes):
         starts.append(len(image))
@@ -209,7 +207,7 @@ def test_all_of_an_image_is_written_once_and_headers_last(sizes, gap):
         image += plan + b"\xff" * (-size % SECTOR) + b"\xff" * (SECTOR * gap)
     image = image[: starts[-1] + sizes[-1]]
     assert upload.plan_starts(image) == starts
-    marks, written = upload.calls([(0x110000, image)])
+    marks, written = upload.upload_calls([(0x110000, image)])
     assert marks == [(0x110000 + start, image[start : start + 16].ljust(SECTOR, b"\xff")) for start in starts]
     assert [at for at, _ in written[-len(starts) :]] == [0x110000 + start for start in starts]
     pieces = sorted(written)

@@ -1,8 +1,6 @@
-"""`tigris hil --qemu`: what a project built, booted by a chip's ROM in Espressif's QEMU and checked as on a board.
-
-QEMU is a stand-in where Espressif's is not installed (tests/harness/espressif_qemu.py), and so is the chip's platform;
-esptool is the real one.
-"""
+"""`tigris hil --qemu`: a project's build, booted by a chip's ROM in Espressif's QEMU and checked like on a board.
+Without Espressif's QEMU a stand-in replaces it (tests/harness/espressif_qemu.py). The chip's platform is a stand-in
+too; esptool is the real one."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ EXAMPLES = ROOT / "examples"
 DIGITS = EXAMPLES / "digits" / "model" / "digits_test.npz"
 
 
-#: The arguments that the stand-in was called with, by call.
+#: The arguments of the stand-in, by call.
 Calls = Callable[[], list[list[str]]]
 
 
@@ -53,8 +51,8 @@ def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Project:
-    """The ESP-IDF example, built for an ESP32-C3 by the stand-in platform, whose firmware runs on this machine."""
-    # The stand-in has no component manager, through which the runtime would come.
+    """The ESP-IDF example, built for an ESP32-C3 by the stand-in platform; its firmware runs on this computer."""
+    # The stand-in has no component manager, which would add the runtime.
     folder = copy_example("digits-esp32s3-espidf", tmp_path_factory.mktemp("qemu") / "für qemu",
                           f"lib_deps = tigris-pio=symlink://{ROOT}")  # fmt: skip
     ini = folder / "platformio.ini"
@@ -85,7 +83,7 @@ def test_an_upload_goes_through_the_roms_download_mode(built: Project, qemu: Cal
 
 
 def idf_build(project: Project, chip: str, folder: Path, **changes: object) -> Path:
-    """The same build as ESP-IDF describes it, its images marked as another chip's."""
+    """The same build as ESP-IDF describes it, with images for another chip."""
     images = {"0x0": "bootloader.bin", "0x8000": "partitions.bin", "0x10000": "firmware.bin"}
     images = {"0x1000" if chip == "esp32" and at == "0x0" else at: name for at, name in images.items()}
     images["0x110000"] = "tigris/digits.tgrs"
@@ -104,7 +102,7 @@ def idf_build(project: Project, chip: str, folder: Path, **changes: object) -> P
 def test_an_esp_idf_build_runs_and_is_checked(
     built: Project, qemu: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chip: str
 ) -> None:
-    """Other chips than the ESP32-C3 follow this machine's clock. That PlatformIO could build the folder, too, needs no
+    """Chips other than the ESP32-C3 follow this computer's clock. A folder that PlatformIO could build too needs no
     PlatformIO."""
     build = idf_build(built, chip, tmp_path / "idf" / "build")
     (build.parent / "platformio.ini").write_text("no configuration", "utf-8")
@@ -122,7 +120,7 @@ def test_an_esp_idf_build_runs_and_is_checked(
 
 
 def test_a_plan_is_uploaded_alone(built: Project, qemu: Calls, tmp_path: Path) -> None:
-    """The firmware, and where the plan is to be zeros, are there already."""
+    """The firmware is there already, with zeros in the plan's place."""
     good = read_idf(idf_build(built, "esp32c3", tmp_path / "build"))
     (*others, (at, plan)) = good.images
     bad = tmp_path / "bad.tgrs"
@@ -142,14 +140,14 @@ def test_a_plan_is_uploaded_alone(built: Project, qemu: Calls, tmp_path: Path) -
     assert [name for name in tmp_path.iterdir() if name.name.startswith("tigris-qemu")] == []
 
 
-def test_images_are_known_by_their_header() -> None:
+def test_the_chip_is_read_from_the_images_header() -> None:
     heads = [(magic, number) for magic in (0, 0xE9) for number in (0, 5, 9, 13)]
     known = {head: chip_of_image(bytes([head[0], *bytes(11), head[1], *bytes(11)])) for head in heads}
     assert {head[1]: chip.name for head, chip in known.items() if chip} == {0: "esp32", 5: "esp32c3", 9: "esp32s3"}
     assert not any(known[0, number] for number in (0, 5, 9, 13))
 
 
-def test_what_is_missing_is_said_with_the_remedy(
+def test_missing_programs_are_named_with_the_remedy(
     built: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = idf_build(built, "esp32c3", tmp_path / "build")
@@ -187,8 +185,8 @@ def test_builds_that_cannot_run_are_refused(built: Project, tmp_path: Path) -> N
     assert "ESP-IDF's projects name no port" in tigris("hil", "--project", build, status=2).stderr
 
 
-def test_esptool_of_version_4_takes_the_words_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ESP-IDF 5's own Python has that. Its options, as its --help has them."""
+def test_esptool_of_version_4_takes_the_same_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ESP-IDF 5's own Python has this version. The parser has the options of its --help."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     for option in ("--chip", "--port"):
         parser.add_argument(option)
@@ -221,7 +219,7 @@ def test_a_flash_chip_holds_the_whole_build(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_machines_are_started_as_their_makers_say(chip: str) -> None:
+def test_machines_are_started_as_documented(chip: str) -> None:
     words = arguments(CHIPS[chip], "a,b", 7, "e", octal_psram=True, download=True)
     assert sum("strap_mode" in word for word in words) == 1
     assert words[:2] == ["-M", chip] and words[-2:] == ["-serial", "tcp:127.0.0.1:7,server=on,wait=on,nodelay=on"]

@@ -1,5 +1,5 @@
-"""The examples with sensors: on a stand-in chip whose sensor measures what comes on the line, and on an emulated board,
-which is sent what a sensor measures. Every answer is the one computed on this machine."""
+"""The examples with sensors: on a stand-in chip whose sensor measures the bytes of the line, and on an emulated board
+that receives a sensor's data. Every answer must be the one computed on this computer."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .flashed import HOST, answers, flash_with, model_offset, without_platformio
 from .project import Project
 
 Copy = Callable[..., Project]
-#: The chip's environment of an example, and the options of its firmware, which platformio.ini has too.
+#: An example's environment for the chip, and its firmware's options, which platformio.ini has too.
 CHIPS = {VIBRATION: ("esp32c3", {"fast": "4K"}), GESTURE: ("esp32s3", {"fast": "4K"}),
          PERSON: ("esp32s3", {"fast": "9K", "stream": "picture"})}  # fmt: skip
-#: Of an example for two frameworks, ESP-IDF's own build takes the sources from src/CMakeLists.txt.
+#: For an example of two frameworks, ESP-IDF's own build finds the sources in src/CMakeLists.txt.
 SOURCES = "build_src_filter = +<*> -<main_emulated.c>"
 
 
 @pytest.fixture(params=["gcc", pytest.param("platformio", marks=pytest.mark.thorough)])
 def by_the_chip(request: pytest.FixtureRequest, copied: Copy, tmp_path: Path) -> Callable[[Path, bytes], list[str]]:
-    """`by_the_chip(example, sent)`: what its firmware prints that measures what is sent."""
+    """`by_the_chip(example, sent)`: the output of its firmware while the sensor measures `sent`."""
 
     def run(example: Path, sent: bytes) -> list[str]:
         environment, options = CHIPS[example]
@@ -46,8 +46,8 @@ def by_the_chip(request: pytest.FixtureRequest, copied: Copy, tmp_path: Path) ->
 
 
 def test_faults_are_found_by_an_accelerometer(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
-    """Of faults and order by turns: two rows above the threshold, two below, two above are no alarm. Then of any int16,
-    and of the ends of the range, which no sum may leave behind; and of a fault that stays."""
+    """Faults and normal data in turn: two rows above the threshold, two below, two above give no alarm. Then random
+    int16, the ends of the range, which must not overflow a sum, and a fault that stays."""
     pump = part(VIBRATION, "machine").Pump(1_000_000)
     rough = np.random.default_rng(0).integers(-32768, 32768, (512, 3)).astype(np.int16)
     rough[256:] = np.where(np.arange(256)[:, None] % 32 < 16, -32768, 32767)
@@ -60,8 +60,8 @@ def test_faults_are_found_by_an_accelerometer(by_the_chip: Callable[[Path, bytes
     assert expected[-1].endswith("alarm")
 
 
-def test_gestures_are_told_by_an_inertial_sensor(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
-    """Each once; and what this machine tells of a hand so weak that rounding decides, and of the ends of the range."""
+def test_gestures_are_recognised_by_an_inertial_sensor(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
+    """Each gesture once; then one so weak that rounding matters, and the ends of the range."""
     samples, gestures = part(GESTURE, "hand").stream(20, 0)
     rough = np.random.default_rng(0).choice([-32768, -32, -33, 31, 32, 32767], (100, 6)).astype(np.int16)
     names, every = part(GESTURE, "hand").NAMES, np.concatenate([samples, np.round(samples * 0.3), rough])
@@ -71,8 +71,8 @@ def test_gestures_are_told_by_an_inertial_sensor(by_the_chip: Callable[[Path, by
     assert said[1 : len(gestures) + 1] == [names[name] for name, _, _ in gestures] and len(gestures) >= 3
 
 
-def test_persons_are_seen_by_a_camera(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
-    """Whose pictures are twice as wide and high, and head down unless it is told how it is mounted."""
+def test_persons_are_detected_by_a_camera(by_the_chip: Callable[[Path, bytes], list[str]]) -> None:
+    """Its pictures are twice as wide and high, and upside down unless its mounting is set."""
     pictures, _ = part(PERSON, "scenes").scenes(3, 11)
     frames = [part(PERSON, "camera").lines(np.kron(picture, np.ones((2, 2, 1), np.uint8))) for picture in pictures]
     said = by_the_chip(PERSON, b"".join(frame.tobytes() for frame in frames))

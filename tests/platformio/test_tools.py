@@ -1,4 +1,4 @@
-"""The set-up scripts, as far as they can be tried without changing this machine."""
+"""The set-up scripts, as far as tests can run them without changing this computer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ packages = load_by_path("tigris_tools_packages", ROOT / "tools" / "system_packag
 
 @pytest.fixture
 def bare_path(tmp_path, monkeypatch):
-    """PATH without any compiler or emulator, but with an apt-get that must not be called without root."""
+    """PATH without compilers and emulators, but with an apt-get that must not be called without root."""
     folder, log = tmp_path / "bin", tmp_path / "apt.log"
     folder.mkdir()
     for name in ("apt-get", "apt-cache"):
@@ -32,7 +32,7 @@ def test_platformio_numbers_scons_in_its_own_way():
         core.scons_version("~5")
 
 
-def test_without_root_the_one_line_that_helps_is_printed(bare_path, monkeypatch):
+def test_without_root_the_command_is_printed(bare_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(packages.MissingPackages) as error:
         packages.check(packages.missing("demo"))
@@ -43,7 +43,7 @@ def test_without_root_the_one_line_that_helps_is_printed(bare_path, monkeypatch)
 
 
 def test_as_root_the_packages_are_installed(bare_path, monkeypatch, capsys):
-    """How much that is comes first, then how far it is, a line at each tenth; apt's own words go to a file."""
+    """The size is printed first, then a line at each tenth; apt's own output goes to a file."""
     folder, log = bare_path
     (folder / "apt-get").write_text(
         f'#!/bin/sh\necho "apt-get $*" >> "{log}"\ncase "$*" in *--assume-no*) echo "2 newly installed\n'
@@ -62,7 +62,7 @@ def test_as_root_the_packages_are_installed(bare_path, monkeypatch, capsys):
     assert "Reading lists" in (folder / "words.log").read_text("utf-8")
 
 
-def test_without_apt_the_missing_things_are_named(bare_path, monkeypatch, capsys):
+def test_without_apt_missing_programs_are_named(bare_path, monkeypatch, capsys):
     (bare_path[0] / "apt-get").unlink()
     with pytest.raises(packages.MissingPackages, match="there is no apt-get"):
         packages.check(packages.missing("test"))
@@ -70,7 +70,7 @@ def test_without_apt_the_missing_things_are_named(bare_path, monkeypatch, capsys
 
 
 def test_an_environment_for_tests_has_the_runtime_or_fails(tmp_path, monkeypatch):
-    """Elsewhere an installation does without; see tests/host/test_install.py."""
+    """Other installations do without it; see tests/host/test_install.py."""
     python_environment = load_by_path("python_environment", ROOT / "tools" / "python_environment.py")
     started = []
     monkeypatch.setattr(python_environment.subprocess, "run",

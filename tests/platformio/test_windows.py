@@ -1,4 +1,4 @@
-"""What differs on Windows, with its answers put in: processes, ports, locks, launchers, code pages."""
+"""Differences of Windows, with simulated calls: processes, ports, locks, launchers, code pages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_boards_are_found_among_processes(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(board_process.subprocess, "run", answer)
     found = dict(board_process._command_lines(windows=True))
     assert asked == [("powershell", "utf-8")] and set(found) == {4, 1404, 6520}
-    # macOS: without /proc, ps is asked.
+    # macOS has no /proc, so ps is called.
     monkeypatch.setattr(board_process.subprocess, "run",
                         lambda *_, **__: subprocess.CompletedProcess([], 0, "    1 /sbin/launchd\n", ""))  # fmt: skip
     assert dict(board_process._command_lines(tmp_path)) == {1: "/sbin/launchd"}
@@ -50,30 +50,31 @@ def test_boards_are_found_among_processes(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_a_board_is_switched_off_without_sigkill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Windows has neither SIGKILL nor WNOHANG; os.kill ends a process there whatever the signal. This one obeys it."""
+    """Windows has neither SIGKILL nor WNOHANG; there os.kill ends a process with any signal. This process obeys the
+    signal."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.delattr(signal, "SIGKILL")
     monkeypatch.delattr(os, "WNOHANG")
-    monkeypatch.setattr(board_process, "_boards", lambda state: {process.pid: 20999})
+    monkeypatch.setattr(board_process, "_running_boards", lambda state: {process.pid: 20999})
     assert board_process.stop(tmp_path)
     assert process.wait() == -signal.SIGTERM
     assert board_process.stop(tmp_path), "a process that is gone is no error"
 
 
 def test_a_port_in_use_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows' SO_EXCLUSIVEADDRUSE is asked for where it is; here an option that does nothing takes its place."""
+    """SO_EXCLUSIVEADDRUSE is set on Windows; here an option without effect replaces it."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         assert not board_process._is_free(port)
         monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE, raising=False)
-        monkeypatch.setattr(socket, "SO_REUSEADDR", None)  # must not be asked for
+        monkeypatch.setattr(socket, "SO_REUSEADDR", None)  # must not be set
         assert not board_process._is_free(port)
     assert board_process._is_free(port)
 
 
-def test_an_emulator_that_finds_its_port_taken_says_so_in_any_words(tmp_path: Path) -> None:
+def test_an_emulator_with_a_port_in_use_is_recognised_by_any_message(tmp_path: Path) -> None:
     log = tmp_path / "emulator.log"
     log.write_text("qemu: Failed to find an available port: Unknown error", "utf-8")
     ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -81,7 +82,7 @@ def test_an_emulator_that_finds_its_port_taken_says_so_in_any_words(tmp_path: Pa
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(board_process.PortTaken):
+        with pytest.raises(board_process.PortInUseError):
             board_process._await_listening(ended, log, taken.getsockname()[1])
     log.write_text("qemu: no such machine", "utf-8")
     with pytest.raises(board_process.BoardError, match="no such machine"):
@@ -89,7 +90,7 @@ def test_an_emulator_that_finds_its_port_taken_says_so_in_any_words(tmp_path: Pa
 
 
 def test_a_lock_is_a_byte_range_on_windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """By msvcrt.locking, which locks from where the file stands: not the name, which nobody could read then."""
+    """By msvcrt.locking, which locks from the file's position: not the name, which no program could read then."""
     taken: list[int] = []
 
     def locking(descriptor: int, mode: int, count: int) -> None:
@@ -100,8 +101,8 @@ def test_a_lock_is_a_byte_range_on_windows(monkeypatch: pytest.MonkeyPatch, tmp_
         assert (mode, count) == (2, 1)
 
     monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(locking=locking, LK_NBLCK=2))
-    original = lock.claim
-    monkeypatch.setattr(lock, "claim", lambda file: original(file, windows=True))
+    original = lock.lock_open_file
+    monkeypatch.setattr(lock, "lock_open_file", lambda file: original(file, windows=True))
     first, second = lock.Lock(tmp_path / "port.lock"), lock.Lock(tmp_path / "port.lock")
     assert first.acquire() is None
     assert f"process {os.getpid()}" in str(second.acquire())
@@ -112,7 +113,7 @@ def test_a_lock_is_a_byte_range_on_windows(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_the_python_of_a_launcher(tmp_path: Path) -> None:
-    """pip writes tigris.exe beside python.exe in an environment, in Scripts below it otherwise."""
+    """pip writes tigris.exe beside python.exe in a virtual environment, else into Scripts below it."""
     scripts = tmp_path / "Scripts"
     scripts.mkdir()
     (launcher := scripts / "tigris.EXE").write_bytes(b"MZ")
@@ -123,12 +124,12 @@ def test_the_python_of_a_launcher(tmp_path: Path) -> None:
     assert compiler.python_of_script(str(launcher)) == str(scripts / "python.exe")
 
 
-def test_words_of_a_command_line() -> None:
+def test_quoting_words_of_a_command_line() -> None:
     assert compiler.quoted(r"C:\Program Files\$1\python.exe", windows=True) == '"C:\\Program Files\\$1\\python.exe"'
 
 
-def test_a_folder_is_one_wherever_reading_it_is_not_permitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows refuses to open it with a lack of permission."""
+def test_a_folder_that_cannot_be_opened_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses to open a folder with "Permission denied"."""
 
     def refused(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
@@ -139,7 +140,7 @@ def test_a_folder_is_one_wherever_reading_it_is_not_permitted(tmp_path: Path, mo
 
 
 def test_names_that_a_code_page_lacks_are_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a Western Windows gives a program whose output goes to a file."""
+    """With the encoding that a Western Windows gives a program whose output goes to a file."""
     model = make([node("Relu", "入力", "出力")], {"入力": (1, 4)}, ["出力"])
     model.graph.name = "名前"
     onnx.save(model, tmp_path / "名.onnx")

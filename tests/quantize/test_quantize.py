@@ -296,7 +296,7 @@ def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, 
     else:
         path.write_bytes(digits[1].read_bytes()[:1000] if damage == "cut" else b"x,y\n1,2\n")
     done = tigris("quantize", digits[0], "--data", path, "-o", tmp_path / "out.onnx", status=2)
-    assert f"{path}: not a numpy .npy or .npz file" in done.stderr
+    assert f"{path}: not a NumPy .npy or .npz file" in done.stderr
 
 
 @pytest.mark.parametrize(("arguments", "says"), [

@@ -1,4 +1,4 @@
-"""Updates step by step, under AddressSanitizer: what is refused, what a chip that fails leaves, which records count."""
+"""Updates step by step, under AddressSanitizer: refusals, failing chips, and the valid records."""
 
 from __future__ import annotations
 

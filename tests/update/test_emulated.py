@@ -1,4 +1,4 @@
-"""Updates on an emulated board, which writes its own flash chip; its power is cut by killing the emulator."""
+"""Updates on an emulated board, which writes its own flash chip; killing the emulator cuts its power."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Board:
     """The power switch and the line of one board."""
 
     def __init__(self, project: Project, environment: str) -> None:
-        self.state = project.state(environment)
+        self.folder = project.board_folder(environment)
         self.spec = board_process.read_spec(project.build(environment) / "emulator.json")
         self.line: socket.socket | None = None
 
     def start(self) -> tuple[int, int]:
-        """Off, with all that runs, and on; the status of its open, and the checksum of the plan."""
+        """Kills and restarts the board; returns the status of opening the plan, and the plan's checksum."""
         self.stop()
-        port = board_process.start(self.state, self.spec, 26000, fixed_port=False)
+        port = board_process.start(self.folder, self.spec, 26000, fixed_port=False)
         self.line = socket.create_connection(("127.0.0.1", port), timeout=20)
         status, crc32 = self.said("opened")
         return status, crc32
@@ -42,7 +42,7 @@ class Board:
         if self.line is not None:
             self.line.close()
             self.line = None
-        board_process.stop(self.state)
+        board_process.stop(self.folder)
 
     def said(self, word: str) -> list[int]:
         """The numbers of the next line that begins with the word."""
@@ -111,7 +111,7 @@ def sums(plans: list[bytes]) -> list[int]:
 
 
 def test_an_update_lasts_when_it_is_confirmed(rv32: Board, plans: list[bytes]) -> None:
-    """What came is no plan at first, and a plan on trial is not written over; a stray write to the flash is a fault."""
+    """The first bytes are no plan; a plan on trial is not overwritten; a stray write to flash is a fault."""
     old, new, _ = sums(plans)
     assert rv32.start() == (OK, old)
     assert rv32.update(b"<html>" + bytes(1000)) == NOT_A_PLAN
@@ -128,8 +128,8 @@ def test_an_update_lasts_when_it_is_confirmed(rv32: Board, plans: list[bytes]) -
     assert b"exception 7" in heard
 
 
-def test_killed_at_any_time_it_opens_one_of_both(rv32: Board, plans: list[bytes]) -> None:
-    """At times drawn over an update and somewhat longer; also in the record that opening a plan on trial writes."""
+def test_a_board_killed_at_any_time_opens_one_of_both_plans(rv32: Board, plans: list[bytes]) -> None:
+    """At random times over an update and somewhat longer; also during the record of opening a plan on trial."""
     draw = random.Random(1)
     _, now = rv32.start()
     kept = sums(plans).index(now)
@@ -137,7 +137,7 @@ def test_killed_at_any_time_it_opens_one_of_both(rv32: Board, plans: list[bytes]
     began = time.monotonic()
     assert rv32.update(other) == OK
     lasts = time.monotonic() - began
-    assert rv32.start()[0] == OK and rv32.start() == (OK, now)  # on trial, and given up
+    assert rv32.start()[0] == OK and rv32.start() == (OK, now)  # on trial, then rejected
     committed = 0
     for _ in range(KILLS):
         rv32.send(other)

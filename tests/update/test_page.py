@@ -1,4 +1,4 @@
-"""docs/updates.md: its firmware is built as one file and run on a simulated chip, its sender talks to the same."""
+"""docs/updates.md: its firmware is built as one file and runs on a simulated chip, and its sender talks to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def blocks(language: str) -> str:
     return "\n".join(re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL))
 
 
-def test_its_firmware_updates_each_way(tmp_path: Path) -> None:
+def test_its_firmware_updates_by_each_method(tmp_path: Path) -> None:
     write_model(tmp_path, "kws")
     plans = [plan(generation, name="kws")[0] for generation in range(3)]
     (tmp_path / "damaged.tgrs").write_bytes(plans[1][:-1] + b"?")
@@ -66,7 +66,7 @@ def test_its_sender_waits_for_each_answer() -> None:
         assert len(line.sent) == sent
 
 
-def test_what_it_says_in_numbers(tmp_path: Path) -> None:
+def test_its_figures(tmp_path: Path) -> None:
     text = " ".join(PAGE.split())
     (source := tmp_path / "size.c").write_text(
         '#include "tigris_update.h"\nTIGRIS_STATIC_ASSERT(sizeof(tigris_update) == 284U, update);\n'

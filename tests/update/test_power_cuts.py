@@ -1,4 +1,4 @@
-"""Power that fails at every flash operation of an update: what is opened is the old plan or the new one, whole."""
+"""Power failures at every flash operation of an update: the next open finds the old plan or the new one, complete."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Project:
             url = self.ports.get(option)
             if url:
                 return url
-        record = self.emulated_state / "board.json"
+        record = self.emulated_folder / "board.json"
         try:
             return f"socket://127.0.0.1:{int(json.loads(record.read_text('utf-8'))['port'])}"
         except (OSError, ValueError, KeyError, TypeError):
@@ -57,7 +57,7 @@ class Project:
         return plans[name]
 
     @property
-    def emulated_state(self) -> Path:
+    def emulated_folder(self) -> Path:
         """Folder in which an emulated board of this environment keeps its flash and its port."""
         return self.workspace / "emulated" / self.environment
 

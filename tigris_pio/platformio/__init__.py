@@ -1,5 +1,5 @@
-"""PlatformIO integration: the extra-script hook, partition tables and the platform of emulated boards.
+"""PlatformIO integration: the extra-script hook, partition tables and the platform of emulated boards. See README.md.
 
-Everything here but tests runs inside PlatformIO's own Python: standard library only, loaded by path
-under another package name, so modules import each other relatively and nothing of the rest of tigris_pio.
+These modules run inside PlatformIO's own Python, which loads them by path under another package name. So they use the
+standard library only, import each other relatively, and import nothing else of tigris_pio.
 """

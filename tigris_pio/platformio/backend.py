@@ -1,4 +1,4 @@
-"""Which kernels the firmware gets: those its models need, some of them a library's. Runs inside SCons."""
+"""Chooses the firmware's kernels, and compiles a kernel library if the options name one. Runs inside SCons."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .options import CHIPS_OF, OptionError, Settings
+from .options import BACKEND_CHIPS, OptionError, Settings
 
 
 @dataclass(frozen=True)
 class Library:
-    """Where a checkout has what is compiled. `sources`: SCons filters; `chips`: more of them, by the chip's name."""
+    """Paths in a library's checkout. `sources` are SCons filters, `chips` further filters by the chip's name."""
 
     define: str
     symbol: str
@@ -51,32 +51,35 @@ LIBRARIES = {
 }
 
 
-#: Releases of ESP-NN that were held to the portable kernels' outputs, the newest last; 1.1.2 and 1.2.0 give others.
+#: Releases of ESP-NN with the portable kernels' outputs, the newest last; 1.1.2 and 1.2.0 give other outputs.
 RELEASES = ("1.2.1", "1.2.2", "1.2.3")
-#: What takes them.
+#: The newest release's commit, and the dependency on all of them.
 _CHECKOUT, _DEPENDENCY = "5f0a807", 'espressif/esp-nn: ">=1.2.1,<1.2.4"'
-#: What `auto` is where it is not portable, and what is lost without: as compiler/backends/chips.py has it, which a test
-#: holds this to. PlatformIO's Python has no numpy, so the compiler is not imported here.
+#: The backend of `auto` by chip, and the cost of the portable kernels instead. A test compares this copy with
+#: compiler/backends/chips.py, which needs numpy; PlatformIO's Python may not have it.
 FASTEST = {
     "esp32s3": ("pie", "networks take 3 to 34 times the instructions"),
     "esp32p4": ("esp-nn", "networks take 1.4 to 6 times the instructions"),
 }
-#: Where a project for ESP-IDF has the component of a library, and what names it as a dependency.
+#: Folders of a library's component in an ESP-IDF project, and manifests that may name it as a dependency.
 _COMPONENTS = ("managed_components/espressif__{}", "components/espressif__{}", "components/{}")
 _MANIFESTS = ("src/idf_component.yml", "main/idf_component.yml")
 
 
 def resolve(settings: Settings, frameworks: list[str], project: Path) -> Settings:
-    """`settings` with `auto` as what it is for their chip: the runtime's own kernels, or a library that the project has
-    as a component of ESP-IDF; else the portable kernels, and then a line says what is lost."""
+    """Replaces the backend `auto` by the fastest one for the chip that the project has.
+
+    That is the runtime's own kernels for the chip, or a library that is an ESP-IDF component of the project. Otherwise
+    it is `portable`, and a line says what a faster backend needs.
+    """
     if settings.backend != "auto" or settings.chip not in FASTEST:
         return settings
-    name, lost = FASTEST[settings.chip]
-    if name in CHIPS_OF or ("espidf" in frameworks and _has_component(project, name)):
+    name, cost = FASTEST[settings.chip]
+    if name in BACKEND_CHIPS or ("espidf" in frameworks and _has_component(project, name)):
         print(f"Kernels of the models: {name}, the fastest on {settings.chip}")
         return replace(settings, backend=name)
     library = LIBRARIES[name]
-    print(f"Kernels of the models: portable. On {settings.chip} {name} is faster: without it {lost}. For it clone "
+    print(f"Kernels of the models: portable. On {settings.chip} {name} is faster: without it {cost}. To use it, clone "
           f"{library.repository} and set custom_tigris_backend = {name}, and custom_tigris_backend_path to the "
           "folder")  # fmt: skip
     return replace(settings, backend="portable")
@@ -90,13 +93,12 @@ def _has_component(project: Path, name: str) -> bool:
 
 
 def add(env: Any, settings: Settings) -> None:
-    """Makes the models' kernels what tigris_session_init takes, for as many cores as there are to be, and compiles the
-    library of the option `backend`."""
+    """Makes tigris_session_init take the models' kernels only, sets the cores, compiles the library of `backend`."""
     env.Append(CPPDEFINES=["TIGRIS_MODELS_BACKEND", ("TIGRIS_DEFAULT_BACKEND", "tigris_models_backend")])
     if settings.cores > 1:
         env.Append(CPPDEFINES=[("TIGRIS_CORES", settings.cores)])
-    if settings.backend in CHIPS_OF:
-        _use_own(env, settings)
+    if settings.backend in BACKEND_CHIPS:
+        _use_runtime_kernels(env, settings)
     library = LIBRARIES.get(settings.backend)
     if library is None:
         return
@@ -124,7 +126,7 @@ def add(env: Any, settings: Settings) -> None:
 
 
 def check_component(project: Path) -> None:
-    """Refuses ESP-NN as a component of a release that gives other outputs. ESP-IDF's build has fetched it by then."""
+    """Refuses an ESP-NN component of a release with other outputs. ESP-IDF's build has fetched it before this call."""
     for name in _COMPONENTS:
         folder = project / name.format("esp-nn")
         if folder.is_dir():
@@ -142,9 +144,9 @@ def _check_release(option: str, value: str, folder: Path, remedy: str) -> None:
                           f"outputs are {', '.join(RELEASES)}; {remedy}")  # fmt: skip
 
 
-def _use_own(env: Any, settings: Settings) -> None:
-    """The runtime's own kernels in a chip's instructions: always compiled, to nothing without this."""
-    chips = CHIPS_OF[settings.backend]
+def _use_runtime_kernels(env: Any, settings: Settings) -> None:
+    """Defines the macro of the runtime's kernels in a chip's instructions; without it they compile to nothing."""
+    chips = BACKEND_CHIPS[settings.backend]
     if settings.chip not in chips:
         raise OptionError("backend", settings.backend, f"is for {', '.join(chips)}, and the board has "
                           f"{settings.chip or 'another chip'}; leave it out")  # fmt: skip
@@ -152,9 +154,9 @@ def _use_own(env: Any, settings: Settings) -> None:
 
 
 def chip(env: Any) -> str:
-    """The name by which the compiler sizes scratch: the core where the board names one, else Espressif's chip.
+    """The compiler's name of the board's chip: a Cortex core or a chip of Espressif; empty for others.
 
-    Other names mean nothing to a library; without one the compiler takes what is enough for any chip.
+    The size of a library's scratch depends on it. Without it the compiler takes a size that is enough for any chip.
     """
     board = env.BoardConfig()
     core, mcu = str(board.get("build.cpu", "")).lower(), str(board.get("build.mcu", "")).lower()

@@ -1,7 +1,7 @@
-"""Finds the model compiler and runs it, always as a process of its own.
+"""Finds the model compiler and runs it in its own process.
 
-PlatformIO's Python may lack numpy and onnx, and some platforms hide foreign packages from it. Searched in this order:
-the option custom_tigris_python, the environment variable TIGRIS_PYTHON, PlatformIO's own Python, `tigris` on PATH.
+PlatformIO's Python may lack numpy and onnx, and some platforms hide foreign packages from it. The order of the search:
+option custom_tigris_python, environment variable TIGRIS_PYTHON, PlatformIO's own Python, `tigris` in PATH.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROBE_SECONDS = 60.0
-#: Exit statuses of the compiler after Ctrl-C, which reaches it as it does the build: its own, a signal's, Windows'.
+#: Exit statuses of the compiler after Ctrl-C, which ends the build too: its own, a signal's, Windows'.
 ENDED_BY_CTRL_C = (130, -signal.SIGINT, 0xC000013A, 0xC000013A - (1 << 32))
-#: The checkout or library that the hook lies in.
+#: The folder of the checkout or PlatformIO library with the hook.
 ROOT = Path(__file__).resolve().parents[2]
 
-# Prints where the package lies, what it lacks, and a digest of everything that decides about a plan.
+# Prints the missing packages, and a digest of all files that influence a plan.
 _PROBE = """
 import hashlib, importlib.util, json, os, sys
 sys.path[:] = [p for p in sys.path if p not in ("", os.getcwd())]
@@ -46,14 +46,14 @@ print(json.dumps({"found": True, "missing": missing, "digest": digest.hexdigest(
 
 
 class CompilerError(Exception):
-    """The compiler is not there, or refused the model; the message is for the user."""
+    """The compiler is missing or refused the model; the message is for the user."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """`command` is completed by the arguments; `fingerprint` changes when the compiler does.
+    """`command` comes before the arguments; `fingerprint` changes with the compiler's files.
 
-    `pythonpath` is the variable PYTHONPATH with which it was found: espressif32's script for espidf removes it.
+    `pythonpath` is the variable PYTHONPATH at the time of the search: espressif32's script for espidf removes it.
     """
 
     command: tuple[str, ...]
@@ -67,7 +67,7 @@ def find(
     own_python: str,
     install: Callable[[], str] | None = None,
 ) -> Compiler:
-    """`install`, if given, makes a Python that has the compiler when none was found."""
+    """Finds a compiler; CompilerError says how to install it. `install`, if given, installs it, returns its Python."""
     for name, python in (("custom_tigris_python", option), ("TIGRIS_PYTHON", environment.get("TIGRIS_PYTHON"))):
         if python:
             found, reason = _probe(os.path.expanduser(python))
@@ -76,20 +76,20 @@ def find(
                 hint = _install_hint(python) if runs else "Give the path of a Python that has the compiler"
                 raise CompilerError(f"{name} = {python}: {reason}. {hint}")
             return found
-    tried = []
+    reasons = []
     for python in (own_python, python_of_script(shutil.which("tigris", path=environment.get("PATH")))):
         if not python:
             continue
         found, reason = _probe(python)
         if found is not None:
             return found
-        tried.append(f"{python}: {reason}")
+        reasons.append(f"{python}: {reason}")
     if install is not None:
         found, reason = _probe(install())
         if found is None:
-            raise CompilerError(f"custom_tigris_auto_install: the environment that was made {reason}")
+            raise CompilerError(f"custom_tigris_auto_install: the installed environment {reason}")
         return found
-    raise CompilerError(f"the model compiler was not found ({'; '.join(tried)}). {_install_hint(own_python)}")
+    raise CompilerError(f"the model compiler was not found ({'; '.join(reasons)}). {_install_hint(own_python)}")
 
 
 def _install_hint(python: str) -> str:
@@ -100,18 +100,18 @@ def _install_hint(python: str) -> str:
 
 
 def pip_command(python: str, root: Path = ROOT) -> str:
-    """Installs the compiler that belongs to this hook: it lies in the same folder."""
+    """The command that installs the compiler of this hook's checkout."""
     source = str(root) if is_source(root) else "FOLDER, a checkout of tigris-pio"
     return f"{quoted(python)} -m pip install {quoted(source) if is_source(root) else source}"
 
 
 def is_source(root: Path) -> bool:
-    """Whether pip can install the compiler from this folder."""
+    """True if pip can install the compiler from this folder."""
     return (root / "pyproject.toml").is_file()
 
 
 def quoted(text: str, windows: bool = os.name == "nt") -> str:
-    """A word of a command line, as a shell and Windows' prompt take it."""
+    """Quotes a word of a command line for a shell or Windows' prompt."""
     special = "" if windows else '$`"\\!'
     return f'"{text}"' if not any(sign in text for sign in special) else "'" + text.replace("'", "'\\''") + "'"
 
@@ -136,7 +136,7 @@ def _probe(python: str) -> tuple[Compiler | None, str]:
 
 
 def python_of_script(script: str | None) -> str | None:
-    """The interpreter of pip's console script, from its first lines."""
+    """The interpreter of pip's console script, from the script's first lines."""
     if script is None:
         return None
     if script.lower().endswith(".exe"):
@@ -151,7 +151,7 @@ def python_of_script(script: str | None) -> str | None:
 
 
 def _python_beside(launcher: Path) -> str | None:
-    """The Python of a launcher that pip wrote on Windows: in its folder in an environment, else in the one above."""
+    """The Python of pip's launcher on Windows: in the launcher's folder (virtual environment) or the one above."""
     for folder in (launcher.parent, launcher.parent.parent):
         if (folder / "python.exe").is_file():
             return str(folder / "python.exe")
@@ -161,9 +161,10 @@ def _python_beside(launcher: Path) -> str | None:
 def run(
     compiler: Compiler, arguments: Sequence[str], folder: Path, name: str = "compile"
 ) -> dict[str, object]:
-    """Runs the command `name` and returns its JSON report; raises with the compiler's own message.
+    """Runs the command `name` and returns its JSON report; CompilerError has the compiler's own message.
 
-    `-m` looks for modules in the current folder first: `folder` must hold none. Paths in `arguments` are absolute.
+    `folder` is the working directory. It must hold no Python modules, because `-m` searches it first. Paths in
+    `arguments` are absolute.
     """
     command = [*compiler.command, name, *arguments, "--json"]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TIGRIS_CALLER": "platformio"}
@@ -178,8 +179,8 @@ def run(
     if result.returncode in ENDED_BY_CTRL_C:
         raise CompilerError("interrupted")
     if result.returncode != 0:
-        said = result.stderr.strip().removeprefix("error: ") or result.stdout.strip()
-        raise CompilerError(said or f"exit status {result.returncode}")
+        message = result.stderr.strip().removeprefix("error: ") or result.stdout.strip()
+        raise CompilerError(message or f"exit status {result.returncode}")
     try:
         report = json.loads(result.stdout)
     except ValueError:

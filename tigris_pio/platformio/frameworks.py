@@ -1,4 +1,4 @@
-"""Where a build finds its partition table, by framework. Runs inside SCons.
+"""Finds a build's partition table and the table's offset, by framework. Runs inside SCons.
 
 Sources: espressif32's and pioarduino's builder/frameworks/espidf.py, Arduino-ESP32's tools/platformio-build.py and
 tools/pioarduino-build.py.
@@ -13,24 +13,24 @@ from typing import Any
 
 from .partitions import TABLE_OFFSET, PartitionError
 
-#: Options of the board that say where the table is flashed: espressif32's and pioarduino's for ESP-IDF read the first.
+#: Board options with the table's offset in flash; for ESP-IDF, espressif32 and pioarduino read the first.
 _OFFSET_OPTIONS = ("upload.partition_table_offset", "build.partition_table_offset")
 _SETTING = "CONFIG_PARTITION_TABLE_OFFSET"
 
 
 def table_file(env: Any) -> Path:
-    """The table that the framework's script will choose; it may not exist."""
+    """The path of the table that the framework's script will choose; it may not exist."""
     frameworks = list(env.get("PIOFRAMEWORK") or [])
     if "espidf" in frameworks:
-        return _of_esp_idf(env)
+        return _espidf_table(env)
     if "arduino" in frameworks and env.PioPlatform().get_package_dir("framework-arduinoespressif32"):
-        return _of_arduino(env)
+        return _arduino_table(env)
     shipped = Path(env.PioPlatform().get_dir(), "partitions")
     return _shipped_or_own(env, [shipped], env.BoardConfig().get("build.partitions", "default.csv"))
 
 
 def table_offset(env: Any) -> tuple[int, str]:
-    """Where the table will lie in flash, and what says so; it is nothing where that is the place by default."""
+    """The table's offset in flash, and the setting that names it; an empty text for the default."""
     found = [(str(env.BoardConfig().get(name, "")), f"board_{name}") for name in _OFFSET_OPTIONS]
     for text in _settings(env):
         values = re.findall(rf"^\s*{_SETTING}=(\w+)\s*$", text, re.MULTILINE)
@@ -40,7 +40,7 @@ def table_offset(env: Any) -> tuple[int, str]:
     known = [(_integer(value, name), f"{name} = {value}") for value, name in found if value]
     for at, name in known[1:]:
         if at != known[0][0]:
-            raise PartitionError(f"{known[0][1]}: but {name}; the partition table lies at one place: give the same")
+            raise PartitionError(f"{known[0][1]}: but {name}; the partition table has one offset: give the same")
     return known[0] if known else (TABLE_OFFSET, "")
 
 
@@ -48,11 +48,11 @@ def _integer(value: str, name: str) -> int:
     try:
         return int(value, 0)
     except ValueError:
-        raise PartitionError(f"{name} = {value}: is no offset in flash, such as 0x8000") from None
+        raise PartitionError(f"{name} = {value}: is no offset in flash; give one such as 0x8000") from None
 
 
 def _settings(env: Any) -> list[str]:
-    """Texts of ESP-IDF's settings, those that hold first: the project's, once they were made, else its defaults."""
+    """Texts of ESP-IDF's settings, in the order of precedence: generated settings of the project, then its defaults."""
     custom = str(env.GetProjectOption("custom_sdkconfig", "") or "")  # pioarduino's
     if "espidf" not in list(env.get("PIOFRAMEWORK") or []):
         return [custom]
@@ -63,7 +63,7 @@ def _settings(env: Any) -> list[str]:
 
 
 def check_table_offset(expected: tuple[int, str], flashed_at: int) -> None:
-    """Once the framework has said where it flashes the table; PartitionError when another place was expected."""
+    """Raises PartitionError if the framework flashes the table at another offset than `expected`, of table_offset."""
     at, source = expected
     if at == flashed_at:
         return
@@ -71,18 +71,18 @@ def check_table_offset(expected: tuple[int, str], flashed_at: int) -> None:
         where = f"the framework flashes the partition table at 0x{flashed_at:x}"
         raise PartitionError(f"{source}: but {where}; leave it out")
     raise PartitionError(
-        f"the framework flashes the partition table at 0x{flashed_at:x}, and partitions were laid out for one at "
+        f"the framework flashes the partition table at 0x{flashed_at:x}, but partitions were laid out for one at "
         f"0x{at:x}; set board_upload.partition_table_offset = 0x{flashed_at:x}"
     )
 
 
-def _of_esp_idf(env: Any) -> Path:
+def _espidf_table(env: Any) -> Path:
     package = env.PioPlatform().get_package_dir("framework-espidf") or ""
     named = env.BoardConfig().get("build.partitions", "partitions_singleapp.csv")
     return _shipped_or_own(env, [Path(package, "components", "partition_table")], named)
 
 
-def _of_arduino(env: Any) -> Path:
+def _arduino_table(env: Any) -> Path:
     board, package = env.BoardConfig(), env.PioPlatform().get_package_dir("framework-arduinoespressif32")
     variants = Path(package, "variants")
     if "build.variants_dir" in board:

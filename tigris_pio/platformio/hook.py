@@ -4,7 +4,7 @@
     custom_tigris_models = models/kws.onnx
     custom_tigris_mem = 256K+8M
 
-SCons runs this file without `__file__`; what it does is in the modules beside it.
+Before the platform's own script it calls `configure` in scons.py, afterwards `finish`.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ PACKAGE = "tigris_platformio"
 
 
 def _own_path():
-    """This file: the name that SCons compiled it under, which is relative to the project."""
+    """The path of this file. SCons runs it without `__file__`, compiled under a name relative to the project."""
     path = os.path.abspath(inspect.getfile(inspect.currentframe()))
     if os.path.isfile(os.path.join(os.path.dirname(path), "scons.py")):
         return path
@@ -27,7 +27,7 @@ def _own_path():
 
 
 def _load(folder):
-    """The package beside this file under a name of its own: `platformio` itself is another package here."""
+    """Loads the package of this folder under another name, because `platformio` is PlatformIO's own package here."""
     if PACKAGE not in sys.modules:
         spec = importlib.util.spec_from_file_location(
             PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
@@ -40,7 +40,7 @@ def _load(folder):
 
 _path = _own_path()
 _scons = _load(os.path.dirname(_path))
-# Before the platform's own script there is neither; with `-t nobuild` there is no program afterwards.
+# The platform's own script sets both; with `-t nobuild` only the second.
 if env.get("PIOMAINPROG") or env.get("UPLOADCMD"):  # noqa: F821
     _scons.finish(env)  # noqa: F821
 else:

@@ -1,7 +1,7 @@
-"""custom_tigris_auto_install: a Python environment of the compiler's own, in PlatformIO's core folder.
+"""custom_tigris_auto_install: installs the compiler into its own Python environment, in PlatformIO's core folder.
 
-It is made once for each state of the sources that the hook belongs to, so that compiler and runtime are of one
-version. A marker file says that it is complete; without it the folder is made anew.
+There is one environment for each state of the hook's sources, so compiler and runtime have the same version. A marker
+file says that an environment is complete; without it the environment is installed again.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ MARKER = "complete.json"
 
 
 class InstallError(Exception):
-    """The environment could not be made; the message says what to do instead."""
+    """The installation failed; the message says what to do instead."""
 
 
-def provide(core_dir: Path, root: Path, python: str) -> str:
-    """The environment's Python. `root` is the checkout that the hook lies in, `python` makes the environment."""
+def install_compiler(core_dir: Path, root: Path, python: str) -> str:
+    """Returns the Python of the environment, installed by `python` if needed. `root`: the checkout with the hook."""
     source = source_of(root)
     folder = core_dir / "tigris-pio" / _digest(root, source)
     inside = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -40,7 +40,7 @@ def provide(core_dir: Path, root: Path, python: str) -> str:
 
 
 def source_of(root: Path) -> str:
-    """What pip installs: the checkout or library itself."""
+    """The source for pip: the checkout or PlatformIO library itself; InstallError if it is neither."""
     if is_source(root):
         return str(root)
     raise InstallError(
@@ -50,7 +50,7 @@ def source_of(root: Path) -> str:
 
 
 def _digest(root: Path, source: str) -> str:
-    """Changes when a file of the package does; by size and time, as this is looked at in every build."""
+    """A digest of the package's files, by size and time: every build computes it."""
     digest = hashlib.sha256(source.encode("utf-8", "surrogateescape"))
     for folder, folders, files in os.walk(root / "tigris_pio"):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
@@ -61,8 +61,8 @@ def _digest(root: Path, source: str) -> str:
 
 
 def _run(command: Sequence[str], source: str) -> None:
-    """With its output shown."""
-    # pioarduino points these at its own environment.
+    """Runs a command and shows its output; InstallError if it fails."""
+    # pioarduino sets these to its own environment.
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         status = subprocess.run(command, env=environment, check=False).returncode

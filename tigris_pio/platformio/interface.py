@@ -1,10 +1,10 @@
-"""What firmware relies on of its models: kept when firmware is flashed, compared before a plan alone is.
+"""The interfaces of models that firmware relies on: saved when firmware is flashed, compared before a plan is flashed.
 
-A network that was trained again often has other scales, with which the firmware on the board refuses its plan. It is
-said before the plan that works is overwritten. Nothing is compared where nothing was flashed from this build.
+A retrained network often has other scales, so the firmware on the board would refuse its plan. The build says so before
+the working plan is overwritten. If this build has flashed no firmware, nothing is compared.
 
-What firmware relies on stands in the headers that it is compiled with: tigris_models.h and tigris_model_<NAME>.h; of
-models that are C, whose weights are flashed alone, tigris_weights.h.
+The interfaces come from the headers of the firmware: tigris_models.h and tigris_model_<NAME>.h, and tigris_weights.h
+for models compiled as C with weights in a partition.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from .weights import FILE as WEIGHTS_HEADER
 
 HEADER = "tigris_models.h"
-#: By model: constants of its header, and PLACE, PLAN_CRC32 of the only plan or weights that are taken, and ACCEPTED,
-#: the constant that plans are compared by.
+#: By model: the constants of its header; PLACE; PLAN_CRC32 of the only accepted plan or weights; ACCEPTED, the name of
+#: the constant by which plans are compared.
 Interfaces = Mapping[str, Mapping[str, str]]
 
 _MODEL = re.compile(
@@ -32,11 +32,11 @@ _WEIGHTS = re.compile(
 )
 _ANY_PLAN = "0u"
 _SCALES = ("SCALE", "ZERO_POINT")
-_OF_PORTS = ("DTYPE", "SHAPE", "ROWS", *_SCALES)
+_IO_FIELDS = ("DTYPE", "SHAPE", "ROWS", *_SCALES)
 
 
-def of(folder: Path) -> dict[str, dict[str, str]]:
-    """Of the models whose headers lie in `folder`."""
+def read(folder: Path) -> dict[str, dict[str, str]]:
+    """Reads the interfaces of the models whose headers lie in `folder`."""
     found = {}
     for model in _MODEL.finditer(_text(folder / HEADER)):
         header = (folder / f"tigris_model_{model['name']}.h").read_text("utf-8")
@@ -56,14 +56,14 @@ def _place(model: re.Match[str]) -> str:
     return f"partition {model['label']}, offset {model['offset'].rstrip('uU')}"
 
 
-def keep(file: Path, interfaces: Interfaces) -> None:
-    """Remembers what was flashed."""
+def save(file: Path, interfaces: Interfaces) -> None:
+    """Saves the interfaces of flashed firmware."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(interfaces), "utf-8")
 
 
-def kept(file: Path) -> Interfaces:
-    """What was remembered; nothing if the file is missing or damaged."""
+def load(file: Path) -> Interfaces:
+    """Loads saved interfaces; empty if the file is missing or damaged."""
     try:
         found = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
@@ -72,24 +72,24 @@ def kept(file: Path) -> Interfaces:
 
 
 def refusal(before: Interfaces, now: Interfaces, everything: str) -> str | None:
-    """Why the firmware that was flashed would refuse the plans of now, and what to do; None: it takes them.
+    """Why the flashed firmware, with the interfaces `before`, would refuse the plans of `now`, and the remedy; or None.
 
     `everything` is the command that flashes firmware and plans.
     """
     lines = [line for name in now for line in _changes(name, before, now[name])] if before else []
     if not lines:
         return None
-    pin = ". To keep the firmware, give the network the scales that it has: tigris quantize --like"
+    pin = ". To keep the firmware, quantize the network with its scales: tigris quantize --like"
     is_scale = any(f": {_words(field)} " in line for line in lines for field in _SCALES)
     return (
-        "the firmware that was flashed last was built for something else, and would refuse the plan:\n"
+        "the firmware that was flashed last would refuse the plan, because these differ:\n"
         + "\n".join(lines)
         + f"\nNothing was written. Build and flash everything: {everything}{pin if is_scale else ''}"
     )
 
 
 def _changes(name: str, before: Interfaces, now: Mapping[str, str]) -> Iterator[str]:
-    """One line for each thing that the firmware has otherwise."""
+    """Yields a line for each difference between the firmware's model and the plan."""
     old = before.get(name)
     if old is None:
         yield f"  {name}: the firmware has no model of this name"
@@ -98,32 +98,32 @@ def _changes(name: str, before: Interfaces, now: Mapping[str, str]) -> Iterator[
         return
     if old["PLAN_CRC32"] not in (_ANY_PLAN, now["PLAN_CRC32"]):
         what = "weights" if old["ACCEPTED"] == "PLAN_CRC32" else "plan"
-        yield f"  {name}: the firmware takes the {what} of its own build only"
+        yield f"  {name}: the firmware accepts the {what} of its own build only"
     if old["PLACE"] != now["PLACE"]:
         yield f"  {name}: {old['PLACE']} -> {now['PLACE']}"
     for kind in ("fast", "slow"):
-        there, wanted = (_number(of_model.get(f"{kind.upper()}_BYTES", "0")) for of_model in (old, now))
+        there, wanted = (_number(constants.get(f"{kind.upper()}_BYTES", "0")) for constants in (old, now))
         if wanted > there:
             yield f"  {name}: {kind} memory {there} -> {wanted} bytes"
-    ports = list(_port_changes(name, old, now))
-    yield from ports
-    if not ports and old["ACCEPTED"] != "PLAN_CRC32" and old.get(old["ACCEPTED"]) != now.get(old["ACCEPTED"]):
-        yield f"  {name}: the inputs' or outputs' own types, or the order of their axes"
+    io_changes = list(_io_changes(name, old, now))
+    yield from io_changes
+    if not io_changes and old["ACCEPTED"] != "PLAN_CRC32" and old.get(old["ACCEPTED"]) != now.get(old["ACCEPTED"]):
+        yield f"  {name}: the types or the axis order of its inputs or outputs"
 
 
-def _port_changes(name: str, old: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+def _io_changes(name: str, old: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     for side in ("INPUT", "OUTPUT"):
-        there, wanted = (_number(of_model.get(f"{side}S", "0")) for of_model in (old, now))
+        there, wanted = (_number(constants.get(f"{side}S", "0")) for constants in (old, now))
         if there != wanted:
             yield f"  {name}: {side.lower()}s: {there} -> {wanted}"
             continue
         for index in range(wanted):
-            port = now.get(f"{side}{index}_NAME", str(index)).strip('"')
-            for field in _OF_PORTS:
-                values = [of_model.get(f"{side}{index}_{field}", "none") for of_model in (old, now)]
+            io = now.get(f"{side}{index}_NAME", str(index)).strip('"')
+            for field in _IO_FIELDS:
+                values = [constants.get(f"{side}{index}_{field}", "none") for constants in (old, now)]
                 if values[0] != values[1] and not (field in _SCALES and old["ACCEPTED"] == "SHAPE_CRC32"):
                     shown = " -> ".join(_shown(value) for value in values)
-                    yield f"  {name}, {side.lower()} {port}: {_words(field)} {shown}"
+                    yield f"  {name}, {side.lower()} {io}: {_words(field)} {shown}"
 
 
 def _words(field: str) -> str:

@@ -1,4 +1,4 @@
-"""How the plans of a firmware share one partition, and the C header that tells the firmware so."""
+"""Places the plans of a firmware in their partition, and writes the C header with their places."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class LayoutError(Exception):
     """The plans do not fit their partition."""
 
 
-# Two sectors of records before the first of two slots, see tigris_port.h, TIGRIS_SLOT_RECORDS_BYTES.
+# Two sectors of records before the first of two slots: TIGRIS_SLOT_RECORDS_BYTES in tigris_port.h.
 RECORDS_BYTES = 2 * SECTOR
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A plan at `offset` within its partition.
+    """A plan at `offset` in its partition.
 
-    `slot_bytes` above 0: that is slot 0 of two of this size, with sectors of records before it.
+    If `slot_bytes` is above 0, the offset is that of slot 0 of two slots of this size, after their records.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Placed:
         return self.offset + (2 * self.slot_bytes or len(self.plan))
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         return f"{self.name} 2 slots of {self.slot_bytes}" if self.slot_bytes else f"{self.name} {len(self.plan)}"
 
 
 @dataclass(frozen=True)
 class Item:
-    """A plan to place: `at` an offset, or behind the one before; in 1 or 2 `slots`, of `slot_bytes` or as it needs."""
+    """A plan to place: at offset `at` or after the previous one, in 1 or 2 `slots` of `slot_bytes` (None: fitting)."""
 
     name: str
     plan: bytes
@@ -58,11 +58,10 @@ class Item:
 
 
 def arrange(items: Sequence[Item], space: int) -> tuple[Placed, ...]:
-    """Every item at its offset, or else behind the one before; what is placed may end behind `space`.
+    """Places every item at its offset, or after the previous item; the last may end beyond `space` bytes.
 
-    On MMU pages of their own where `space` has room for that, so that a plan that grows a little moves no other;
-    otherwise on flash sectors of their own. Slots without a size have a quarter more than the plan in them, and no more
-    than the plan where there is no room for that.
+    Each item starts on its own MMU page if `space` suffices, so that a plan can grow without moving others; otherwise
+    on its own flash sector. A slot without a size is a quarter larger than its plan if `space` suffices.
     """
     placed: list[Placed] = []
     for unit, parts in ((MMU_PAGE, 5), (SECTOR, 5), (SECTOR, 4)):
@@ -70,8 +69,8 @@ def arrange(items: Sequence[Item], space: int) -> tuple[Placed, ...]:
         for item in items:
             start = align_up(end, unit) if item.at is None else item.at
             slot = align_up(item.slot_bytes or len(item.plan) * parts // 4, unit if not item.slot_bytes else SECTOR)
-            twice = item.slots == 2
-            placed.append(Placed(item.name, start + RECORDS_BYTES * twice, item.plan, slot * twice))
+            has_two = item.slots == 2
+            placed.append(Placed(item.name, start + RECORDS_BYTES * has_two, item.plan, slot * has_two))
             end = placed[-1].end
         if end <= space:
             break
@@ -83,9 +82,12 @@ def place(
     partition: Partition,
     slots: int = 1,
     slot_bytes: int | None = None,
-    said: str = "the plans take",
+    subject: str = "the plans take",
 ) -> tuple[Placed, ...]:
-    """Plans (name, bytes) in their partition, in one or two slots each. `said`: what the message calls them."""
+    """Places plans (name, bytes) in their partition, in one or two slots each; LayoutError if they do not fit.
+
+    `subject` begins the message.
+    """
     placed = arrange([Item(name, plan, None, slots, slot_bytes) for name, plan in plans], partition.size)
     for item in placed:
         if item.slot_bytes and len(item.plan) > item.slot_bytes:
@@ -97,8 +99,8 @@ def place(
     if used > partition.size:
         fewer = ", custom_tigris_slots = 1" if any(item.slot_bytes for item in placed) else ""
         raise LayoutError(
-            f"custom_tigris_partition = {partition.label}: {said} {used} bytes "
-            f"({', '.join(item.described for item in placed)}), the partition at "
+            f"custom_tigris_partition = {partition.label}: {subject} {used} bytes "
+            f"({', '.join(item.description for item in placed)}), the partition at "
             f"0x{partition.offset:x} has {partition.size}. Raise custom_tigris_flash, give the partition "
             f"{align_up(used, 0x10000) >> 10}K in the partition table, or try custom_tigris_compress = lz4{fewer}"
         )
@@ -106,7 +108,7 @@ def place(
 
 
 def image(placed: Sequence[Placed]) -> bytes:
-    """The partition's content; gaps are as erased flash, and so are records: they say that slot 0 counts."""
+    """The partition's content. Gaps and slot records are erased flash; erased records select slot 0."""
     data = b""
     for item in placed:
         data = data.ljust(item.offset, b"\xff") + item.plan
@@ -114,7 +116,7 @@ def image(placed: Sequence[Placed]) -> bytes:
 
 
 def weights_summary(item: Placed, partition: Partition) -> str:
-    """Where the weights of a model that is C lie."""
+    """A line with the place of the weights of a model compiled as C."""
     return (
         f"Weights of {item.name}: {len(item.plan)} bytes at 0x{item.offset:x} of partition {partition.label}, "
         f"which has {partition.size}"
@@ -131,11 +133,11 @@ def models_header(
     unchecked: Collection[str] = (),
     any_scale: Collection[str] = (),
 ) -> str:
-    """tigris_models.h: each model's constants, written by the compiler, and one tigris_model. Keys are labels.
+    """The text of tigris_models.h: a tigris_model for each model. Keys of `partitions` are labels.
 
-    Of the models in `exact` the firmware opens this plan only, of the others every plan that fits it; of those in
-    `any_scale` also plans with other scales and zero points. Those in `unchecked` it opens without comparing the
-    checksum.
+    The firmware opens every plan with the same interface. It opens only this plan of the models in `exact`, and also
+    plans with other scales and zero points of those in `any_scale`. It does not compare the checksum of those in
+    `unchecked`.
     """
     lines = [
         "/* The models of this firmware, written by the build. Do not edit. */",
@@ -193,9 +195,9 @@ def _model_lines(item: Placed, label: str, exact: bool, unchecked: bool, any_sca
 def summary(
     placed: Sequence[tuple[str, int, dict[str, object]]], partition: Partition, slots: Mapping[str, int] | None = None
 ) -> list[str]:
-    """The `Model:` lines under RAM and Flash; one a model of the partition: name, plan bytes, compile report.
+    """The `Model:` lines below RAM and Flash, one for each (name, plan bytes, compile report).
 
-    `slots`: bytes of a slot, of models that have two.
+    `slots`: bytes of each slot, by model; 0 or absent for a model with one.
     """
     lines = []
     for name, size, report in placed:

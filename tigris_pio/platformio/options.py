@@ -1,6 +1,6 @@
-"""The `custom_tigris_*` options of one environment of platformio.ini, checked.
+"""Parses and checks the `custom_tigris_*` options of one environment of platformio.ini.
 
-Sizes are bytes. Every refusal is an OptionError that names the option, its value and what would be right.
+Sizes are bytes. Every OptionError names the option, its value and the remedy.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ NAMES = (
 MATCHES = ("interface", "shape", "exact")
 COMPRESSIONS = ("none", "lz4")
 MODES = ("plan", "c")
-# Of models that are C: constants in it, or a partition of their own.
+# Weights of models compiled as C: constants in the code, or in a partition.
 WEIGHTS = ("c", "partition")
-# Options of what is flashed beside the firmware.
-OF_PLANS = ("partition", "match", "check", "slots", "slot_size", "cores")
+# Options of plans, which are flashed beside the firmware.
+PLAN_OPTIONS = ("partition", "match", "check", "slots", "slot_size", "cores")
 OPTIMIZE = ("speed", "size")
 BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn", "pie")
-# Kernels of the runtime itself for the chips whose instructions they are in.
-CHIPS_OF = {"pie": ("esp32s3",)}
-# Those that need neither. `auto` is portable: no library is known to be faster on every chip.
+# Backends of the runtime's own kernels in a chip's instructions, with these chips.
+BACKEND_CHIPS = {"pie": ("esp32s3",)}
+# Backends that need no library and no chip. `auto` is one: backend.py replaces it on chips with a faster backend.
 PORTABLE_BACKENDS = ("auto", "portable")
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 LABEL_LENGTH = 16
 SECTOR = 4096
-# A model's name has 48 bytes in the plan, the last one zero.
+# A plan stores the model's name in 48 bytes, the last one zero.
 NAME_LENGTH = 47
 
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20}
@@ -50,7 +50,7 @@ class OptionError(Exception):
 
 @dataclass(frozen=True)
 class Model:
-    """`partition` is the label of the flash partition that holds the plan."""
+    """A line of custom_tigris_models. `partition` is the label of the flash partition that holds the plan."""
 
     name: str
     path: Path
@@ -59,9 +59,9 @@ class Model:
 
 @dataclass(frozen=True)
 class Settings:
-    """`mem` and `flash` as written, for the compiler; `flash_bytes` None: no limit was set. `chip` is the board's.
+    """The checked options. `mem` and `flash` are as written, for the compiler; `flash_bytes` None: no limit.
 
-    `slot_size` is in whole flash sectors, by default `flash`; None: as the plan needs, or there are no slots.
+    `chip` is the board's. `slot_size` is in whole flash sectors, by default `flash`; None: as the plan needs.
     """
 
     models: tuple[Model, ...]
@@ -85,10 +85,10 @@ class Settings:
     chip: str = ""
     slots: int = 1
     slot_size: int | None = None
-    mode: str = "plan"  #: "c": models are part of the firmware
+    mode: str = "plan"  #: "c": models are compiled as C with the firmware
     cores: int = 1
-    optimize: str = "speed"  #: or "size": how the library's sources are compiled
-    weights: str = "c"  #: "partition": those of models that are C are flashed alone
+    optimize: str = "speed"  #: of the runtime's sources; or "size"
+    weights: str = "c"  #: in mode "c"; "partition": flashed alone
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class Settings:
 
 
 def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
-    """`options`: all options of the environment; others than `custom_tigris_*` are not looked at."""
+    """Checks the environment's options; OptionError also for a misspelt prefix. `project_dir` resolves paths."""
     own = {name[len(PREFIX) :]: _unquoted(str(value)) for name, value in options.items() if name.startswith(PREFIX)}
     for name in options:
         close = difflib.get_close_matches(name, [PREFIX + known for known in NAMES], n=1, cutoff=0.85)
@@ -114,14 +114,14 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
     xip = _boolean("xip", own.get("xip") or "no")
     compress = _choice("compress", own.get("compress") or "none", COMPRESSIONS)
     if xip and compress == "lz4":
-        raise OptionError("xip", own["xip"], "promises that no weight is copied to RAM, custom_tigris_compress = lz4 "
-                          "brings weights there; leave one out")  # fmt: skip
+        raise OptionError("xip", own["xip"], "promises that no weight is copied to RAM, but custom_tigris_compress = "
+                          "lz4 unpacks weights there; leave one out")  # fmt: skip
     weights = _choice("weights", own.get("weights") or WEIGHTS[0], WEIGHTS)
     mode = _mode(own, weights)
     return Settings(
         mode=mode,
         weights=weights,
-        models=_in_partitions(_models(own.get("models", ""), project_dir), own.get("partition") or "model"),
+        models=_assign_partitions(_models(own.get("models", ""), project_dir), own.get("partition") or "model"),
         mem=_memory(own.get("mem", "")),
         flash=flash,
         flash_bytes=parse_size("flash", flash) if flash else None,
@@ -147,27 +147,27 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
 
 
 def _mode(own: Mapping[str, str], weights: str) -> str:
-    """Of models that are C nothing is flashed alone but, where that is asked for, their weights."""
+    """Checks that mode `c`, which makes no plan, has no options of plans."""
     mode = _choice("mode", own.get("mode") or MODES[0], MODES)
     if mode != "c" and weights == "partition":
-        raise OptionError("weights", weights, "is for models that are C, a plan has its weights in it; set "
-                          "custom_tigris_mode = c, too, or leave it out")  # fmt: skip
+        raise OptionError("weights", weights, "is for models compiled as C, a plan contains its weights; set "
+                          "custom_tigris_mode = c, or leave it out")  # fmt: skip
     if mode == "c":
-        for name in OF_PLANS:
+        for name in PLAN_OPTIONS:
             if name == "partition" and weights == "partition":
                 continue
             if own.get(name):
-                otherwise = ", or set custom_tigris_weights = partition" if name == "partition" else ""
-                raise OptionError(name, own[name], "is for plans, and custom_tigris_mode = c makes none; leave one out"
-                                  f"{otherwise}")  # fmt: skip
+                alternative = ", or set custom_tigris_weights = partition" if name == "partition" else ""
+                raise OptionError(name, own[name], "is for plans, but custom_tigris_mode = c makes none; leave one out"
+                                  f"{alternative}")  # fmt: skip
         if (own.get("backend") or "auto") not in PORTABLE_BACKENDS:
-            raise OptionError("backend", own["backend"], "its kernels are called by plans only; leave it out, or "
+            raise OptionError("backend", own["backend"], "only plans call its kernels; leave it out, or "
                               "custom_tigris_mode = c")  # fmt: skip
     return mode
 
 
 def _unquoted(text: str) -> str:
-    """Without the quotes of a whole value or line, which platformio.ini takes for a part of it."""
+    """Removes quotes around a whole value or line: platformio.ini keeps them."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and text.count(text[0]) == 2:
         return text[1:-1].strip()
@@ -175,7 +175,7 @@ def _unquoted(text: str) -> str:
 
 
 def name_fault(name: str) -> str | None:
-    """What is wrong with a model's name, and what would be right; None: nothing. The one rule, for every caller."""
+    """Why a model's name is invalid, and a valid one; None if it is valid. `tigris new` and `tigris layout` call it."""
     if len(name) > NAME_LENGTH:
         return f"the name `{name}` has more than {NAME_LENGTH} characters"
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
@@ -185,7 +185,7 @@ def name_fault(name: str) -> str | None:
 
 
 def plain_name(text: str) -> str:
-    """A name made of `text`, such as a file's."""
+    """A valid name made of `text`, such as a file's name."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII)
     return name if re.match(r"[A-Za-z_]", name) else "_" + name
 
@@ -225,25 +225,25 @@ def _model(line: str, project_dir: Path) -> Model:
         path_text = _unquoted(line)
         name = plain_name(Path(path_text).stem)
     path = _resolve(path_text, project_dir)
-    if not os.path.isfile(path):  # which, unlike Path's own, takes any text for a path
-        raise OptionError("models", line, _no_model(path_text, path, project_dir))
+    if not os.path.isfile(path):  # unlike Path.is_file, it accepts any text
+        raise OptionError("models", line, _missing_model_reason(path_text, path, project_dir))
     fault = name_fault(name)
     if fault:
         raise OptionError("models", line, fault + ("" if match else "; give another one by NAME = PATH"))
     return Model(name, path)
 
 
-def _no_model(text: str, path: Path, project_dir: Path) -> str:
-    """Why the path of a model names no file, and what would be right."""
+def _missing_model_reason(text: str, path: Path, project_dir: Path) -> str:
+    """Why the path of a model names no file, and the remedy."""
     right = "give the path of an .onnx or .tflite file, relative to the project"
     if os.path.isdir(path):
-        return f"the file {path} is a folder; {right}"
+        return f"{path} is a folder; {right}"
     parts = [part for part in (_unquoted(part) for part in re.split(r"[,;]\s*|\s+", text)) if part]
     if len(parts) > 1 and any(os.path.isfile(_resolve(part, project_dir)) for part in parts):
-        return "give one model a line, without commas between them"
+        return "write one model on each line, without commas"
     if re.search(r"[*?\[]", text):
         found = sorted(str(item.relative_to(project_dir)) for item in _matching(text, project_dir))
-        return f"patterns are not looked up; give one model a line{': ' if found else ''}{', '.join(found)}"
+        return f"patterns are not expanded; write one model on each line{': ' if found else ''}{', '.join(found)}"
     return f"the file {path} does not exist; {right}"
 
 
@@ -262,7 +262,7 @@ def _resolve(text: str, project_dir: Path) -> Path:
 
 
 def parse_size(name: str, text: str) -> int:
-    # No memory has more digits, and float takes no number that has.
+    # No memory size has more digits, and float is exact with these.
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)", text.strip())
     unit = match and _UNITS.get(match[2].upper())
     if not match or not unit:
@@ -273,15 +273,15 @@ def parse_size(name: str, text: str) -> int:
     return value
 
 
-def beyond_the_board(mem: str, maximum: object) -> list[str]:
-    """What to say when more SRAM is granted than the board has; `maximum` is its upload.maximum_ram_size."""
+def ram_warnings(mem: str, maximum: object) -> list[str]:
+    """A warning if `mem` has more SRAM than the board; `maximum` is the board's upload.maximum_ram_size."""
     fast = parse_size("mem", mem.partition("+")[0])
     known = int(str(maximum)) if str(maximum).isdecimal() else 0
     if not known or fast <= known:
         return []
     return [
         f"{PREFIX}mem = {mem}: {fast} bytes of SRAM are more than the board's {known} (board_upload.maximum_ram_size); "
-        "a plan that takes them will not run. Memory outside, such as PSRAM, goes behind a plus: 128K+8M"
+        "a plan that needs them will not run. Write external memory, such as PSRAM, after a plus: 128K+8M"
     ]
 
 
@@ -312,7 +312,7 @@ def _numbers(option: str, text: str, example: str) -> tuple[str, ...]:
 
 
 def _values(option: str, text: str, example: str, form: str = "NAME=VALUE") -> tuple[str, ...]:
-    """Like numbers, but the compiler knows what they may be; several values of one name have commas between them."""
+    """Checks items NAME=VALUE; the compiler checks the values. A list of values has commas."""
     items = tuple(text.split())
     for item in items:
         name, _, value = item.rpartition("=")
@@ -329,7 +329,7 @@ def _hop(text: str) -> int | None:
 
 def _boolean(name: str, text: str) -> bool:
     if text.lower() not in TRUE + FALSE:
-        raise OptionError(name, text, "is neither yes nor no")
+        raise OptionError(name, text, "must be yes or no")
     return text.lower() in TRUE
 
 
@@ -342,8 +342,8 @@ def _choice(name: str, text: str, choices: tuple[str, ...]) -> str:
 def _slots(own: Mapping[str, str]) -> int:
     slots = int(_choice("slots", own.get("slots") or "1", ("1", "2")))
     if slots == 2 and (own.get("match") or MATCHES[0]).lower() == "exact":
-        raise OptionError("slots", "2", "is for plans that are updated in the field, and custom_tigris_match = exact "
-                          "opens none but the one that the firmware was built with; leave one out")  # fmt: skip
+        raise OptionError("slots", "2", "is for plans that are updated in the field, but custom_tigris_match = exact "
+                          "accepts only the plan of the firmware's build; leave one out")  # fmt: skip
     return slots
 
 
@@ -351,7 +351,7 @@ def _slot_size(own: Mapping[str, str], flash: str | None) -> int | None:
     text, twice = own.get("slot_size"), (own.get("slots") or "1") == "2"
     if text and not twice:
         raise OptionError("slot_size", text, "is for models with two slots; set custom_tigris_slots = 2, too")
-    # What no plan may exceed is what a slot needs to have.
+    # A slot holds any plan within the limit of the option flash.
     size = parse_size("slot_size", text) if text else parse_size("flash", flash) if twice and flash else None
     return -(-size // SECTOR) * SECTOR if size else None
 
@@ -359,7 +359,7 @@ def _slot_size(own: Mapping[str, str], flash: str | None) -> int | None:
 def _backend_path(text: str, backend: str, project_dir: Path) -> Path | None:
     if not text:
         return None
-    if backend in (*PORTABLE_BACKENDS, *CHIPS_OF):
+    if backend in (*PORTABLE_BACKENDS, *BACKEND_CHIPS):
         raise OptionError("backend_path", text, "is for a kernel library; set custom_tigris_backend to its name, too")
     path = _resolve(text, project_dir)
     if not os.path.isdir(path):
@@ -367,7 +367,7 @@ def _backend_path(text: str, backend: str, project_dir: Path) -> Path | None:
     return path
 
 
-def _in_partitions(models: tuple[Model, ...], text: str) -> tuple[Model, ...]:
+def _assign_partitions(models: tuple[Model, ...], text: str) -> tuple[Model, ...]:
     """`text` is one label for all models, or a line NAME = LABEL for each."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) == 1 and "=" not in lines[0]:

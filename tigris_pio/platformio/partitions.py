@@ -1,9 +1,8 @@
 """Partition tables in ESP-IDF's CSV and binary forms.
 
-Source of both formats: ESP-IDF programming guide, "Partition Tables". A table lies at flash offset 0x8000, or where
-CONFIG_PARTITION_TABLE_OFFSET says, and takes one 4 KB sector; 0xC00 bytes of it are 32-byte entries, closed by an entry
-with the MD5 sum of those before it. Offsets and sizes are bytes. Standard library only: PlatformIO loads this file by
-itself.
+Source of both formats: ESP-IDF programming guide, "Partition Tables". A table takes one 4 KB sector at flash offset
+0x8000 or CONFIG_PARTITION_TABLE_OFFSET. It has 0xC00 bytes of 32-byte entries; the last has the MD5 sum of those before
+it. Offsets and sizes are bytes. Standard library only: the emulated boards' platform loads this file alone.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ ENTRY_BYTES = 32
 ENTRY_MAGIC = b"\xaa\x50"
 LABEL_BYTES = 16
 SECTOR = 0x1000
-# The MMU maps flash in pages of 64 KB, and ESP-IDF wants applications on such a boundary.
+# The MMU maps flash in pages of 64 KB; ESP-IDF needs applications on such a boundary.
 MMU_PAGE = 0x10000
 
 APP, DATA, BOOTLOADER, TABLE = 0x00, 0x01, 0x02, 0x03
@@ -37,7 +36,7 @@ SUBTYPES = {
     BOOTLOADER: {"primary": 0x00, "ota": 0x01, "recovery": 0x02},
     TABLE: {"primary": 0x00, "ota": 0x01},
 }
-# The data partitions that say which application is booted.
+# The data partitions that select the application to boot.
 OTA_DATA_BYTES = 0x2000
 OTA_DATA = (0x00, 0x90)
 FLAGS = {"encrypted": 1, "readonly": 2}
@@ -46,12 +45,12 @@ RESIZABLE = ("spiffs", "littlefs", "fat", "coredump")
 
 
 class PartitionError(Exception):
-    """A table that cannot be used; names the partition, the numbers and the remedy."""
+    """A table cannot be used; the message names the partition, the numbers and the remedy."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """One row; `type`, `subtype` and `flags` as the CSV spells them."""
+    """One row; `type`, `subtype` and `flags` are spelled as in the CSV."""
 
     label: str
     type: str
@@ -74,7 +73,7 @@ class Partition:
 
     @property
     def is_fixed(self) -> bool:
-        """The bootloader and the table that the chip starts with: they lie before all others."""
+        """True for the primary bootloader and table, which lie before all other partitions."""
         return _number(self.type, TYPES) in (BOOTLOADER, TABLE) and self.subtype in ("primary", "0", "0x0", "0x00")
 
 
@@ -94,9 +93,9 @@ def read_text(path: str | Path) -> str:
 
 
 def parse_csv(text: str, source: str, bootloader: int = 0, table_at: int = TABLE_OFFSET) -> tuple[Partition, ...]:
-    """Rows in the file's order, as ESP-IDF's gen_esp32part.py reads them; a blank offset is filled in as it does.
+    """Parses rows in the file's order, and fills in blank offsets, like ESP-IDF's gen_esp32part.py.
 
-    `source` is for messages, `bootloader` the offset at which the chip has its own, `table_at` that of the table.
+    `source` is for messages. `bootloader` and `table_at` are the offsets of the chip's bootloader and table.
     """
     rows: list[Partition] = []
     previous, end = "the partition table itself", table_at + TABLE_SECTOR
@@ -112,7 +111,7 @@ def parse_csv(text: str, source: str, bootloader: int = 0, table_at: int = TABLE
         if row.offset < end:
             raise PartitionError(
                 f"{where}: partition `{row.label}` at 0x{row.offset:x} overlaps {previous}, which ends at 0x{end:x}; "
-                "rows stand in the order of their offsets, and a blank offset is filled in"
+                "sort the rows by offset, or leave column Offset blank"
             )
         previous, end = f"`{row.label}`", row.end
     if not rows:
@@ -131,15 +130,15 @@ def _parse_row(content: str, previous_end: int, fixed: tuple[int, int], where: s
     if not label or len(label.encode("utf-8")) > LABEL_BYTES:
         raise PartitionError(f"{where}: the name `{label}` must have 1 to {LABEL_BYTES} bytes")
     kind, subtype = kind.lower(), subtype.lower()
-    number = _of_column("Type", kind, TYPES, where)
+    number = _column_number("Type", kind, TYPES, where)
     flags = _flags(fields[5] if len(fields) > 5 else "", where)
     if not subtype:
         if number == APP:
             raise PartitionError(f"{where}: column SubType is blank; an application has factory, test, ota_0 …")
         subtype = "undefined" if number == DATA else "0x06"
-    # Projects of ESP-IDF may add names of their own for applications and data.
+    # ESP-IDF projects may define further subtypes of applications and data.
     if number in (BOOTLOADER, TABLE) or not subtype.isidentifier():
-        _of_column("SubType", subtype, SUBTYPES.get(number, {}), where)
+        _column_number("SubType", subtype, SUBTYPES.get(number, {}), where)
     row = Partition(label, kind, subtype, 0, 0, flags)
     if row.is_fixed:
         at, size = (table_at, TABLE_SECTOR) if number == TABLE else (bootloader, table_at - bootloader)
@@ -189,7 +188,7 @@ def _flags(text: str, where: str) -> str:
     return ":".join(names)
 
 
-def _of_column(column: str, text: str, names: dict[str, int], where: str) -> int:
+def _column_number(column: str, text: str, names: dict[str, int], where: str) -> int:
     try:
         return _number(text, names)
     except PartitionError as error:
@@ -208,7 +207,7 @@ def _parse_size(text: str, column: str, where: str) -> int:
 
 
 def _integer(text: str) -> int | None:
-    """As Python writes integers, with K or M behind."""
+    """Parses a Python integer with an optional suffix K or M."""
     digits = text.rstrip("kKmM")
     shift = sum({"k": 10, "m": 20}[letter] for letter in text[len(digits) :].lower())
     try:
@@ -218,7 +217,7 @@ def _integer(text: str) -> int | None:
 
 
 def to_csv(table: Sequence[Partition]) -> str:
-    """With every offset explicit, so that each framework's generator lays it out alike."""
+    """The table as CSV, with explicit offsets, so that every framework's generator gives the same layout."""
     rows = ["# Name, Type, SubType, Offset, Size, Flags"]
     rows += [f"{p.label}, {p.type}, {p.subtype}, 0x{p.offset:x}, 0x{p.size:x}, {p.flags}".rstrip(", ") for p in table]
     return "\n".join(rows) + "\n"
@@ -228,7 +227,7 @@ def to_csv(table: Sequence[Partition]) -> str:
 
 
 def to_binary(table: Sequence[Partition]) -> bytes:
-    """The table as it lies in flash, padded with 0xFF to 0xC00 bytes."""
+    """The table as stored in flash, padded with 0xFF to 0xC00 bytes."""
     entries = b"".join(_entry(p) for p in table)
     if len(entries) > TABLE_BYTES - 2 * ENTRY_BYTES:
         raise PartitionError(f"{len(table)} partitions are too many; a table holds {TABLE_BYTES // ENTRY_BYTES - 2}")
@@ -245,7 +244,7 @@ def _entry(p: Partition) -> bytes:
 
 
 def parse_binary(data: bytes) -> tuple[Partition, ...]:
-    """Rows of a table as it lies in flash, up to the first entry that is none: the checksum, or erased flash."""
+    """Parses the rows of a table in flash, up to the checksum or erased flash."""
     rows = []
     for at in range(0, len(data) - ENTRY_BYTES + 1, ENTRY_BYTES):
         if data[at : at + 2] != ENTRY_MAGIC:
@@ -289,11 +288,11 @@ def application(table: Sequence[Partition]) -> Partition:
 
 
 def check(table: Sequence[Partition], flash_bytes: int, table_at: int = TABLE_OFFSET) -> None:
-    """Raises when partitions overlap each other, the table itself, or the end of the flash chip."""
+    """Raises PartitionError if partitions overlap each other or the table, or exceed the flash chip."""
     for subtype in OTA_DATA:
         twice = [p.label for p in table if p.is_data and _known(p.subtype, SUBTYPES[DATA]) == subtype]
         if len(twice) > 1:
-            raise PartitionError(f"partitions `{twice[0]}` and `{twice[1]}` both say which application boots; keep one")
+            raise PartitionError(f"partitions `{twice[0]}` and `{twice[1]}` both select the application; keep one")
     labels = [p.label for p in table]
     for label in labels:
         if labels.count(label) > 1:
@@ -314,7 +313,7 @@ def check(table: Sequence[Partition], flash_bytes: int, table_at: int = TABLE_OF
         end, previous = p.end, f"`{p.label}`"
 
 
-def with_model(
+def add_model_partition(
     table: Sequence[Partition],
     label: str,
     flash_bytes: int,
@@ -322,11 +321,11 @@ def with_model(
     most: int | None,
     table_at: int = TABLE_OFFSET,
 ) -> tuple[tuple[Partition, ...], Partition]:
-    """The table with a data partition `label`, and that partition.
+    """Returns the table with a data partition `label`, and that partition.
 
-    One that the table already names is used as it is. A new one goes behind the last partition on a 64 KB boundary
-    and takes what is left of the chip, up to `most` bytes; `least` must fit. Both are rounded up to 64 KB. Nothing
-    else is moved.
+    An existing partition of this label stays as it is. A new one starts after the last partition on a 64 KB boundary
+    and takes the rest of the chip, up to `most` bytes; `least` bytes must fit. Both are rounded up to 64 KB. No other
+    partition moves.
     """
     check(table, flash_bytes, table_at)
     existing = find(table, label)
@@ -344,15 +343,16 @@ def with_model(
     return (*table, model), model
 
 
-def with_models(
+def add_model_partitions(
     table: Sequence[Partition],
     flash_bytes: int,
     wanted: Mapping[str, tuple[int, int | None]],
     table_at: int = TABLE_OFFSET,
 ) -> tuple[tuple[Partition, ...], dict[str, Partition]]:
-    """The table with a data partition for each label of `wanted`, and these; see with_model for (least, most).
+    """Returns the table with a data partition for each label of `wanted`, and these partitions by label.
 
-    New ones without a limit share what is left of the chip evenly.
+    Values of `wanted` are (least, most) of add_model_partition. New partitions without a limit share the rest of the
+    chip evenly.
     """
     result, found = tuple(table), {}
     missing = [label for label in wanted if find(table, label) is None]
@@ -362,7 +362,7 @@ def with_models(
             last = max(p.end for p in result)
             share = (flash_bytes - align_up(last, MMU_PAGE)) // len(missing) // MMU_PAGE * MMU_PAGE
             most = max(share, least)
-        result, found[label] = with_model(result, label, flash_bytes, least, most, table_at)
+        result, found[label] = add_model_partition(result, label, flash_bytes, least, most, table_at)
         missing = [other for other in missing if other != label]
     return result, found
 
@@ -370,7 +370,7 @@ def with_models(
 def _no_room(table: Sequence[Partition], label: str, last: Partition, free: int, needed: int, flash_bytes: int) -> str:
     message = (
         f"custom_tigris_partition = {label}: no room for the model. It needs {_size(needed)} on a 64 KB boundary, but "
-        f"behind the last partition `{last.label}`, which ends at 0x{last.end:x}, the flash chip of "
+        f"after the last partition `{last.label}`, which ends at 0x{last.end:x}, the flash chip of "
         f"{_size(flash_bytes)} has {_size(free)} left"
     )
     apps = [p for p in table if p.is_app]
@@ -382,28 +382,28 @@ def _no_room(table: Sequence[Partition], label: str, last: Partition, free: int,
 
 
 def _remedies(table: Sequence[Partition], label: str, needed: int, flash_bytes: int) -> str:
-    otherwise = "set board_upload.flash_size if the chip is larger"
+    alternative = "set board_upload.flash_size if the chip is larger"
     for victim in sorted((p for p in table if p.subtype in RESIZABLE), key=lambda p: -p.size):
-        changed = shrunk(table, victim, label, needed, flash_bytes)
+        changed = shrink(table, victim, label, needed, flash_bytes)
         if changed is not None:
-            what = _what_changes(table, changed, victim)
+            what = _describe_change(table, changed, victim)
             return (
                 f"{what} would make room, in a table of your own (pio run -t tigris_table writes it; "
                 f"board_build.partitions = FILE.csv names it):\n"
-                f"{to_csv(changed)}What moves or shrinks loses its content. Or {otherwise}"
+                f"{to_csv(changed)}Partitions that move or shrink lose their content. Or {alternative}"
             )
     if any(p.is_app for p in table) and not any(p.subtype in RESIZABLE for p in table):
-        return f"Shrink partitions in a table of your own (board_build.partitions = FILE.csv), or {otherwise}"
+        return f"Shrink partitions in a table of your own (board_build.partitions = FILE.csv), or {alternative}"
     names = ", ".join(f"`{p.label}` ({_size(p.size)})" for p in table if p.subtype in RESIZABLE)
     apps = sum(p.is_app for p in table)
     fewer = " or one application instead of two" if apps > 1 else ""
     return (
         f"Shrinking one of {names} is not enough: a table of your own (board_build.partitions = FILE.csv) needs "
-        f"smaller applications{fewer}; or {otherwise}, or ask for less by custom_tigris_flash"
+        f"smaller applications{fewer}; or {alternative}, or ask for less by custom_tigris_flash"
     )
 
 
-def _what_changes(table: Sequence[Partition], changed: Sequence[Partition], victim: Partition) -> str:
+def _describe_change(table: Sequence[Partition], changed: Sequence[Partition], victim: Partition) -> str:
     now = find(changed, victim.label)
     what = (
         f"Shrinking `{victim.label}` from {_size(victim.size)} to {_size(now.size)}"
@@ -414,13 +414,13 @@ def _what_changes(table: Sequence[Partition], changed: Sequence[Partition], vict
     return what + (f" and moving {', '.join(f'`{name}`' for name in moved)} down" if moved else "")
 
 
-def shrunk(
+def shrink(
     table: Sequence[Partition], victim: Partition, label: str, needed: int, flash_bytes: int
 ) -> tuple[Partition, ...] | None:
-    """The table with `victim` smaller by as much as a model of `needed` bytes lacks, and the data behind it moved down.
+    """Returns the table with a partition `label` of `needed` bytes, `victim` shrunk and the data after it moved down.
 
-    None when that is not possible: the rest would be smaller than 64 KB, or an application lies behind it. A core dump
-    is removed instead of shrunk, as a part of one is worth nothing.
+    None if that is not possible: `victim` would have less than 64 KB, or an application lies after it. A core dump is
+    removed instead, because a partial one is useless.
     """
     behind = [p for p in table if p.offset > victim.offset]
     last = max(table, key=lambda p: p.end)

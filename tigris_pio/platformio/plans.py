@@ -1,8 +1,8 @@
-"""Compiled plans, cached by content.
+"""Compiles plans, and caches them by content.
 
-A cache entry is a folder named by the digest of everything that decides about the plan: the bytes of the model and of
-its data files, the options and the compiler. It holds plan.tgrs, model.h and report.json with their digests, appears by
-one rename, and is never changed afterwards. What was found in it is believed only where the digests say the same.
+A cache entry is a folder named by the digest of everything that influences the plan: the model and its data files, the
+options and the compiler. It holds plan.tgrs, model.h, report.json and their digests. It appears by one rename and never
+changes. Files whose digest differs are not used.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .options import PORTABLE_BACKENDS, Model, Settings
 
 PLAN, HEADER, REPORT, DIGESTS = "plan.tgrs", "model.h", "report.json", "digests.json"
 KEPT_ENTRIES = 64
-#: Chips whose instructions make another plan than those of the chips that the compiler is not told of.
-OTHER_CHIPS = frozenset((
+#: Chips with a cost model of their own in the compiler: for these the plan depends on the chip.
+TUNED_CHIPS = frozenset((
     "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85", "esp32", "esp32s3",
     "esp32p4",
 ))  # fmt: skip
@@ -34,7 +34,7 @@ _HEAD = struct.Struct("<4sHHIII")
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where the build wants the results."""
+    """The paths of a model's results in the build folder."""
 
     plan: Path
     header: Path
@@ -47,7 +47,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What the compiler made of a model."""
+    """The contents of the compiler's results."""
 
     plan: bytes
     header: bytes
@@ -59,7 +59,7 @@ class Compiled:
 
 
 def compile_arguments(model: Model, settings: Settings) -> list[str]:
-    """Of `tigris compile`, but for the model and the outputs."""
+    """The arguments of `tigris compile`, except the model and the outputs."""
     arguments = ["-m", settings.mem, "--name", model.name]
     if settings.flash:
         arguments += ["-f", settings.flash]
@@ -83,78 +83,78 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         arguments += ["--compress", settings.compress]
     if settings.backend not in PORTABLE_BACKENDS:
         arguments += ["--backend", settings.backend, "--chip", settings.chip]
-    elif settings.chip in OTHER_CHIPS:
-        # Of a library that the project does not have the compiler must not make plans.
+    elif settings.chip in TUNED_CHIPS:
+        # The compiler must not plan for a library that the project does not have.
         arguments += [*(("--backend", "portable") if settings.backend == "portable" else ()), "--chip", settings.chip]
     return arguments
 
 
 def key(model: Model, settings: Settings, compiler: Compiler) -> str:
-    decisive = [sources.digest(model), compile_arguments(model, settings), compiler.fingerprint]
-    return sources.of_bytes(json.dumps(decisive).encode())
+    inputs = [sources.digest(model), compile_arguments(model, settings), compiler.fingerprint]
+    return sources.of_bytes(json.dumps(inputs).encode())
 
 
-def provide(
-    model: Model, settings: Settings, compiler: Compiler, cache: Path, outputs: Outputs, said: str = ""
+def compile_or_copy(
+    model: Model, settings: Settings, compiler: Compiler, cache: Path, outputs: Outputs, message: str = ""
 ) -> bool:
-    """Puts the plan, its header and its report where the build wants them; True if the compiler had to run."""
-    compiled, was_kept = provided(model, settings, compiler, cache, outputs.plan.parent, said)
+    """Writes the plan, its header and its report to `outputs`; returns True if the compiler had to run."""
+    compiled, from_cache = find_or_compile(model, settings, compiler, cache, outputs.plan.parent, message)
     _write(compiled, outputs.plan, outputs.header, outputs.report, outputs.digests)
-    return not was_kept
+    return not from_cache
 
 
-def provided(
-    model: Model, settings: Settings, compiler: Compiler, cache: Path, build: Path, said: str
+def find_or_compile(
+    model: Model, settings: Settings, compiler: Compiler, cache: Path, build: Path, message: str
 ) -> tuple[Compiled, bool]:
-    """The plan, and whether it was kept; `said` is printed if the compiler has to run."""
+    """Returns the plan, and True if it comes from the cache. Prints `message` if the compiler has to run."""
     entry = cache / key(model, settings, compiler)[:32]
-    found = whole(entry / PLAN, entry / HEADER, entry / REPORT, entry / DIGESTS)
+    found = read_whole(entry / PLAN, entry / HEADER, entry / REPORT, entry / DIGESTS)
     if found is not None:
-        # Which entries were used last; a cache that cannot be written does without.
+        # The time of the last use, for _prune; a read-only cache has none.
         with contextlib.suppress(OSError):
             os.utime(entry)
         return found, True
-    if said:
-        print(said)
+    if message:
+        print(message)
     if (entry / DIGESTS).exists():
-        print(f"The plan of model {model.name} in {cache} is damaged: it is compiled again")
+        print(f"The plan of model {model.name} in {cache} is damaged, so it is compiled again")
     return _compile(model, settings, compiler, entry, build), False
 
 
 def drop_damaged(outputs: Outputs) -> None:
-    """Removes the build's copies unless they are whole: they are made again, and never flashed."""
+    """Removes the build's copies if one is damaged, so that they are written again and never flashed."""
     paths = (outputs.plan, outputs.header, outputs.report)
     if not any(path.exists() for path in paths):
         return
-    if whole(*paths, outputs.digests) is None:
-        print(f"{outputs.plan.name} in the build folder is damaged: it is made again")
+    if read_whole(*paths, outputs.digests) is None:
+        print(f"{outputs.plan.name} in the build folder is damaged, so it is written again")
         for path in paths:
             path.unlink(missing_ok=True)
 
 
-def fault(plan: bytes) -> str | None:
-    """What is wrong with a plan's size or checksum."""
+def plan_fault(plan: bytes) -> str | None:
+    """Why a plan's size or checksum is wrong; None if both are right."""
     if len(plan) < _HEAD.size or plan[:4] != b"TGRS":
-        return f"{len(plan)} bytes that do not start as a plan does"
+        return f"{len(plan)} bytes that do not start like a plan"
     *_, total_bytes, crc32 = _HEAD.unpack_from(plan)
     if total_bytes != len(plan):
         return f"{len(plan)} bytes of {total_bytes}"
     return None if zlib.crc32(plan[_HEAD.size :]) == crc32 else "its checksum differs"
 
 
-def whole(plan: Path, header: Path, report: Path, digests: Path) -> Compiled | None:
-    """None when anything is missing or not as it was written."""
+def read_whole(plan: Path, header: Path, report: Path, digests: Path) -> Compiled | None:
+    """Reads a plan and its files; None if one is missing or changed."""
     try:
         compiled = Compiled(plan.read_bytes(), header.read_bytes(), report.read_bytes())
         if digests.read_bytes() != compiled.digests.encode() or not isinstance(json.loads(compiled.report), dict):
             return None
     except (OSError, ValueError):
         return None
-    return compiled if fault(compiled.plan) is None else None
+    return compiled if plan_fault(compiled.plan) is None else None
 
 
 def _write(compiled: Compiled, plan: Path, header: Path, report: Path, digests: Path) -> None:
-    """The digests last: what was cut off before is not believed."""
+    """Writes the digests last, so that an interrupted write counts as damaged."""
     for path, data in (
         (plan, compiled.plan),
         (header, compiled.header),
@@ -174,10 +174,10 @@ def _compile(model: Model, settings: Settings, compiler: Compiler, entry: Path, 
         compiled = Compiled(
             (work / PLAN).read_bytes(), (work / HEADER).read_bytes(), json.dumps(report).encode("utf-8")
         )
-        wrong = fault(compiled.plan)
+        wrong = plan_fault(compiled.plan)
         if wrong:
-            raise CompilerError(f"model {model.name}: what the compiler wrote is no whole plan ({wrong}); build again")
-        # A file that changed meanwhile may be in the plan or not.
+            raise CompilerError(f"model {model.name}: the compiler wrote a damaged plan ({wrong}); build again")
+        # If a file has changed meanwhile, the plan may not belong to this key.
         if work.parent == entry.parent and key(model, settings, compiler)[: len(before)] == before:
             _publish(compiled, work, entry)
         return compiled
@@ -186,30 +186,30 @@ def _compile(model: Model, settings: Settings, compiler: Compiler, entry: Path, 
 
 
 def _work_folder(cache: Path, build: Path, model: Model) -> Path:
-    """In the cache, so that an entry appears by a rename; in the build folder where the cache cannot be written."""
+    """A work folder in the cache, so that an entry appears by a rename; in the build folder for a read-only cache."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix="compiling-", dir=cache))
     except OSError as error:
-        print(f"Plans cannot be kept in {cache} ({error.strerror}): model {model.name} is compiled for this build only")
+        print(f"Plans cannot be cached in {cache} ({error.strerror}): {model.name} is compiled for this build only")
         build.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix="compiling-", dir=build))
 
 
 def _publish(compiled: Compiled, work: Path, entry: Path) -> None:
-    """Makes the folder an entry. The build does not need it, so a full disk is no error."""
+    """Renames the work folder to a cache entry. The build does not need it, so a full disk is no error."""
     try:
         _write(compiled, work / PLAN, work / HEADER, work / REPORT, work / DIGESTS)
-        # A damaged one, or that of a build that was quicker.
+        # A damaged entry, or one of a faster build.
         shutil.rmtree(entry, ignore_errors=True)
         os.replace(work, entry)
         _prune(entry.parent, entry)
     except OSError as error:
-        print(f"The plan is not kept in {entry.parent} ({error.strerror})")
+        print(f"The plan cannot be cached in {entry.parent} ({error.strerror})")
 
 
 def _prune(cache: Path, newest: Path) -> None:
-    """Keeps the cache from growing for ever: the entries used last stay."""
+    """Removes the oldest entries of the cache by last use."""
     entries = []
     for path in cache.iterdir():
         # Another build may remove it meanwhile.

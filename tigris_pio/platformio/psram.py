@@ -1,6 +1,6 @@
-"""Whether a board of Espressif's has the PSRAM that plans with slow memory need.
+"""Warns if plans need slow memory but the firmware of an Espressif board has no PSRAM enabled.
 
-By what firmware can use: Arduino's core takes PSRAM when BOARD_HAS_PSRAM is defined, ESP-IDF when CONFIG_SPIRAM is set.
+Arduino's core uses PSRAM if BOARD_HAS_PSRAM is defined, ESP-IDF if CONFIG_SPIRAM is set.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 _SET = re.compile(r"^CONFIG_SPIRAM=y\s*$", re.MULTILINE)
 
 
-def lacking(frameworks: Sequence[str], flags: str, settings: Sequence[str]) -> str | None:
-    """How firmware would get PSRAM that it has not now; None: it has. `settings`: texts of ESP-IDF's sdkconfig."""
+def missing_setting(frameworks: Sequence[str], flags: str, settings: Sequence[str]) -> str | None:
+    """The setting that would enable PSRAM; None if it is enabled. `settings`: texts of ESP-IDF's sdkconfig files."""
     if any(_SET.search(text) for text in settings):
         return None
     if "espidf" in frameworks:
@@ -23,18 +23,18 @@ def lacking(frameworks: Sequence[str], flags: str, settings: Sequence[str]) -> s
 
 
 def warning(env: Any, chip: str, slow_bytes: Mapping[str, int]) -> str | None:
-    """What to say of plans (slow bytes by name) that want PSRAM which the firmware cannot use; None: nothing."""
-    wanted = {name: size for name, size in slow_bytes.items() if size}
-    if not wanted or not chip.startswith("esp32"):
+    """The warning about plans (slow bytes by name) that need PSRAM which the firmware cannot use, or None."""
+    needed = {name: size for name, size in slow_bytes.items() if size}
+    if not needed or not chip.startswith("esp32"):
         return None
     project = Path(env.subst("$PROJECT_DIR"))
     settings = [path.read_text("utf-8", "replace") for path in project.glob("sdkconfig*") if path.is_file()]
     flags = f"{env.BoardConfig().get('build.extra_flags', '')} {env.GetProjectOption('build_flags', '')}"
-    remedy = lacking(list(env.get("PIOFRAMEWORK") or []), flags, settings)
+    remedy = missing_setting(list(env.get("PIOFRAMEWORK") or []), flags, settings)
     if remedy is None:
         return None
-    plans = ", ".join(f"{name} {size} bytes" for name, size in wanted.items())
+    plans = ", ".join(f"{name} {size} bytes" for name, size in needed.items())
     return (
-        f"slow memory is PSRAM, and this firmware has none: {plans}. The plan will be refused on the board. If the "
-        f"board has PSRAM, {remedy}; if not, leave out what stands behind the plus in custom_tigris_mem"
+        f"slow memory is PSRAM, but this firmware has none: {plans}. The board will refuse the plan. If the board has "
+        f"PSRAM, {remedy}; if not, leave out the plus and the size after it in custom_tigris_mem"
     )

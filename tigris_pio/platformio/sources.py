@@ -1,4 +1,4 @@
-"""The files that decide about a model: itself, and those in which it keeps its weights."""
+"""A model's files: the model itself, and its files of external weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .options import Model
 
 
 def _external_data() -> ModuleType:
-    """The compiler's module, by its file: PlatformIO's Python knows the package by another name, or not at all."""
+    """The compiler's module, loaded by path: PlatformIO's Python may not have the package."""
     name = "tigris_external_data"
     if name not in sys.modules:
         path = Path(__file__).resolve().parents[1] / "compiler" / "load" / "onnx" / "external_data.py"
@@ -25,12 +25,12 @@ def _external_data() -> ModuleType:
 
 
 def files(model: Model) -> list[Path]:
-    """What is there of them. What is missing, or must not be read, the compiler names."""
+    """The model's files that exist. The compiler reports missing and forbidden ones."""
     return [model.path, *_external_data().readable_files(model.path)]
 
 
 def digest(model: Model) -> list[str]:
-    """Of all that the compiler will read; other when a file changes, comes or goes."""
+    """Digests of all files that the compiler will read; changes if a file changes, appears or disappears."""
     external = _external_data()
     parts = [_of_file(model.path)]
     for location, found in external.resolve_all(model.path).items():

@@ -1,10 +1,10 @@
-"""`pio test` on boards: what a project's test/test_custom_runner.py names, with `test_framework = custom`.
+"""`pio test` on boards, for a project's test/test_custom_runner.py with `test_framework = custom`:
 
     import runpy
     CustomTestRunner = runpy.run_path("/path/to/tigris_pio/platformio/test_runner.py")["CustomTestRunner"]
 
-PlatformIO runs that file in its own Python, which need not have the package: the modules beside this file are loaded by
-their path, as hook.py does.
+PlatformIO runs that file in its own Python, which may not have the package. So this file loads its neighbours by path,
+like hook.py.
 """
 
 import importlib.util

@@ -1,15 +1,15 @@
-"""The target `uploadmodel`: the plans alone, to a board that has this project's partition table. Runs inside SCons.
+"""The target `uploadmodel`: writes the plans alone to a board with this project's partition table. Runs inside SCons.
 
-Or the weights alone, of models that are C. These have no header: the firmware compares their checksum.
+For models compiled as C it writes the weights. These have no header; the firmware compares their checksum.
 
-Wherever the upload is cut off, no plan is half the old one and half the new one and looks whole: a call of its own
-overwrites the sectors with the plans' headers by marks that firmware reads as damage, and headers are written last.
-Behind them comes what lies before the first plan: the records of a model with two slots, which say that the other one
-counts until they are erased.
+An interrupted upload never leaves a mixture of two plans that looks valid. A first call of the upload program
+overwrites the sectors of the plans' headers by marks that firmware takes for damage. The second call writes the plans
+without headers, then the headers, and last the slot records before a plan with two slots: until these are erased, they
+may select the other slot.
 
-The upload command is the platform's own; its list of images is replaced by the plans. What is known of it: UPLOADCMD
-is a program and $UPLOADERFLAGS, and these are options, the verb write_flash or write-flash, more options, and pairs of
-offset and file (espressif32, pioarduino, the emulated boards).
+The upload command is the platform's own, with the plans as its images. UPLOADCMD is a program and $UPLOADERFLAGS. The
+flags are options, the verb write_flash or write-flash, more options, and pairs of offset and file (espressif32,
+pioarduino, the emulated boards).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from .partitions import SECTOR, TABLE_BYTES, Partition, align_up, parse_binary
 
 TARGET = "uploadmodel"
 FLAGS = "$UPLOADERFLAGS"
-#: The variable that tells emulated boards of another call to come.
-GOES_ON = "TIGRIS_UPLOAD_GOES_ON"
+#: Environment variable for the emulated boards' uploader: another call follows.
+MORE_CALLS = "TIGRIS_UPLOAD_MORE_CALLS"
 VERBS = {"write_flash": "read_flash", "write-flash": "read-flash"}
 
 
 class UploadError(Exception):
-    """The plans cannot be uploaded alone; the message says what to do instead."""
+    """The plans cannot be uploaded alone; the message names the remedy."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """The platform's upload command taken apart. `program` is a command line, the others single arguments."""
+    """The parts of the platform's upload command. `program` is a command line, the others are single arguments."""
 
     program: str
     connection: tuple[str, ...]
@@ -46,17 +46,17 @@ class Command:
     options: tuple[str, ...]
 
     def write(self, images: Sequence[tuple[str, str]]) -> list[str]:
-        """Pairs of offset and file."""
+        """The arguments for writing `images`, pairs of offset and file."""
         return [*self.connection, self.verb, *self.options, *itertools.chain.from_iterable(images)]
 
     def read(self, offset: str, size: str, file: str) -> list[str]:
         return [*self.connection, VERBS[self.verb], offset, size, file]
 
 
-def take_apart(upload_command: str, flags: Sequence[str], images: Sequence[tuple[str, str]], protocol: str) -> Command:
-    """`images` are the pairs that the platform appended to `flags`."""
+def parse_command(command: str, flags: Sequence[str], images: Sequence[tuple[str, str]], protocol: str) -> Command:
+    """Parses UPLOADCMD and its flags; `images` are the pairs that the platform has appended to `flags`."""
     verb = next((flag for flag in flags if flag in VERBS), None)
-    if verb is None or FLAGS not in upload_command:
+    if verb is None or FLAGS not in command:
         raise UploadError(
             f"-t {TARGET} needs esptool or an emulated board, but this environment uploads by "
             f"{protocol or 'a command of its own'}: use -t upload, or remove upload_protocol and upload_command"
@@ -65,11 +65,11 @@ def take_apart(upload_command: str, flags: Sequence[str], images: Sequence[tuple
     rest = list(flags[at + 1 :])
     pairs = list(itertools.pairwise(rest))
     first = min((pairs.index(image) for image in images if image in pairs), default=len(rest))
-    return Command(upload_command.split(FLAGS, maxsplit=1)[0].strip(), tuple(flags[:at]), verb, tuple(rest[:first]))
+    return Command(command.split(FLAGS, maxsplit=1)[0].strip(), tuple(flags[:at]), verb, tuple(rest[:first]))
 
 
 def differences(device: Sequence[Partition], project: Sequence[Partition]) -> list[str]:
-    """One line for each partition that the board has otherwise; empty when the tables are the same."""
+    """A line for each partition that differs; empty if the tables are equal."""
     there, here = {p.label: p for p in device}, {p.label: p for p in project}
     lines = []
     for label in [*here, *(label for label in there if label not in here)]:
@@ -89,7 +89,7 @@ def _shown(partition: Partition | None) -> str:
 
 
 def compare_tables(device: bytes, project: bytes, offset: str) -> None:
-    """Raises unless both binary tables say the same."""
+    """Raises UploadError unless both binary tables are equal. `offset` is for messages."""
     there, here = parse_binary(device), parse_binary(project)
     if not there:
         raise UploadError(
@@ -108,12 +108,12 @@ def compare_tables(device: bytes, project: bytes, offset: str) -> None:
 
 # The plan's first bytes, see SPEC.md, header_record: magic, version, header_bytes, flags, total_bytes.
 _HEAD = struct.Struct("<4sHHII")
-# A header that goes on as erased flash: the mark of an upload that has begun.
+# A mark is the start of a plan's header, then erased flash.
 MARK_BYTES = _HEAD.size
 
 
 def plan_starts(image: bytes) -> list[int]:
-    """Where plans start in a partition's content: each on a sector of its own."""
+    """The offsets of plans in a partition's content: each starts on its own sector."""
     starts, at = [], 0
     while at + _HEAD.size <= len(image):
         magic, *_, total_bytes = _HEAD.unpack_from(image, at)
@@ -123,8 +123,8 @@ def plan_starts(image: bytes) -> list[int]:
     return starts
 
 
-def calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
-    """What each call of the upload program writes where, in this order; `images` are partitions' contents."""
+def upload_calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
+    """The (offset, data) that each call of the upload program writes, in this order; `images` are the partitions'."""
     marks, bodies, heads, records = [], [], [], []
     for offset, image in images:
         starts = plan_starts(image)
@@ -147,9 +147,11 @@ def calls(images: Sequence[tuple[int, bytes]]) -> list[list[tuple[int, bytes]]]:
 def add_target(
     env: Any, contents: Sequence[tuple[str, Any]], headers: Sequence[Any], refusal: Callable[[], str | None]
 ) -> None:
-    """`contents` are pairs of offset and the node of a model partition's content; `refusal` says why the firmware that
-    was uploaded would refuse the plans, if it would; it reads `headers`, nodes too."""
-    images = flashed(env)
+    """Adds the target. `contents`: pairs of offset and node of the model partitions' images.
+
+    `refusal` returns why the uploaded firmware would refuse the plans, or None; it reads the files of `headers`, nodes.
+    """
+    images = extra_images(env)
     table = table_image(env)
 
     def check(target: Any, source: Any, env: Any) -> int:
@@ -159,7 +161,7 @@ def add_target(
                 raise UploadError(f"-t {TARGET}: {refused}")
             _check(env, _command(env, images), table)
 
-        return _guarded(steps)
+        return _report_errors(steps)
 
     def write(target: Any, source: Any, env: Any) -> int:
         return _write(env, _command(env, images), [(int(at, 0), Path(node.get_abspath())) for at, node in contents])
@@ -173,14 +175,14 @@ def add_target(
     )
 
 
-def flashed(env: Any) -> list[tuple[str, str]]:
-    """Pairs of offset and file, of all that is flashed beside the firmware."""
+def extra_images(env: Any) -> list[tuple[str, str]]:
+    """Pairs of offset and file of all images that are flashed beside the firmware."""
     return [(str(at), str(env.subst(path))) for at, path in env.get("FLASH_EXTRA_IMAGES", [])]
 
 
 def table_image(env: Any) -> tuple[str, str] | None:
-    """Offset and file of the partition table, where the platform flashes one."""
-    return next(((at, path) for at, path in flashed(env) if _is_table(path)), None)
+    """Offset and file of the partition table, if the platform flashes one."""
+    return next(((at, path) for at, path in extra_images(env) if _is_table(path)), None)
 
 
 def _is_table(path: str) -> bool:
@@ -195,18 +197,20 @@ def _escaped(path: str) -> str:
 
 def _command(env: Any, images: Sequence[tuple[str, str]]) -> Command:
     flags = [str(flag) for flag in env.get("UPLOADERFLAGS", [])]
-    return take_apart(str(env.get("UPLOADCMD", "")), flags, images, str(env.subst("$UPLOAD_PROTOCOL")))
+    return parse_command(str(env.get("UPLOADCMD", "")), flags, images, str(env.subst("$UPLOAD_PROTOCOL")))
 
 
-def _run(env: Any, command: Command, arguments: Sequence[str], what: str, more: bool = False) -> int:
-    """Runs the upload program, and says `what` that does, or its command line with -v; `more`: another call follows.
-    As a list in a variable the arguments keep their borders, whatever is in them."""
+def _run(env: Any, command: Command, arguments: Sequence[str], text: str, more_calls: bool = False) -> int:
+    """Runs the upload program, and prints `text`, or its command line with -v. `more_calls`: another call follows.
+
+    The arguments are a list in an SCons variable, so that each stays one argument.
+    """
     from SCons.Action import Action  # noqa: PLC0415  (importable inside SCons only)
     from SCons.Script import ARGUMENTS  # noqa: PLC0415
 
-    local = env.Clone(TIGRIS_UPLOAD=list(arguments), ENV={**env["ENV"], GOES_ON: "1" if more else ""})
+    local = env.Clone(TIGRIS_UPLOAD=list(arguments), ENV={**env["ENV"], MORE_CALLS: "1" if more_calls else ""})
     # env.Execute would substitute the list into one string first.
-    shown = {} if int(ARGUMENTS.get("PIOVERBOSE", 0)) else {"cmdstr": what}
+    shown = {} if int(ARGUMENTS.get("PIOVERBOSE", 0)) else {"cmdstr": text}
     failure = Action(f"{command.program} $TIGRIS_UPLOAD", **shown)([], [], local)
     return int(failure.status or 1) if failure else 0
 
@@ -214,22 +218,22 @@ def _run(env: Any, command: Command, arguments: Sequence[str], what: str, more: 
 def _write(env: Any, command: Command, contents: Sequence[tuple[int, Path]]) -> int:
     folder = Path(str(env.subst("$BUILD_DIR")), "tigris", "upload")
     folder.mkdir(parents=True, exist_ok=True)
-    for number, pieces in enumerate(calls([(at, path.read_bytes()) for at, path in contents])):
+    for number, pieces in enumerate(upload_calls([(at, path.read_bytes()) for at, path in contents])):
         if not pieces:
             continue
         pairs, total = [], sum(len(data) for _, data in pieces)
-        what = f"{('Marking the old plans', 'Writing the new ones')[number]} ({total:,} bytes)"
+        text = f"{('Invalidating the old plans', 'Writing the new plans')[number]} ({total:,} bytes)"
         for at, data in pieces:
             file = folder / f"{('mark', 'plan')[number]}_0x{at:x}.bin"
             file.write_bytes(data)
             pairs.append((hex(at), _escaped(str(file))))
-        status = _run(env, command, command.write(pairs), what, more=number == 0)
+        status = _run(env, command, command.write(pairs), text, more_calls=number == 0)
         if status:
             return status
     return 0
 
 
-def _guarded(step: Callable[[], None]) -> int:
+def _report_errors(step: Callable[[], None]) -> int:
     try:
         step()
     except UploadError as error:
@@ -250,7 +254,7 @@ def _check(env: Any, command: Command, table: tuple[str, str] | None) -> None:
     found.parent.mkdir(parents=True, exist_ok=True)
     found.unlink(missing_ok=True)
     read = command.read(offset, hex(TABLE_BYTES), _escaped(str(found)))
-    status = _run(env, command, read, "Reading its partition table")
+    status = _run(env, command, read, "Reading the board's partition table")
     if status != 0 or not found.is_file():
         raise UploadError(f"-t {TARGET}: the board's partition table could not be read; see above. Nothing was written")
     compare_tables(found.read_bytes(), Path(project).read_bytes(), offset)

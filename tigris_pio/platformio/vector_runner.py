@@ -1,7 +1,7 @@
 """PlatformIO's test runner for models: uploads the project's own firmware, then runs vectors from its test folder.
 
-The vectors are checked by the compiler's Python (`tigris_pio.hil.suite`), as `tigris hil` checks them; each becomes a
-test case of PlatformIO's, so that its reports, `--json-output-path` and `--junit-output-path` have them.
+The compiler's Python (`tigris_pio.hil.suite`) checks the vectors like `tigris hil`. Each becomes a test case of
+PlatformIO, in its reports, `--json-output-path` and `--junit-output-path`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from platformio.test.runners.readers.serial import SerialTestOutputReader
 from . import compiler as compilers
 from . import install, options
 
-#: Environments that this run of `pio test` has uploaded: all suites of an environment test the same firmware.
+#: Environments that this run of `pio test` has uploaded, because all suites of an environment test the same firmware.
 _UPLOADED: set[tuple[str, str]] = set()
 _STATUS = {
     "passed": TestStatus.PASSED,
@@ -37,7 +37,7 @@ _PATTERN_SIGNS = ("*", "?", "[", "hwid:")
 
 
 class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
-    """PlatformIO makes one for each suite: the folder test, or each folder test_… in it."""
+    """PlatformIO creates one for each suite: the folder test, or each folder test_… in it."""
 
     NAME = "tigris"
 
@@ -46,7 +46,7 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
         return str(self.test_suite.env_name)
 
     def _option(self, name: str) -> str | None:
-        """What platformio.ini, or the environment variable for it, says; None where that is nothing."""
+        """An option of platformio.ini or its environment variable; None if it is empty."""
         value = self.project_config.get(f"env:{self._environment}", name, None)
         return str(value) if value else None
 
@@ -56,7 +56,7 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
     # Stages, as PlatformIO calls them.
 
     def run_project_targets(self, targets: Sequence[str]) -> Any:
-        """Builds the firmware as `pio run` does: without `__test` nothing of the test folder is linked into it."""
+        """Builds the firmware like `pio run`: the target `__test` would link the test folder into it."""
         return super().run_project_targets([target for target in targets if target != "__test"] or ["buildprog"])
 
     def stage_uploading(self) -> None:
@@ -73,8 +73,8 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
         plans = sorted((self._folder("build_dir") / self._environment / "tigris").glob("*.tgrs"))
         if not plans:
             raise UnitTestSuiteError(
-                f"environment {self._environment} has built no plan: name a model by custom_tigris_models in "
-                "platformio.ini, and leave --without-building out"
+                f"environment {self._environment} has built no plan: set custom_tigris_models in platformio.ini, and "
+                "leave --without-building out"
             )
         port = self._port()
         command = [
@@ -85,11 +85,11 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
         click.echo(f"Running vectors on the board at {port}")
         self._run(command, plans[0].parent)
 
-    # Which board, and by whom it is asked.
+    # The board's port and the compiler's Python.
 
     def _port(self) -> str:
-        """--test-port, test_port, the emulated board's own, --upload-port, upload_port, monitor_port; else what
-        PlatformIO finds."""
+        """The first of --test-port, test_port, the emulated board's port, --upload-port, upload_port, monitor_port;
+        otherwise the port that PlatformIO finds."""
         emulated = getattr(self.platform, "port_url", None)
         named = [
             self.options.test_port,
@@ -103,20 +103,20 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
         return port
 
     def _python(self) -> str:
-        """The Python that has the compiler; found as the build finds it."""
+        """The Python with the compiler, found like in a build."""
 
         def make() -> str:
-            return install.provide(self._folder("core_dir"), compilers.ROOT, sys.executable)
+            return install.install_compiler(self._folder("core_dir"), compilers.ROOT, sys.executable)
 
         automatic = (self._option("custom_tigris_auto_install") or "").lower() in options.TRUE
         option = self._option("custom_tigris_python")
         found = compilers.find(option, os.environ, sys.executable, make if automatic else None)
         return found.command[0]
 
-    # What it says.
+    # Results.
 
     def _run(self, command: Sequence[str], folder: Path) -> None:
-        """`-m` looks for modules in the current folder first: `folder` holds none."""
+        """Runs the suite. `folder` is the working directory: it holds no modules, which `-m` would find first."""
         variables = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TIGRIS_CALLER": "platformio"}
         pipe = subprocess.PIPE
         with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
@@ -127,21 +127,21 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
                 for line in process.stdout:
                     self._add(json.loads(line))
             errors.seek(0)
-            said = errors.read().strip()
+            error_text = errors.read().strip()
         if process.returncode:
-            raise UnitTestSuiteError(said or f"{command[0]} ended with status {process.returncode}")
+            raise UnitTestSuiteError(error_text or f"{command[0]} ended with status {process.returncode}")
 
-    def _add(self, told: dict[str, Any]) -> None:
-        status = _STATUS[told["status"]]
-        first, _, rest = str(told["message"]).partition("\n")
-        log = str(told["log"])
+    def _add(self, result: dict[str, Any]) -> None:
+        status = _STATUS[result["status"]]
+        first, _, rest = str(result["message"]).partition("\n")
+        log = str(result["log"])
         case = TestCase(
-            name=told["name"],
+            name=result["name"],
             status=status,
-            message=told["message"] if status in (TestStatus.FAILED, TestStatus.SKIPPED) else first,
+            message=result["message"] if status in (TestStatus.FAILED, TestStatus.SKIPPED) else first,
             stdout=log,
-            duration=told["seconds"],
-            exception=UnitTestSuiteError(told["message"]) if status == TestStatus.ERRORED else None,
+            duration=result["seconds"],
+            exception=UnitTestSuiteError(result["message"]) if status == TestStatus.ERRORED else None,
         )
         self.test_suite.add_case(case)
         click.echo(f"{case.name}: {first}\t[{click.style(status.name, fg=status.to_ansi_color())}]")
@@ -152,5 +152,5 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
 
 
 def _is_serial(port: str | None) -> bool:
-    """Whether an upload port can be talked to: a device or a URL, no address for an upload over the network."""
+    """True if an upload port is a serial port: a device or a URL, not an address for an upload over the network."""
     return bool(port) and ("://" in str(port) or fnmatch.fnmatch(str(port), "/dev/*") or str(port).startswith("COM"))

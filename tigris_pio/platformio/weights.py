@@ -1,4 +1,4 @@
-"""`tigris_weights.h`: where the weights of models that are C lie in flash, and whether they are those of the C."""
+"""Writes `tigris_weights.h`: for models compiled as C, the place of their weights in flash, and a check of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .layout import Placed, c_constant
 FILE = "tigris_weights.h"
 
 _HEAD = """\
-/* Weights of this firmware's models that are flashed alone, written by the build. Do not edit. */
+/* Weights of this firmware's models in partitions, written by the build. Do not edit. */
 #ifndef TIGRIS_WEIGHTS_H
 #define TIGRIS_WEIGHTS_H
 
 #include <stdint.h>
 
-/* 1 where `bytes` of weights have the CRC-32 of zlib that the build found: the C computes nonsense with any others.
- * Reads them once. */
+/* 1 if the `bytes` bytes of weights have this CRC-32 (of zlib): the C code computes nonsense with other weights. Reads
+ * them once. */
 static inline int tigris_weights_match(const void *weights, uint32_t bytes, uint32_t crc32)
 {
     const uint8_t *at = (const uint8_t *)weights;
@@ -34,7 +34,7 @@ static inline int tigris_weights_match(const void *weights, uint32_t bytes, uint
 
 
 def header(partitions: Mapping[str, Sequence[Placed]]) -> str:
-    """The text of the file. Keys are the partitions' labels; a name is what the C's own constants begin with."""
+    """The text of the file. Keys are the partitions' labels; an item's name begins its C constants."""
     lines = [_HEAD]
     for label, placed in partitions.items():
         for item in placed:

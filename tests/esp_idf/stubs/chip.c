@@ -1,4 +1,4 @@
-/* A chip with one partition in a file, whose time goes on by 4 ms whenever somebody looks. */
+/* A chip with one partition in a file; each reading of its clock advances the time by 4 ms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Tasks and binary semaphores of FreeRTOS as POSIX has them. */
+/* Tasks and binary semaphores of FreeRTOS, by POSIX threads. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Partitions, heap and watchdog of the chips that stand for Espressif's; each says where its flash is and what time it is. */
+/* Partitions, heap and watchdog, shared by the simulated chips; each chip provides its flash and its clock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ esp_err_t esp_partition_mmap(const esp_partition_t *found, size_t offset, size_t
         return ESP_ERR_NOT_FOUND;
     if (pages > chip.window_pages)
         return ESP_ERR_NO_MEM;
-    /* Decrypted into memory that stands for the window. */
+    /* Decrypted into memory that stands for the MMU's window. */
     uint8_t *seen = flash_of(found) + offset;
     if (chip.cipher != 0U) {
         static uint8_t windows[2][FLASH_BYTES] __attribute__((aligned(64)));

@@ -1,4 +1,4 @@
-/* The part of ESP-IDF that the port uses, as its API reference documents it; headers of ESP-IDF's names include it. */
+/* The part of ESP-IDF that the port uses, by its API reference; headers with ESP-IDF's names include this one. */
 #ifndef IDF_H
 #define IDF_H
 
@@ -42,7 +42,7 @@ void vTaskDelete(TaskHandle_t task);
 UBaseType_t uxTaskPriorityGet(TaskHandle_t task);
 BaseType_t xPortGetCoreID(void);
 
-/* ---- heap, clock, and the task watchdog, to which a null task is the calling one ---- */
+/* ---- heap, clock, and the task watchdog, for which NULL is the calling task ---- */
 
 #define MALLOC_CAP_8BIT (1 << 2)
 #define MALLOC_CAP_SPIRAM (1 << 10)
@@ -77,7 +77,7 @@ esp_err_t esp_partition_mmap(const esp_partition_t *partition, size_t offset, si
                              esp_partition_mmap_memory_t memory, const void **out_ptr,
                              esp_partition_mmap_handle_t *out_handle);
 void esp_partition_munmap(esp_partition_mmap_handle_t handle);
-/* Clears bits; offset and size are those of flash sectors for an erasure. */
+/* Writing clears bits; an erased range consists of whole flash sectors. */
 esp_err_t esp_partition_write(const esp_partition_t *partition, size_t dst_offset, const void *src, size_t size);
 esp_err_t esp_partition_read_raw(const esp_partition_t *partition, size_t src_offset, void *dst, size_t size);
 esp_err_t esp_partition_erase_range(const esp_partition_t *partition, size_t offset, size_t size);

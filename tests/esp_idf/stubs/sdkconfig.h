@@ -1,2 +1,2 @@
-/* Of a chip with its task watchdog on. */
+/* Settings of a chip with its task watchdog on. */
 #define CONFIG_ESP_TASK_WDT_EN 1

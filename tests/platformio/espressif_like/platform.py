@@ -1,4 +1,4 @@
-"""A platform whose packages lie in its own folder, so that nothing has to be installed."""
+"""A platform whose packages lie in its own folder, so nothing has to be installed."""
 
 import os
 

@@ -1,8 +1,8 @@
 """Finds the first kernel call whose float32 rows differ by more than a tolerance, where earlier ones differ by less.
 
-Checksums say nothing there, so the rows of calls are read and compared. A difference need not show in every later call,
-so halving alone finds a call that departs behind one that does not; from there the search goes to the calls that wrote
-its inputs, as long as one of these departs.
+Checksums cannot express a tolerance, so the rows of calls are read and compared. A difference may vanish in a later
+call. So bisection finds a call that differs after one that does not. From there the search follows the calls that wrote
+its inputs, as long as one of these differs.
 """
 
 from __future__ import annotations

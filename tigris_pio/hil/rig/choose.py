@@ -109,7 +109,7 @@ def _listed(selection: Selection, path: Path) -> tuple[Place, ...]:
     fitting = [entry for entry in entries if frozenset(selection.tags) <= entry.all_tags]
     if not fitting:
         known = "; ".join(f"{entry.name}: {', '.join(sorted(entry.all_tags))}" for entry in entries)
-        raise UsageError(f"{path}: no board has the tags {', '.join(selection.tags)}; its boards: {known or 'none'}")
+        raise UsageError(f"{path}: no board has the tags {', '.join(selection.tags)}; the list has {known or 'none'}")
     if selection.envs:
         fitting = [entry for entry in fitting if entry.env in (None, *selection.envs)]
         if not fitting and (selection.boards is not None or selection.tags):

@@ -56,7 +56,7 @@ class Rig:
         self._process, self._wait, self._timing = process, wait, timing
         self._held: dict[str, ExitStack] = {}  # by the place's key
         self._ports: dict[str, str | None] = {}
-        self._own_board: RigBoard | None = None
+        self._board: RigBoard | None = None
         self._needs_all = False  # the current test uses all boards
 
     # Called by fixtures and hooks of pytest.
@@ -64,12 +64,10 @@ class Rig:
     def board(self) -> RigBoard:
         """This process's board, connected: any free one, or always the same if boards are shared."""
         assert self.boards
-        if self._own_board is None:
-            self._own_board = (
-                self.boards[self._process.number % len(self.boards)] if self.shared else self._hold_free_board()
-            )
-        self._own_board.client  # noqa: B018 - connects
-        return self._own_board
+        if self._board is None:
+            self._board = self.boards[self._process.number % len(self.boards)] if self.shared else self._lock_any()
+        self._board.client  # noqa: B018 - connects
+        return self._board
 
     def all_boards(self) -> tuple[RigBoard, ...]:
         """All boards, connected, in the order of their places' keys."""
@@ -99,12 +97,12 @@ class Rig:
 
     # Locking.
 
-    def _hold_free_board(self) -> RigBoard:
+    def _lock_any(self) -> RigBoard:
         """Locks and returns the first free board; BusyError if there is none within `wait`."""
         end, busy = time.monotonic() + self._wait, dict.fromkeys((board.place.name for board in self.boards), "")
         while True:
             for board in self.boards:
-                holder = self._try_hold(board.place)
+                holder = self._try_lock(board.place)
                 if holder is None:
                     return board
                 busy[board.place.name] = holder
@@ -115,9 +113,9 @@ class Rig:
     def _wait_for(self, place: Place) -> None:
         """Waits until this process has locked the place."""
         end = time.monotonic() + self._wait
-        _poll(lambda: self._try_hold(place), end, lambda holder: self._busy_error({place.name: holder}))
+        _poll(lambda: self._try_lock(place), end, lambda holder: self._busy_error({place.name: holder}))
 
-    def _try_hold(self, place: Place) -> str | None:
+    def _try_lock(self, place: Place) -> str | None:
         """Locks the place and returns None, or returns its holder: a rig, or another program with the port open."""
         lock = Lock(named_path(place.key))
         holder = lock.acquire()
@@ -175,14 +173,14 @@ class Rig:
                 raise ToolError(f"{place.name}: not flashed; another process reported: {failure}")
             return
         failure = ""
-        state = str(place.project.emulated_state.resolve()) if place.switch_off else ""
+        board_folder = str(place.project.emulated_folder.resolve()) if place.switch_off else ""
         try:
             self._flash(place, port)
         except TigrisError as error:
             failure = str(error)
             raise
         finally:
-            record.write_text(json.dumps({"failure": failure, "state": state}), "utf-8")
+            record.write_text(json.dumps({"failure": failure, "folder": board_folder}), "utf-8")
 
     def _flash(self, place: Place, port: str | None) -> None:
         assert place.project is not None
@@ -224,7 +222,7 @@ def _acquire_port(place: Place, stack: ExitStack) -> str | None:
 def switch_off(folder: Path) -> None:
     """Switches off the emulated boards that were started for the run with this folder."""
     for record in folder.glob("*.flashed"):
-        state = json.loads(record.read_text("utf-8"))["state"]
-        if state:
-            command = [sys.executable, str(_BOARD_PROCESS), "stop", "--state", state]
+        board_folder = json.loads(record.read_text("utf-8"))["folder"]
+        if board_folder:
+            command = [sys.executable, str(_BOARD_PROCESS), "stop", "--folder", board_folder]
             subprocess.run(command, stdout=subprocess.DEVNULL, check=False)

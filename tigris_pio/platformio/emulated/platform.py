@@ -1,4 +1,4 @@
-"""PlatformIO's view of the emulated boards."""
+"""The PlatformIO platform of the emulated boards."""
 
 import importlib.util
 import os
@@ -11,7 +11,7 @@ from platformio.project.options import ProjectOptions
 class EmulatedPlatform(PlatformBase):
     def __init__(self, manifest_path):
         super().__init__(manifest_path)
-        # `pio device monitor` makes a platform without telling it the environment.
+        # `pio device monitor` creates a platform without an environment.
         self._offer_port(_environment_argument() or self.config.get_default_env())
 
     def is_embedded(self):
@@ -22,7 +22,7 @@ class EmulatedPlatform(PlatformBase):
         return super().configure_project_packages(env, targets)
 
     def board_process(self):
-        """The module that owns flash files and processes; by path, as a platform is no Python package."""
+        """The module that owns flash files and processes; loaded by path, because a platform is no Python package."""
         name = "tigris_board_process"
         if name not in sys.modules:
             path = os.path.join(self.get_dir(), "tools", "board_process.py")
@@ -33,15 +33,15 @@ class EmulatedPlatform(PlatformBase):
         return sys.modules[name]
 
     def port_url(self, environment):
-        """The board's serial port when platformio.ini names none."""
+        """The board's serial port if platformio.ini names none."""
         board_process = self.board_process()
-        state = board_process.state_dir(self.config.get("platformio", "workspace_dir"), environment)
-        return board_process.port_url(state, os.getcwd(), environment)
+        folder = board_process.board_folder(self.config.get("platformio", "workspace_dir"), environment)
+        return board_process.port_url(folder, os.getcwd(), environment)
 
     def _offer_port(self, environment):
-        """Makes the environment's own port the default of monitor_port and test_port.
+        """Makes the board's port the default of monitor_port and test_port.
 
-        PlatformIO would look for a USB device; it has no other place where a platform can name a URL.
+        Otherwise PlatformIO would search a USB device; a platform has no other way to name a URL.
         """
         if not environment or not self._is_own_board(environment):
             return

@@ -11,7 +11,7 @@
 #if CONFIG_IDF_TARGET_LINUX
 #include "esp_private/partition_linux.h"
 
-/* FLASH_FILE replaces the flash that ESP-IDF would put together itself; older versions know no images. */
+/* FLASH_FILE replaces the flash image that ESP-IDF would make; older versions make none. */
 static void choose_flash(void)
 {
     const char *file = getenv("FLASH_FILE");
@@ -19,7 +19,7 @@ static void choose_flash(void)
         strlcpy(esp_partition_get_file_mmap_ctrl_input()->flash_file_name, file, PATH_MAX);
 }
 
-/* INPUT_FILE holds the input's bytes as they are stored. */
+/* INPUT_FILE holds the input's bytes as stored. */
 static int read_input(void *input, size_t bytes)
 {
     FILE *file = fopen(getenv("INPUT_FILE"), "rb");

@@ -1,9 +1,7 @@
-"""The order of things of espressif32 6.13 and, with `custom_like = pioarduino`, of pioarduino 55.
-
-Programs are made by this machine's compiler against declared interfaces of the frameworks; images, partition table
-and upload are the chips'. Kept from the originals: when build.partitions and FLASH_EXTRA_IMAGES are read, how upload
-commands are spelled and put together, what runs right after firmware.bin, and pioarduino's narrowed sys.path.
-"""
+"""Builds in the order of espressif32 6.13 and, with `custom_like = pioarduino`, of pioarduino 55. This computer's
+compiler builds programs against declared interfaces of the frameworks; images, partition table and upload are the
+chips'. As in the originals are: when build.partitions and FLASH_EXTRA_IMAGES are read, the form of upload commands,
+the steps right after firmware.bin, and pioarduino's narrowed sys.path."""
 
 import os
 import stat
@@ -23,12 +21,12 @@ CHIP = os.path.join(platform.get_dir(), "chip")
 TESTS = os.path.realpath(os.path.join(platform.get_dir(), "..", ".."))
 STUBS = os.path.join(TESTS, "esp_idf", "stubs")
 ESPTOOL = os.path.join(platform.get_package_dir("tool-esptoolpy"), "esptool.py")
-# What a PlatformIO environment of pioarduino lacks.
+# Packages that pioarduino's PlatformIO environment lacks.
 FOREIGN = ("tigris_pio", "__editable__", "numpy", "onnx", "lz4", "rich", "pip")
 
 
 def narrow_python_paths():
-    """pioarduino's own environment: foreign site-packages leave sys.path, esptool is a program in it."""
+    """pioarduino's environment has no foreign site-packages in sys.path; esptool is a program in it."""
     packages = os.path.join(env.subst("$PROJECT_CORE_DIR"), "penv", "lib", "site-packages")
     os.makedirs(packages, exist_ok=True)
     for folder in [path for path in sys.path if "site-packages" in path.lower() and os.path.isdir(path)]:
@@ -59,7 +57,7 @@ def update_maximum_size(target, source, env):
 env.Replace(
     LIKE_PIOARDUINO=pioarduino,
     AR="ar", CC="gcc", CXX="g++", RANLIB="ranlib", SIZETOOL="size", OBJCOPY=ESPTOOL,
-    ASPPCOM="$CC -x c -c -o $TARGET /dev/null",  # this machine has pie_in_c.c for the chip's assembly
+    ASPPCOM="$CC -x c -c -o $TARGET /dev/null",  # pie_in_c.c replaces the chip's assembly
     ARFLAGS=["rc"],
     SIZEPROGREGEXP=r"^(?:\.text|\.rodata|\.data)\s+([0-9]+).*",
     SIZEDATAREGEXP=r"^(?:\.data|\.bss)\s+([0-9]+).*",
@@ -104,7 +102,7 @@ else:
 
 
 def merge_factory_image(target, source, env):
-    """Right after firmware.bin, all images into one file; a missing one is only reported."""
+    """Merges all images into one file right after firmware.bin; a missing image is only reported."""
     factory = env.subst("$BUILD_DIR/${PROGNAME}.factory.bin")
     command = ["--chip", mcu, "merge-bin", "-o", factory, "--flash-size", "keep"]
     for offset, image in env.get("FLASH_EXTRA_IMAGES", []):

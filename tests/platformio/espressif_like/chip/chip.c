@@ -1,6 +1,6 @@
-/* A chip as the frameworks show it: flash is the file CHIP_FLASH, UART 0 a TCP connection to port CHIP_PORT.
+/* A simulated chip: flash is the file CHIP_FLASH, UART 0 a TCP connection to port CHIP_PORT.
  *
- * Partitions are those of the table in flash at 0x8000, so that what is found is what was flashed. */
+ * Partitions are found by the flashed table at 0x8000. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ size_t chip_read(uint8_t *data, size_t bytes, int wait_ms)
         return 0;
     const ssize_t got = read(line, data, bytes);
     if (got <= 0)
-        exit(0); /* the cable is out */
+        exit(0); /* disconnected */
     return (size_t)got;
 }
 
@@ -110,7 +110,7 @@ int64_t esp_timer_get_time(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* A tick is 1 ms: what is measured here is not paced by time. */
+/* A tick is 1 ms; measurements do not depend on it. */
 void vTaskDelay(TickType_t ticks)
 {
     usleep(ticks * 1000U);
@@ -142,7 +142,7 @@ int uart_write_bytes(uart_port_t port, const void *source, size_t size)
     return (int)size;
 }
 
-/* ---- I2S: a microphone of 24 bits on the left channel; it hears what comes on the line, 16 bits of it ---- */
+/* ---- I2S: a microphone of 24 bits on the left channel; its samples are 16-bit words of the line ---- */
 
 static struct i2s_channel_obj_t {
     bool known, set_up, enabled;

@@ -1,5 +1,5 @@
-/* The part of ESP-IDF's drivers that examples use, as its API reference documents it, and of the component
- * espressif/esp32-camera 2; headers of their names include it. */
+/* The part of ESP-IDF's drivers and of the component espressif/esp32-camera 2 that examples use, by their references;
+ * headers with their names include this one. */
 #ifndef DRIVERS_H
 #define DRIVERS_H
 
@@ -77,7 +77,7 @@ typedef struct {
 } i2s_std_config_t;
 #define I2S_CHANNEL_DEFAULT_CONFIG(port, as) {.id = (port), .role = (as)}
 #define I2S_STD_CLK_DEFAULT_CONFIG(rate) {.sample_rate_hz = (rate)}
-/* That of the chips after ESP32 and ESP32-S2: both slots, also for one channel. */
+/* The configuration for chips after ESP32 and ESP32-S2: both slots, also for one channel. */
 #define I2S_STD_PHILIPS_SLOT_DEFAULT_CONFIG(bits, mode) \
     {.data_bit_width = (bits), .slot_mode = (mode), .slot_mask = I2S_STD_SLOT_BOTH}
 

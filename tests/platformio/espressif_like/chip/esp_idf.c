@@ -1,4 +1,4 @@
-/* Drivers of ESP-IDF and of its components on the chip's sensors, and a camera whose pictures come on the line. */
+/* ESP-IDF's drivers for the simulated chip's sensors, and a camera whose pictures are bytes of the line. */
 #include <string.h>
 
 #include "drivers.h"
@@ -68,7 +68,7 @@ esp_err_t esp_camera_init(const camera_config_t *config)
     return ESP_OK;
 }
 
-/* It is mounted head down: unless told to flip, it gives the lowest line first. */
+/* It is mounted upside down: unless it flips, it delivers the lowest line first. */
 camera_fb_t *esp_camera_fb_get(void)
 {
     for (uint32_t line = 0; frame.buf != NULL && line < HEIGHT; line++)

@@ -1,4 +1,4 @@
-/* The chip's side that the stand-in frameworks share. */
+/* The simulated chip's interface for the stand-in frameworks. */
 #ifndef HOST_CHIP_H
 #define HOST_CHIP_H
 
@@ -16,8 +16,8 @@ size_t chip_read(uint8_t *data, size_t bytes, int wait_ms);
 int chip_waiting(void);
 void chip_write(const uint8_t *data, size_t bytes);
 
-/* One transfer on I2C, as its master does it: `sent` bytes to the address, then, if `wanted` is not 0, so many from it.
- * Whether the sensor there took it. What the sensor measures comes on the line. */
+/* One transfer of an I2C master: sends `sent` bytes to the address, then reads `wanted` bytes. Returns 1 if a sensor
+ * answers. The sensor measures the bytes of the line. */
 int chip_i2c(uint8_t address, const uint8_t *bytes, size_t sent, uint8_t *answer, size_t wanted);
 
 #ifdef __cplusplus

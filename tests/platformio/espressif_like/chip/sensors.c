@@ -1,5 +1,5 @@
-/* Sensors on I2C by their registers: an ADXL345 at 0x53, an MPU-6050 at 0x68. They measure what comes on the line, in the
- * bytes of their FIFOs, once they are set as the examples' data says; before, they give nothing. */
+/* The registers of two I2C sensors: an ADXL345 at 0x53, an MPU-6050 at 0x68. Once they are configured as in the
+ * examples, their FIFOs deliver the bytes of the line; before that they deliver nothing. */
 #include <string.h>
 
 #include "host_chip.h"
@@ -13,7 +13,7 @@ static int take(uint8_t *answer, size_t wanted)
     return 1;
 }
 
-/* Samples that wait: the line is asked, but not how much is in it. */
+/* Returns `most` if samples wait, else 0: the line does not say how many wait. */
 static uint8_t waiting(uint8_t most)
 {
     return chip_waiting() ? most : 0;
@@ -49,7 +49,7 @@ static int read_mpu6050(const uint8_t *own, uint8_t at, uint8_t *answer, size_t 
 int chip_i2c(uint8_t address, const uint8_t *bytes, size_t sent, uint8_t *answer, size_t wanted)
 {
     if ((address != 0x53 && address != 0x68) || sent == 0 || bytes[0] + sent > sizeof *registers)
-        return 0; /* nobody is there */
+        return 0; /* no sensor at this address */
     memcpy(registers[address] + bytes[0], bytes + 1, sent - 1);
     if (wanted == 0)
         return 1;

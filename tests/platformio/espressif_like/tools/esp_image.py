@@ -27,7 +27,7 @@ def build(chip: str, data: bytes) -> bytes:
 
 
 def payload(image: bytes) -> bytes:
-    """What the only segment holds."""
+    """The content of the only segment."""
     (length,) = struct.unpack_from("<I", image, DATA_START - 4)
     return image[DATA_START : DATA_START + length]
 

@@ -1,4 +1,4 @@
-"""What both frameworks flash in front of the firmware."""
+"""The images that both frameworks flash before the firmware."""
 
 import os
 
@@ -6,7 +6,7 @@ TOOLS = os.path.dirname(os.path.abspath(__file__))
 
 
 def add(env, mcu, table_at="0x8000"):
-    """The targets of bootloader and partition table, which the firmware depends on."""
+    """Adds the targets of bootloader and partition table, on which the firmware depends."""
     make_image = f'"$PYTHONEXE" "{TOOLS}/esp_image.py" {mcu} $TARGET'
     bootloader = env.Command(os.path.join("$BUILD_DIR", "bootloader.bin"), [], make_image)
     generate = f'"$PYTHONEXE" "{TOOLS}/gen_table.py" $SOURCE $TARGET {table_at}'

@@ -1,5 +1,2 @@
-"""Stands for the compiler where the build around it is tested.
-
-Models are JSON: {"plan": "text", "repeat": N, "fast": BYTES, "slow": BYTES, "interface": N,
-"scale": X}.
-"""
+"""A fake of the compiler, for tests of the build. Models are JSON: {"plan": "text", "repeat": N, "fast": BYTES, "slow":
+BYTES, "interface": N, "scale": X}."""

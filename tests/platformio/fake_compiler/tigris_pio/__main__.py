@@ -23,14 +23,14 @@ options, _ = parser.parse_known_args()
 
 with open(os.environ["FAKE_COMPILER_LOG"], "a", encoding="utf-8") as log:
     log.write(f"{options.name} -m {options.m} -f {options.f} xip={options.xip} compress={options.compress}\n")
-# A model of JSON; or an ONNX file, whose plan tells nothing.
+# A model of JSON, or an ONNX file, whose plan has no content.
 text = options.model.read_bytes()
 model = json.loads(text) if text.startswith(b"{") else {"plan": "onnx"}
 if "refuse" in model:
     sys.exit(f"error: {model['refuse']}")
 plan = model["plan"].encode() * model.get("repeat", 1)
 constant = f"TIGRIS_MODEL_{options.name.upper()}"
-# Of the header what the build looks at: magic, size and checksum.
+# The fields of the header that the build reads: magic, size and checksum.
 head = struct.pack("<4sHHIII", b"TGRS", 1, 20, 0, 20 + len(plan), zlib.crc32(plan))
 options.o.write_bytes(head + plan)
 options.header.write_text(

@@ -1,8 +1,8 @@
 """Builds and uploads an application for an emulated board.
 
-The order of things is that of PlatformIO's espressif32 platform, so that scripts written for it work here:
-framework script (reads the board option build.partitions) -> library dependency finder -> FLASH_EXTRA_IMAGES are
-copied into the upload command -> post scripts.
+The order is that of PlatformIO's espressif32 platform, so that scripts for it work here: the framework's script reads
+the board option build.partitions, the library dependency finder runs, FLASH_EXTRA_IMAGES go to the upload command, and
+post scripts run.
 """
 
 import os
@@ -98,7 +98,7 @@ env.AddPlatformTarget(
 
 # ---- upload ------------------------------------------------------------------------------------------------------
 
-state = board_process.state_dir(env.subst("$PROJECT_WORKSPACE_DIR"), environment)
+folder = board_process.board_folder(env.subst("$PROJECT_WORKSPACE_DIR"), environment)
 spec_file = Path(env.subst("$BUILD_DIR")) / "emulator.json"
 fixed_port = bool(env.subst("$UPLOAD_PORT"))
 if not fixed_port:
@@ -114,7 +114,7 @@ board_process.write_spec(
 env.Replace(
     UPLOADER=os.path.join(platform.get_dir(), "tools", "board_process.py"),
     UPLOADERFLAGS=[
-        *("--state", str(state)),
+        *("--folder", str(folder)),
         *("--spec", str(spec_file)),
         *("--port", "$UPLOAD_PORT"),
         *(["--fixed-port"] if fixed_port else []),
@@ -129,7 +129,7 @@ env.AddPlatformTarget("upload", target_firm, [env.VerboseAction("$UPLOADCMD", "U
 env.AddPlatformTarget(
     "stop_board",
     None,
-    env.VerboseAction(f'"$PYTHONEXE" "$UPLOADER" stop --state "{state}"', "Switching the board off"),
+    env.VerboseAction(f'"$PYTHONEXE" "$UPLOADER" stop --folder "{folder}"', "Switching the board off"),
     "Stop board",
     "Switch the emulated board off",
 )

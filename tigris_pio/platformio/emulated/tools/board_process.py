@@ -1,18 +1,18 @@
-"""The emulated board as a thing: its flash chip (a file), its power switch (a QEMU process), its serial port (TCP).
+"""An emulated board: its flash chip (a file), its power switch (a QEMU process), its serial port (TCP).
 
-Standard library only: PlatformIO loads this inside its own Python, and runs it as the uploader:
+Standard library only: PlatformIO loads this file in its own Python, and runs it as the uploader:
 
-    board_process.py --state DIR --port socket://127.0.0.1:PORT --spec JSON write_flash OFFSET FILE [OFFSET FILE ...]
-    board_process.py --state DIR --spec JSON read_flash OFFSET SIZE FILE
-    board_process.py stop --state DIR
-    board_process.py port --state DIR
-    board_process.py watch --state DIR
+    board_process.py --folder DIR --port socket://127.0.0.1:PORT --spec JSON write_flash OFFSET FILE [OFFSET FILE ...]
+    board_process.py --folder DIR --spec JSON read_flash OFFSET SIZE FILE
+    board_process.py stop --folder DIR
+    board_process.py port --folder DIR
+    board_process.py watch --folder DIR
 
-The last one runs beside the board and switches it off when its folder is removed.
+The last one runs beside the board and switches it off if its folder is removed.
 
-A state folder holds, per PlatformIO environment: `flash.bin` (the chip; erased bytes are 0xFF; kept between uploads),
-`board.json` (process, port, age of the running chip), `uart.log` (everything the board has said since it was started),
-`emulator.log`, `chip.img` (the chip of the running board, whose firmware may write it).
+Each PlatformIO environment has a folder DIR with these files: `flash.bin` (the chip between runs; erased bytes are
+0xFF), `chip.img` (the chip of the running board, which its firmware may write), `board.json` (process, port, time of
+chip.img), `uart.log` (the board's output since its start), `emulator.log`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Any
 SECTOR_BYTES = 4096
 MARK_BYTES = 16
 BOOT_AREA_BYTES = 0x8000
-# Below the range from which systems hand out ports by themselves.
+# Below the range of ephemeral ports.
 FIRST_PORT = 20000
 PORT_COUNT = 12000
 START_SECONDS = 15.0
@@ -45,7 +45,7 @@ STOP_SECONDS = 5.0
 WATCH_SECONDS = 1.0
 
 WINDOWS = os.name == "nt"
-#: Windows' answer to `ps`.
+#: Windows' equivalent of `ps`.
 PROCESSES_OF_WINDOWS = (
     *("powershell", "-NoProfile", "-NonInteractive", "-Command"),
     'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.CommandLine)" }',
@@ -55,16 +55,16 @@ PACKAGES = {"qemu-system-riscv32": "qemu-system-misc", "qemu-system-arm": "qemu-
 
 
 class BoardError(Exception):
-    """The upload cannot be done; the message says what to change."""
+    """The upload is not possible; the message says what to change."""
 
 
-class PortTaken(BoardError):
+class PortInUseError(BoardError):
     """Another program listens on the port."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What the board's manifest says about its emulator. `flash_window` 0: the chip's own size."""
+    """The emulator of the board's manifest. `flash_window`: bytes of its flash image; 0: the chip's size."""
 
     command: str
     args: tuple[str, ...]
@@ -73,18 +73,18 @@ class Spec:
 
 
 def default_port(project_dir: str, environment: str) -> int:
-    """A port number that stays the same for this project and environment."""
+    """A port number that is always the same for this project and environment."""
     identity = f"{os.path.realpath(project_dir)}\0{environment}"
     return FIRST_PORT + zlib.crc32(identity.encode("utf-8", "surrogateescape")) % PORT_COUNT
 
 
-def state_dir(workspace_dir: str, environment: str) -> Path:
+def board_folder(workspace_dir: str, environment: str) -> Path:
     return Path(workspace_dir) / "emulated" / environment
 
 
-def port_url(state: Path, project_dir: str, environment: str) -> str:
-    """Where the board's UART is, or will be after the next upload."""
-    number = read_record(state).get("port") or default_port(project_dir, environment)
+def port_url(folder: Path, project_dir: str, environment: str) -> str:
+    """The URL of the board's UART now, or after the next upload."""
+    number = read_record(folder).get("port") or default_port(project_dir, environment)
     return f"socket://127.0.0.1:{number}"
 
 
@@ -100,14 +100,14 @@ def parse_port(url: str) -> int:
 # ---- flash chip ------------------------------------------------------------------------------------------------
 
 
-def write_flash(state: Path, flash_bytes: int, images: Sequence[tuple[int, Path]]) -> list[str]:
-    """Erases the sectors that the images cover and writes them, or raises before anything is changed."""
+def write_flash(folder: Path, flash_bytes: int, images: Sequence[tuple[int, Path]]) -> list[str]:
+    """Erases the sectors of the images and writes them; raises before any change. Returns lines for the user."""
     contents = [(offset, path, _read_image(path)) for offset, path in images]
     _check_ranges(contents, flash_bytes)
-    _keep_chip(state)
-    with contextlib.suppress(PermissionError):  # of a system that keeps open files
-        (state / "chip.img").unlink(missing_ok=True)  # what a board that runs on writes is lost
-    chip = _chip_file(state, flash_bytes)
+    _save_chip(folder)
+    with contextlib.suppress(PermissionError):  # Windows keeps open files
+        (folder / "chip.img").unlink(missing_ok=True)  # later writes of a running board are lost
+    chip = _chip_file(folder, flash_bytes)
     report = []
     with chip.open("r+b", buffering=0) as file:
         for offset, path, data in contents:
@@ -119,9 +119,9 @@ def write_flash(state: Path, flash_bytes: int, images: Sequence[tuple[int, Path]
 
 
 def write_steps(offset: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The sectors of an image as they are written: of the first one a few bytes first, and all of it last.
+    """Yields an image's sectors in the order of writing: a mark in the first one, the others, then the first one.
 
-    So an upload that is cut off leaves no image that starts as a whole one does, and firmware sees a damaged plan.
+    So an interrupted upload leaves no image with a valid start, and firmware sees a damaged plan.
     """
     yield offset, data[:MARK_BYTES].ljust(SECTOR_BYTES, b"\xff")
     for at in [*range(SECTOR_BYTES, len(data), SECTOR_BYTES), 0]:
@@ -135,11 +135,11 @@ def _read_image(path: Path) -> bytes:
         raise BoardError(f"cannot read {path}: {error.strerror}") from None
 
 
-def read_flash(state: Path, flash_bytes: int, offset: int, size: int) -> bytes:
-    """What the chip holds; erased when it was never written."""
+def read_flash(folder: Path, flash_bytes: int, offset: int, size: int) -> bytes:
+    """Reads the chip; it is erased if it was never written."""
     if offset + size > flash_bytes:
         raise BoardError(f"{size} bytes at 0x{offset:x} end beyond the flash chip of {flash_bytes} bytes")
-    chip = state / ("chip.img" if _has_written(state) else "flash.bin")
+    chip = folder / ("chip.img" if _has_written(folder) else "flash.bin")
     data = chip.read_bytes()[offset : offset + size] if chip.is_file() else b""
     return data.ljust(size, b"\xff")
 
@@ -148,7 +148,7 @@ def _check_ranges(contents: Sequence[tuple[int, Path, bytes]], flash_bytes: int)
     end, previous = 0, None
     for offset, path, data in sorted(contents, key=lambda item: item[0]):
         if offset % SECTOR_BYTES:
-            raise BoardError(f"{path.name} at 0x{offset:x}: an offset in flash is a multiple of 0x1000")
+            raise BoardError(f"{path.name} at 0x{offset:x}: an offset in flash must be a multiple of 0x1000")
         if offset + len(data) > flash_bytes:
             raise BoardError(
                 f"{path.name}: {len(data)} bytes at 0x{offset:x} end beyond the flash chip of {flash_bytes} bytes"
@@ -158,26 +158,26 @@ def _check_ranges(contents: Sequence[tuple[int, Path, bytes]], flash_bytes: int)
         end, previous = offset + len(data) + -len(data) % SECTOR_BYTES, path.name
 
 
-def _chip_file(state: Path, flash_bytes: int) -> Path:
-    state.mkdir(parents=True, exist_ok=True)
-    chip = state / "flash.bin"
+def _chip_file(folder: Path, flash_bytes: int) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    chip = folder / "flash.bin"
     if not chip.is_file() or chip.stat().st_size != flash_bytes:
         chip.write_bytes(b"\xff" * flash_bytes)
     return chip
 
 
-def _has_written(state: Path) -> bool:
-    """Whether firmware changed the chip since the board was started."""
-    chip = state / "chip.img"
-    return chip.is_file() and chip.stat().st_mtime_ns != read_record(state).get("chip", chip.stat().st_mtime_ns)
+def _has_written(folder: Path) -> bool:
+    """True if firmware has changed the chip since the board was started."""
+    chip = folder / "chip.img"
+    return chip.is_file() and chip.stat().st_mtime_ns != read_record(folder).get("chip", chip.stat().st_mtime_ns)
 
 
-def _keep_chip(state: Path) -> None:
-    """What the firmware wrote stays when the board is off. Each process writes to a chip file of its own."""
-    chip, kept = state / "chip.img", state / "flash.bin"
-    if not _has_written(state) or not kept.is_file():
+def _save_chip(folder: Path) -> None:
+    """Copies chip.img to flash.bin, so that the firmware's writes outlast the run."""
+    chip, kept = folder / "chip.img", folder / "flash.bin"
+    if not _has_written(folder) or not kept.is_file():
         return
-    written = state / "flash.written"
+    written = folder / "flash.written"
     with chip.open("rb") as file:
         written.write_bytes(file.read(kept.stat().st_size))
     os.replace(written, kept)
@@ -187,25 +187,25 @@ def _keep_chip(state: Path) -> None:
 # ---- process ---------------------------------------------------------------------------------------------------
 
 
-def read_record(state: Path) -> dict[str, int]:
+def read_record(folder: Path) -> dict[str, int]:
     try:
-        record = json.loads((state / "board.json").read_text("utf-8"))
+        record = json.loads((folder / "board.json").read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}
 
 
-def running_process(state: Path) -> int | None:
-    """The process id of this state folder's board, or None."""
-    return next(iter(_boards(state)), None)
+def running_process(folder: Path) -> int | None:
+    """The process id of this folder's board, or None."""
+    return next(iter(_running_boards(folder)), None)
 
 
-def _boards(state: Path) -> dict[int, int]:
+def _running_boards(folder: Path) -> dict[int, int]:
     """Ports by process ids of the emulators that were started for this folder.
 
-    They are known by their command lines: the record in the folder may be gone with it, or tell of a recycled number.
+    Their command lines identify them: the folder's record may be removed, or have a recycled process id.
     """
-    log = f"logfile={_uart_log(state)}"
+    log = f"logfile={_uart_log(folder)}"
     found = {}
     for pid, command in _command_lines():
         port = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),", command)
@@ -215,7 +215,7 @@ def _boards(state: Path) -> dict[int, int]:
 
 
 def all_running() -> list[tuple[Path, int]]:
-    """State folder and port of every emulated board that runs on this machine."""
+    """Folder and port of every emulated board that runs on this machine."""
     found = []
     for _, command in _command_lines():
         match = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),.*?logfile=(.+?)[/\\]uart\.log(?:[ \"]|$)", command)
@@ -225,7 +225,7 @@ def all_running() -> list[tuple[Path, int]]:
 
 
 def _command_lines(proc: Path = Path("/proc"), windows: bool = WINDOWS) -> Iterator[tuple[int, str]]:
-    """Number and command line of every process."""
+    """Process id and command line of every process."""
     if windows or not (proc / "self").exists():
         command = PROCESSES_OF_WINDOWS if windows else ("ps", "-axwwo", "pid=,command=")
         listing = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
@@ -240,87 +240,87 @@ def _command_lines(proc: Path = Path("/proc"), windows: bool = WINDOWS) -> Itera
             yield int(process.name), command_line.decode("utf-8", "surrogateescape")
 
 
-def _uart_log(state: Path) -> str:
-    # QEMU separates its sub-options by commas; a doubled comma is a comma.
-    return str(state.resolve() / "uart.log").replace(",", ",,")
+def _uart_log(folder: Path) -> str:
+    # Doubled commas: a single one separates QEMU's sub-options.
+    return str(folder.resolve() / "uart.log").replace(",", ",,")
 
 
-def stop(state: Path) -> bool:
+def stop(folder: Path) -> bool:
     """Switches the board off; False if it was not running. Flash and port number stay."""
-    boards = _boards(state)
+    boards = _running_boards(folder)
     for pid, port in boards.items():
-        _end(pid)
-        # Its threads end one by one; it is off when it has let go of its port.
+        _kill(pid)
+        # Its threads end one by one; it is off when its port is free.
         deadline = time.monotonic() + STOP_SECONDS
         while not _is_free(port) and time.monotonic() < deadline:
             time.sleep(0.01)
         if hasattr(os, "WNOHANG"):
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
-    if state.is_dir():
-        _keep_chip(state)
+    if folder.is_dir():
+        _save_chip(folder)
     return bool(boards)
 
 
-def _end(pid: int) -> None:
-    """At once: an emulator that waits for its first connection does not react to SIGTERM, and it owns no data.
+def _kill(pid: int) -> None:
+    """Kills an emulator: while it waits for its first connection it ignores SIGTERM, and it has no data to save.
 
-    On Windows every signal ends a process so, and there is no SIGKILL.
+    Windows has no SIGKILL; there every signal kills.
     """
     with contextlib.suppress(OSError):
         os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def detached(windows: bool = WINDOWS) -> dict[str, Any]:
-    """Options of Popen for a process that outlives this one, and that Ctrl-C here does not reach."""
-    # DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP, which only Windows' subprocess names.
+    """Options of Popen for a process that outlives this one and does not receive its Ctrl-C."""
+    # DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP: only Windows' subprocess defines the names.
     return {"creationflags": 0x00000008 | 0x00000200} if windows else {"start_new_session": True}
 
 
-def watch(state: Path) -> None:
-    """Returns when the board is off; switches it off when its folder is gone: nobody would find it again."""
-    while _boards(state):
-        if not (state / "board.json").is_file():
-            stop(state)
+def watch(folder: Path) -> None:
+    """Returns when the board is off; switches it off if its folder is removed, because nobody would find it again."""
+    while _running_boards(folder):
+        if not (folder / "board.json").is_file():
+            stop(folder)
         time.sleep(WATCH_SECONDS)
 
 
-def start(state: Path, spec: Spec, port: int, *, fixed_port: bool) -> int:
-    """Switches the board on with what its flash holds; returns the port of its UART.
+def start(folder: Path, spec: Spec, port: int, *, fixed_port: bool) -> int:
+    """Switches the board on; returns the port of its UART.
 
-    The board starts running at the first connection to the port, so that nothing of what it says is lost.
+    The board starts to run at the first connection to the port, so no output is lost.
     """
     command = shutil.which(spec.command)
     if command is None:
         package = PACKAGES.get(spec.command, spec.command)
         raise BoardError(f"{spec.command} is not installed. On Debian or Ubuntu: sudo apt install {package}")
-    state = state.resolve()
-    _keep_chip(state)
+    folder = folder.resolve()
+    _save_chip(folder)
     while True:
         port = _free_port(port, fixed_port)
         try:
-            _launch(command, state, spec, port)
+            _launch(command, folder, spec, port)
             return port
-        except PortTaken:
-            # Another program was quicker between the look at the port and the emulator's start.
+        except PortInUseError:
+            # Another program took the port between _free_port and the emulator's start.
             if fixed_port:
                 raise
             port += 1
 
 
-def _launch(command: str, state: Path, spec: Spec, port: int) -> None:
-    arguments = [command, *_spec_arguments(state, spec), *_common_arguments(state, port)]
-    log = state / "emulator.log"
+def _launch(command: str, folder: Path, spec: Spec, port: int) -> None:
+    arguments = [command, *_spec_arguments(folder, spec), *_common_arguments(folder, port)]
+    log = folder / "emulator.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=state.anchor, **detached()
+            arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder.anchor, **detached()
         )
-    record = {"pid": process.pid, "port": port, "chip": (state / "chip.img").stat().st_mtime_ns}
-    (state / "board.json").write_text(json.dumps(record), "utf-8")
+    record = {"pid": process.pid, "port": port, "chip": (folder / "chip.img").stat().st_mtime_ns}
+    (folder / "board.json").write_text(json.dumps(record), "utf-8")
     _await_listening(process, log, port)
-    watcher = [sys.executable, str(Path(__file__).resolve()), "watch", "--state", str(state)]
+    watcher = [sys.executable, str(Path(__file__).resolve()), "watch", "--folder", str(folder)]
     nothing = subprocess.DEVNULL
-    subprocess.Popen(watcher, stdin=nothing, stdout=nothing, stderr=nothing, cwd=state.anchor, **detached())
+    subprocess.Popen(watcher, stdin=nothing, stdout=nothing, stderr=nothing, cwd=folder.anchor, **detached())
 
 
 def _free_port(port: int, fixed: bool) -> int:
@@ -332,7 +332,7 @@ def _free_port(port: int, fixed: bool) -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # SO_REUSEADDR passes over connections that are ending; on Windows it would share a port that is in use.
+        # SO_REUSEADDR ignores connections that are closing; on Windows it would share a port in use.
         exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR if exclusive is None else exclusive, 1)
         try:
@@ -342,20 +342,20 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _spec_arguments(state: Path, spec: Spec) -> list[str]:
-    chip = (state / "flash.bin").read_bytes()
-    files = {"boot": state / "boot.img", "flash": state / "chip.img"}
+def _spec_arguments(folder: Path, spec: Spec) -> list[str]:
+    chip = (folder / "flash.bin").read_bytes()
+    files = {"boot": folder / "boot.img", "flash": folder / "chip.img"}
     files["boot"].write_bytes(chip[:BOOT_AREA_BYTES])
     with files["flash"].open("wb") as file:
         file.write(chip)
         file.truncate(max(spec.flash_window, len(chip)))
-    # QEMU separates its sub-options by commas; a doubled comma is a comma.
+    # Doubled commas: a single one separates QEMU's sub-options.
     names = {name: str(path).replace(",", ",,") for name, path in files.items()}
     return [argument.format(**names) for argument in spec.args]
 
 
-def _common_arguments(state: Path, port: int) -> list[str]:
-    log = _uart_log(state)
+def _common_arguments(folder: Path, port: int) -> list[str]:
+    log = _uart_log(folder)
     return [
         *("-icount", "shift=0", "-display", "none", "-monitor", "none", "-no-reboot"),
         *("-chardev", f"socket,id=uart,host=127.0.0.1,port={port},server=on,wait=on,nodelay=on,logfile={log}"),
@@ -370,7 +370,7 @@ def _await_listening(process: subprocess.Popen[bytes], log: Path, port: int) -> 
         if "waiting for connection" in text:
             return
         if process.poll() is not None:
-            kind = PortTaken if "Address already in use" in text or not _is_free(port) else BoardError
+            kind = PortInUseError if "Address already in use" in text or not _is_free(port) else BoardError
             raise kind(f"the emulator stopped at once: {text.strip() or 'no message'}")
         time.sleep(0.01)
     raise BoardError(f"the emulator did not start within {START_SECONDS:.0f} s; see {log}")
@@ -379,26 +379,26 @@ def _await_listening(process: subprocess.Popen[bytes], log: Path, port: int) -> 
 # ---- command line ----------------------------------------------------------------------------------------------
 
 
-def upload(state: Path, spec: Spec, url: str, fixed_port: bool, images: Sequence[tuple[int, Path]]) -> None:
+def upload(folder: Path, spec: Spec, url: str, fixed_port: bool, images: Sequence[tuple[int, Path]]) -> None:
     port = parse_port(url)
     _check_ranges([(offset, path, _read_image(path)) for offset, path in images], spec.flash_bytes)
-    stop(state)  # before, for firmware may write its chip
-    for line in write_flash(state, spec.flash_bytes, images):
+    stop(folder)  # first, because running firmware may write its chip
+    for line in write_flash(folder, spec.flash_bytes, images):
         print(line)
-    port = start(state, spec, port, fixed_port=fixed_port)
-    if not os.environ.get("TIGRIS_UPLOAD_GOES_ON"):
+    port = start(folder, spec, port, fixed_port=fixed_port)
+    if not os.environ.get("TIGRIS_UPLOAD_MORE_CALLS"):
         print(f"The board is on; its UART is socket://127.0.0.1:{port}", flush=True)
 
 
 def _pairs(items: Sequence[str]) -> list[tuple[int, Path]]:
     if len(items) % 2 or not items:
-        raise BoardError("images are given as pairs: OFFSET FILE")
+        raise BoardError("give images as pairs: OFFSET FILE")
     return [(int(offset, 0), Path(file)) for offset, file in zip(items[::2], items[1::2], strict=True)]
 
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--state", type=Path, help="folder of the board")
+    parser.add_argument("--folder", type=Path, help="folder of the board")
     parser.add_argument("--spec", type=Path, help="JSON file with the fields of Spec")
     parser.add_argument("--port")
     parser.add_argument("--fixed-port", action="store_true", help="fail when the port is in use")
@@ -409,7 +409,7 @@ def _arguments() -> argparse.ArgumentParser:
         reader.add_argument(name, type=lambda text: int(text, 0))
     reader.add_argument("file", type=Path)
     for name in ("stop", "port", "watch"):
-        commands.add_parser(name).add_argument("--state", type=Path, default=argparse.SUPPRESS)
+        commands.add_parser(name).add_argument("--folder", type=Path, default=argparse.SUPPRESS)
     return parser
 
 
@@ -422,30 +422,30 @@ def read_spec(path: Path) -> Spec:
     return Spec(fields["command"], tuple(fields["args"]), fields["flash_bytes"], fields["flash_window"])
 
 
-def _recorded_port(state: Path) -> int:
-    if running_process(state) is None:
-        raise BoardError(f"no board of {state} is running; start it with pio run -t upload")
-    return read_record(state)["port"]
+def _recorded_port(folder: Path) -> int:
+    if running_process(folder) is None:
+        raise BoardError(f"no board of {folder} is running; start it with pio run -t upload")
+    return read_record(folder)["port"]
 
 
 def main() -> int:
     parser = _arguments()
     options = parser.parse_args()
-    if options.state is None:
-        parser.error("--state is missing")
+    if options.folder is None:
+        parser.error("--folder is missing")
     try:
         if options.action == "stop":
-            print("The board is off" if stop(options.state) else "The board was not running")
+            print("The board is off" if stop(options.folder) else "The board was not running")
         elif options.action == "watch":
-            watch(options.state)
+            watch(options.folder)
         elif options.action == "port":
-            print(f"socket://127.0.0.1:{_recorded_port(options.state)}")
+            print(f"socket://127.0.0.1:{_recorded_port(options.folder)}")
         elif options.action == "read_flash":
             flash_bytes = read_spec(options.spec).flash_bytes
-            options.file.write_bytes(read_flash(options.state, flash_bytes, options.offset, options.size))
+            options.file.write_bytes(read_flash(options.folder, flash_bytes, options.offset, options.size))
         else:
             spec = read_spec(options.spec)
-            upload(options.state, spec, options.port, options.fixed_port, _pairs(options.images))
+            upload(options.folder, spec, options.port, options.fixed_port, _pairs(options.images))
     except BoardError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""Arduino-ESP32's way: which table, which images."""
+"""Chooses table and images like Arduino-ESP32."""
 
 import os
 

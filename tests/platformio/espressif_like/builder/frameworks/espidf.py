@@ -1,4 +1,4 @@
-"""ESP-IDF's way: libraries are looked through before the build, and the table is read while scripts are parsed."""
+"""Builds like ESP-IDF: it searches libraries before the build, and reads the table while scripts are parsed."""
 
 import os
 import re
@@ -15,7 +15,7 @@ board = env.BoardConfig()
 mcu = board.get("build.mcu")
 os.environ.pop("PYTHONPATH", None)
 
-# The include paths that ESP-IDF's own build needs; the build looks through the libraries again.
+# The include paths for ESP-IDF's own build; the build searches the libraries again.
 for library in env.GetLibBuilders():
     library.get_include_dirs()
 DefaultEnvironment().Replace(__PIO_LIB_BUILDERS=None)
@@ -29,7 +29,7 @@ source = env.subst("$PARTITIONS_TABLE_CSV")
 if not os.path.isfile(source):
     sys.stderr.write(f"Missing partition table file `{source}`\n")
     env.Exit(1)
-# CMake makes the settings of the defaults, and of what its own arguments name.
+# CMake makes the settings from the defaults and its arguments.
 made = os.path.join(env.subst("$PROJECT_DIR"), f"sdkconfig.{env['PIOENV']}")
 if not os.path.isfile(made):
     defaults = os.path.join(env.subst("$PROJECT_DIR"), board.get("build.cmake_extra_args", "sdkconfig.defaults"))

@@ -1,10 +1,10 @@
-"""esptool as it is installed, with a record of how it was called in the file that ESPTOOL_LOG names."""
+"""Runs the installed esptool, and records its arguments in the file that ESPTOOL_LOG names."""
 
 import json
 import os
 import sys
 
-# This file has the package's name.
+# This file has the same name as the package.
 sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
 from esptool import _main
 

@@ -1,4 +1,4 @@
-"""Start-up code, drivers, bootloader and partition table of an emulated board."""
+"""Builds start-up code, drivers, bootloader and partition table of an emulated board."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ SUPPORT = os.path.join(platform.get_dir(), "support")
 
 
 def load_partitions():
-    """The partition table module of the package that this platform is part of."""
+    """Loads partitions.py of the package that contains this platform."""
     name = "tigris_partitions"
     if name not in sys.modules:
         path = os.path.join(platform.get_dir(), os.pardir, "partitions.py")

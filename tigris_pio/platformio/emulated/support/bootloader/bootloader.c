@@ -1,5 +1,5 @@
-/* Second-stage bootloader: finds the application through the partition table, copies it to where it was
- * linked for and jumps there. Runs from the first 32 KB of flash. */
+/* Second-stage bootloader: finds the application in the partition table, copies it to its load address and jumps there.
+ * Runs from the first 32 KB of flash. */
 #include <string.h>
 
 #include "board.h"

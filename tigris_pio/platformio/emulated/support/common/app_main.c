@@ -1,10 +1,10 @@
-/* The entry that ESP-IDF has: a program without main begins at app_main, which may return. */
+/* ESP-IDF's entry: a program without main starts at app_main, which may return. */
 #include "board.h"
 
 void app_main(void);
 int main(void);
 
-/* The linker takes it only when the program has none. */
+/* The linker uses it only if the program has no main. */
 __attribute__((weak)) int main(void)
 {
     app_main();

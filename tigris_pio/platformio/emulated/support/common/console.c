@@ -1,4 +1,4 @@
-/* What the UART offers beyond bytes: reading as many as are wanted, and printf for both C libraries. */
+/* Blocking reads from the UART, and printf for both C libraries. */
 #include <stdio.h>
 #include <string.h>
 

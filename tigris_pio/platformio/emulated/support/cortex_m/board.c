@@ -24,7 +24,7 @@
 #define TIMER_CTRL REG32(TIMER_BASE + 0x0)
 #define TIMER_VALUE REG32(TIMER_BASE + 0x4)
 #define TIMER_RELOAD REG32(TIMER_BASE + 0x8)
-/* The timer runs at 25 MHz and the emulator takes 1 ns an instruction. */
+/* The timer runs at 25 MHz; an emulated instruction takes 1 ns. */
 #define INSTRUCTIONS_PER_TICK 40u
 
 #define NVIC_ENABLE REG32(0xE000E100u)
@@ -45,7 +45,7 @@ uint32_t board_flash_bytes(void)
     return BOARD_FLASH_BYTES;
 }
 
-/* An image in RAM stands for the chip: what was written to it would be gone with the power. */
+/* The flash chip is an image in RAM, so writes would be lost at power-off. */
 int board_flash_program(uint32_t offset, const void *from, size_t bytes)
 {
     (void)offset, (void)from, (void)bytes;
@@ -58,7 +58,7 @@ int board_flash_erase(uint32_t offset)
     return 0;
 }
 
-/* The interrupt only wakes `wfi`; it is never taken, so that no handler can race with a reader. */
+/* The interrupt only wakes `wfi`. It stays masked, so no handler can race with a reader. */
 void board_uart_init(void)
 {
     __asm__ volatile("cpsid i");
@@ -103,7 +103,7 @@ uint32_t board_instructions(void)
     return (0xFFFFFFFFu - TIMER_VALUE) * INSTRUCTIONS_PER_TICK;
 }
 
-/* MPU region 0: the 16 MB of the PSRAM that stand for flash are read-only; all else as without the MPU.
+/* MPU region 0 makes the 16 MB of PSRAM that stand for flash read-only; the rest is as without the MPU.
  * Encoding: Armv7-M architecture reference manual, "Protected Memory System Architecture". */
 void board_protect_flash(void)
 {

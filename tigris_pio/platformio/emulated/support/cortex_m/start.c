@@ -38,7 +38,7 @@ void board_fault(void)
 
 typedef void (*vector)(void);
 
-/* Only the faults: interrupts stay masked. 64 entries, so that the table fills its 256-byte alignment. */
+/* Faults only: interrupts stay masked. 64 entries fill the table's 256-byte alignment. */
 __attribute__((section(".vectors"), used)) static const vector vectors[64] = {
     (vector)(uintptr_t)__stack_top, board_reset, board_fault, board_fault, board_fault, board_fault, board_fault,
 };

@@ -22,7 +22,7 @@
 #define COUNTER_ENABLE REG32(COUNTER_CONTROL + 0x0)
 #define COUNTER_LOW REG32(COUNTER_CONTROL + 0x8)
 #define COUNTER_HIGH REG32(COUNTER_CONTROL + 0xC)
-/* The counter runs at 32 MHz and the emulator takes 1 ns an instruction: 31.25 of them a tick. */
+/* The counter runs at 32 MHz and an emulated instruction takes 1 ns: 31.25 instructions for each tick. */
 #define INSTRUCTIONS_PER_4_TICKS 125u
 
 #define NVIC_ENABLE_1 REG32(0xE000E104u)
@@ -45,7 +45,7 @@ uint32_t board_flash_bytes(void)
     return BOARD_FLASH_BYTES;
 }
 
-/* An image in RAM stands for the chip: what was written to it would be gone with the power. */
+/* The flash chip is an image in RAM, so writes would be lost at power-off. */
 int board_flash_program(uint32_t offset, const void *from, size_t bytes)
 {
     (void)offset, (void)from, (void)bytes;
@@ -58,7 +58,7 @@ int board_flash_erase(uint32_t offset)
     return 0;
 }
 
-/* The interrupt only wakes `wfi`; it is never taken, so that no handler can race with a reader. */
+/* The interrupt only wakes `wfi`. It stays masked, so no handler can race with a reader. */
 void board_uart_init(void)
 {
     __asm__ volatile("cpsid i");
@@ -105,7 +105,7 @@ uint32_t board_instructions(void)
     return (uint32_t)(((uint64_t)high << 32 | low) * INSTRUCTIONS_PER_4_TICKS / 4u);
 }
 
-/* MPU region 0: the 16 MB that stand for flash are read-only; all else as without the MPU.
+/* MPU region 0 makes the 16 MB that stand for flash read-only; the rest is as without the MPU.
  * Encoding: Armv8-M architecture reference manual, "Protected Memory System Architecture". */
 void board_protect_flash(void)
 {

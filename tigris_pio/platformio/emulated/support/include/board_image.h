@@ -9,8 +9,8 @@
 #define BOARD_PARTITION_MAGIC 0x50AAu /* bytes AA 50 */
 #define BOARD_PARTITION_APP 0x00u
 
-/* ESP-IDF's partition table entry: 32 bytes, little-endian; the table ends at the first entry with
- * another magic. Source: ESP-IDF API guide "Partition Tables". */
+/* ESP-IDF's partition table entry: 32 bytes, little-endian. The table ends at the first entry with another magic.
+ * Source: ESP-IDF API guide "Partition Tables". */
 typedef struct board_partition {
     uint16_t magic;
     uint8_t type;
@@ -23,7 +23,8 @@ typedef struct board_partition {
 
 #define BOARD_IMAGE_MAGIC 0x31474D49u /* "IMG1" */
 
-/* First bytes of an application in its partition. `bytes` from the header on are copied to `load`. */
+/* First bytes of an application in its partition. The bootloader copies `bytes` bytes, from the header on, to
+ * `load`. */
 typedef struct board_image {
     uint32_t magic;
     uint32_t load;  /* address of this header once loaded */

@@ -13,7 +13,7 @@
 #define PLIC_BASE 0x0C000000u
 #define UART_IRQ 10u
 
-/* CSR access is an extension of its own (Zicsr) to newer assemblers, and C libraries are built without it. */
+/* Newer assemblers need the extension Zicsr for CSR access, but C libraries are built without it. */
 #define WITH_CSR(instruction) ".option push\n\t.option arch, +zicsr\n\t" instruction "\n\t.option pop"
 
 #define REG8(address) (*(volatile uint8_t *)(uintptr_t)(address))
@@ -42,10 +42,10 @@ uint32_t board_flash_bytes(void)
     return BOARD_FLASH_BYTES;
 }
 
-/* The interrupt only wakes `wfi`; it is never taken, so that no handler can race with a reader. */
+/* The interrupt only wakes `wfi`. It stays masked, so no handler can race with a reader. */
 void board_uart_init(void)
 {
-    UART_FCR = 0x01; /* FIFOs on, interrupt at one byte; what has arrived since reset stays */
+    UART_FCR = 0x01; /* FIFOs on, interrupt at one byte; received bytes stay */
     UART_IER = 0x01; /* received data */
     PLIC_PRIORITY(UART_IRQ) = 1;
     PLIC_ENABLE = 1u << UART_IRQ;
@@ -87,10 +87,10 @@ uint32_t board_instructions(void)
     return count;
 }
 
-/* PMP entry 0: the 32 MB bank can be read and executed; entry 1: everything else is free. Without it a stray write would be
- * a command to the flash chip. Entries bind the machine mode where MSTATUS.MPRV makes its loads and stores those of the
- * user mode, so clearing that bit lifts the protection. Encoding: RISC-V privileged specification, "Physical Memory
- * Protection" and "Machine Status Registers". */
+/* PMP entry 0 allows reading and executing the 32 MB bank; entry 1 allows everything elsewhere. Without it a stray
+ * write would be a command to the flash chip. The entries apply to machine mode while MSTATUS.MPRV makes its loads
+ * and stores those of user mode; clearing that bit lifts the protection. Encoding: RISC-V privileged specification,
+ * "Physical Memory Protection" and "Machine Status Registers". */
 void board_protect_flash(void)
 {
     uint32_t region = (FLASH_BASE >> 2) | ((FLASH_WINDOW_BYTES / 2 - 1) >> 2);
@@ -101,15 +101,15 @@ void board_protect_flash(void)
     __asm__ volatile(WITH_CSR("csrc mstatus, %0\n\tcsrs mstatus, %1") ::"r"(MSTATUS_MPP), "r"(MSTATUS_MPRV) : "memory");
 }
 
-/* A word through QEMU's model of an Intel chip, which takes any value: that bits are cleared only is checked before. Reads
- * give the chip's state until READ_ARRAY. */
-static void write_words(uint32_t offset, const uint32_t *words, uint32_t count, uint32_t otherwise)
+/* Writes words through QEMU's model of an Intel chip; a NULL `words` stands for copies of `fill`. The model takes any
+ * value, so the caller checks that bits are only cleared. Reads return the chip's state until READ_ARRAY. */
+static void write_words(uint32_t offset, const uint32_t *words, uint32_t count, uint32_t fill)
 {
     volatile uint32_t *flash = (volatile uint32_t *)(uintptr_t)(FLASH_BASE + offset);
     __asm__ volatile(WITH_CSR("csrc mstatus, %0") ::"r"(MSTATUS_MPRV) : "memory");
     for (uint32_t i = 0; i < count; i++) {
         flash[i] = FLASH_PROGRAM;
-        flash[i] = words != NULL ? words[i] : otherwise;
+        flash[i] = words != NULL ? words[i] : fill;
     }
     *flash = FLASH_READ_ARRAY;
     __asm__ volatile(WITH_CSR("csrs mstatus, %0") ::"r"(MSTATUS_MPRV) : "memory");
@@ -131,7 +131,7 @@ int board_flash_program(uint32_t offset, const void *from, size_t bytes)
     return 1;
 }
 
-/* The chip of the model erases 256 KB at once; one of 4 KB sectors is made of words. */
+/* The model's chip erases 256 KB at once. So a 4 KB sector is erased by writing words. */
 int board_flash_erase(uint32_t offset)
 {
     if (offset % FLASH_SECTOR_BYTES != 0 || offset >= BOARD_FLASH_BYTES)
@@ -142,7 +142,7 @@ int board_flash_erase(uint32_t offset)
 
 void board_jump(uint32_t entry)
 {
-    /* fence.i by its encoding, so that -march needs no zifencei. */
+    /* fence.i as a word, so that -march needs no zifencei. */
     __asm__ volatile(".word 0x0000100f\n\tjr %0" ::"r"(entry) : "memory");
     __builtin_unreachable();
 }

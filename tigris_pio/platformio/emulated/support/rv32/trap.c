@@ -1,4 +1,4 @@
-/* Reports an exception on the UART instead of hanging silently. */
+/* Reports an exception on the UART. */
 #include <stdio.h>
 
 #include "board.h"

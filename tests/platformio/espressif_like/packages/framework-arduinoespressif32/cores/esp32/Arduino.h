@@ -1,4 +1,4 @@
-/* The part of the Arduino API that examples use, as its reference documents it. */
+/* The part of the Arduino API that examples use, by its reference. */
 #ifndef ARDUINO_H
 #define ARDUINO_H
 

@@ -1,4 +1,4 @@
-/* The part of Arduino-ESP32's Wire.h that examples use, as its reference documents it. */
+/* The part of Arduino-ESP32's Wire.h that examples use, by its reference. */
 #ifndef WIRE_H
 #define WIRE_H
 
@@ -22,7 +22,7 @@ class TwoWire {
         sent[sent_bytes++] = byte;
         return 1;
     }
-    /* Without a stop, what was sent waits for the request that follows. */
+    /* Without a stop, the sent bytes wait for the following request. */
     uint8_t endTransmission(bool stop = true)
     {
         return !open ? 4 : !stop || chip_i2c(to, sent, sent_bytes, nullptr, 0) != 0 ? 0 : 2;
