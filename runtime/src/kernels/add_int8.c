@@ -28,7 +28,7 @@ static inline int32_t subtract(const void *constants, int32_t a, int32_t b)
 
 /* ---- the fast path: no scale is a left shift, the output's is a right shift of two bits or more ---- */
 
-static int has_usual_scales(const tigris_binary_int8_params *params)
+static int is_fast(const tigris_binary_int8_params *params)
 {
     return params->shift[0] <= 0 && params->shift[1] <= 0 && tigris_is_right_shift(params->output_shift);
 }
@@ -41,16 +41,16 @@ static inline int32_t scaled_right(int32_t value, uint32_t doubled, uint32_t rig
     return right == 0U ? high : (((high + (high >> 31)) >> ((right - 1U) & 31U)) + 1) >> 1;
 }
 
-typedef struct usual_add {
+typedef struct fast_add {
     int32_t zero_point[2];
     uint32_t doubled[2];
     uint32_t right[2];
     int32_t left_shift;
     tigris_scale scale;
     tigris_output_stage stage;
-} usual_add;
+} fast_add;
 
-static inline int32_t usual_sum(const usual_add *p, int32_t a, int32_t b, int32_t sign)
+static inline int32_t fast_sum(const fast_add *p, int32_t a, int32_t b, int32_t sign)
 {
     const int32_t left = scaled_right((a - p->zero_point[0]) * (1 << p->left_shift), p->doubled[0], p->right[0]);
     const int32_t right = scaled_right((b - p->zero_point[1]) * (1 << p->left_shift), p->doubled[1], p->right[1]);
@@ -58,26 +58,26 @@ static inline int32_t usual_sum(const usual_add *p, int32_t a, int32_t b, int32_
     return tigris_requantise_right_shift(sum, p->scale, p->stage);
 }
 
-static inline int32_t usual_addition(const void *constants, int32_t a, int32_t b)
+static inline int32_t fast_addition(const void *constants, int32_t a, int32_t b)
 {
-    return usual_sum(constants, a, b, 1);
+    return fast_sum(constants, a, b, 1);
 }
 
-static inline int32_t usual_subtraction(const void *constants, int32_t a, int32_t b)
+static inline int32_t fast_subtraction(const void *constants, int32_t a, int32_t b)
 {
-    return usual_sum(constants, a, b, -1);
+    return fast_sum(constants, a, b, -1);
 }
 
-static inline void run_usual(const tigris_kernel_call *call, tigris_integer_function function)
+static inline void run_fast(const tigris_kernel_call *call, tigris_integer_function function)
 {
     const tigris_binary_int8_params *params = call->params;
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const usual_add p = {{params->zero_point[0], params->zero_point[1]},
-                         {(uint32_t)params->multiplier[0] << 1, (uint32_t)params->multiplier[1] << 1},
-                         {(uint32_t)-params->shift[0], (uint32_t)-params->shift[1]},
-                         params->left_shift,
-                         tigris_scale_of(params->output_multiplier, params->output_shift, stage),
-                         stage};
+    const fast_add p = {{params->zero_point[0], params->zero_point[1]},
+                        {(uint32_t)params->multiplier[0] << 1, (uint32_t)params->multiplier[1] << 1},
+                        {(uint32_t)-params->shift[0], (uint32_t)-params->shift[1]},
+                        params->left_shift,
+                        tigris_scale_of(params->output_multiplier, params->output_shift, stage),
+                        stage};
     tigris_run_binary(call, tigris_binary_int8_steps(params), function, &p);
 }
 
@@ -93,8 +93,8 @@ static void run_add(const tigris_kernel_call *call)
         return;
     }
 #endif
-    if (has_usual_scales(call->params)) {
-        run_usual(call, usual_addition);
+    if (is_fast(call->params)) {
+        run_fast(call, fast_addition);
     } else {
         tigris_run_binary(call, tigris_binary_int8_steps(call->params), add, call->params);
     }
@@ -112,8 +112,8 @@ static void run_subtract(const tigris_kernel_call *call)
         return;
     }
 #endif
-    if (has_usual_scales(call->params)) {
-        run_usual(call, usual_subtraction);
+    if (is_fast(call->params)) {
+        run_fast(call, fast_subtraction);
     } else {
         tigris_run_binary(call, tigris_binary_int8_steps(call->params), subtract, call->params);
     }

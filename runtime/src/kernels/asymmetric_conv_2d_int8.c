@@ -1,5 +1,5 @@
-/* ASYMMETRIC_CONV_2D, int8: CONV_2D with weights that have zero points. Of each pixel's taps one more sum is made,
- * for all its channels together. */
+/* ASYMMETRIC_CONV_2D, int8: CONV_2D with weights that have zero points. The taps of each pixel are summed once, for all
+ * channels. */
 #define TIGRIS_WEIGHT_ZEROS 1
 #include "conv_2d_int8.h"
 

@@ -1,5 +1,5 @@
-/* ASYMMETRIC_DEPTHWISE_CONV_2D, int8: weights that have zero points, which are taken off already: differences of two
- * int8, in 16 bits. Outputs are computed pixel by pixel, a block of channels at a time. */
+/* ASYMMETRIC_DEPTHWISE_CONV_2D, int8: weights with zero points. The plan stores the differences of weight and zero
+ * point in 16 bits. Outputs are computed pixel by pixel, LANES channels at a time. */
 #include "access.h"
 #include "check.h"
 #include "scale_int8.h"
@@ -24,7 +24,7 @@ typedef struct pixel {
     tigris_taps columns;
 } pixel;
 
-/* Adds a tap of `lanes` channels from `channel` on; in NULL: of padding. */
+/* Adds a tap of `lanes` channels from `channel` on; `in` is NULL if the tap is padding. */
 static void add_tap(const depthwise *d, const int8_t *in, const int16_t *w, uint32_t channel, uint32_t lanes,
                     uint32_t *sums)
 {

@@ -1,5 +1,5 @@
-/* ASYMMETRIC_FULLY_CONNECTED, int8: FULLY_CONNECTED with weights that have zero points. Each vector is summed up
- * once, for all outputs together. */
+/* ASYMMETRIC_FULLY_CONNECTED, int8: FULLY_CONNECTED with weights that have zero points. Each vector is summed once,
+ * for all outputs. */
 #define TIGRIS_WEIGHT_ZEROS 1
 #include "fully_connected_int8.h"
 

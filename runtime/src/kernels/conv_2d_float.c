@@ -1,5 +1,5 @@
-/* Conv2D, float32, groups allowed. Padded taps are zero, so only the valid ones are added, always in the
- * order row, column, channel: results do not depend on how rows are split into bands. */
+/* Conv2D, float32, with groups. Padded taps are zero, so only valid taps are added, always in the order row, column,
+ * channel: results do not depend on the bands. */
 #include "access.h"
 #include "check.h"
 #include "inlining.h"
@@ -101,7 +101,7 @@ static void conv_channels(const conv *c, const conv_pixel *pixel, int32_t channe
     }
 }
 
-/* A function of its own: in line with its only caller it needs more registers than there are. */
+/* Not inline: inside its only caller it would need more registers than there are. */
 static TIGRIS_NOINLINE void conv_pixel_channels(const conv *c, const conv_pixel *pixel, float *output)
 {
     int32_t channel = 0;

@@ -13,7 +13,7 @@ typedef struct conv {
     int32_t group_outputs; /* output channels that read the same ones */
 } conv;
 
-/* Where the taps of a kernel lie whose first one lies at (row, column) of the band. */
+/* The taps of an output pixel; the first is at (row, column) of the band. */
 typedef struct pixel {
     int32_t row;
     int32_t column;
@@ -21,7 +21,7 @@ typedef struct pixel {
     tigris_taps columns;
 } pixel;
 
-/* `count` products, from weight number `weight` on. */
+/* The sum of `count` products, from weight number `weight` on. */
 static int64_t sum_products(const conv *c, const int16_t *input, int32_t weight, int32_t count)
 {
     if (c->params->weight_bytes == 1U) {
@@ -35,7 +35,7 @@ static int64_t sum_products(const conv *c, const int16_t *input, int32_t weight,
     return sum;
 }
 
-/* Where taps lie side by side, in the input and in the weights, a row of them is one run. */
+/* The sum of all taps of a convolution; a row of taps that is contiguous in input and weights is one run. */
 static uint64_t sum_taps(const conv *c, const pixel *at, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
@@ -55,12 +55,12 @@ static uint64_t sum_taps(const conv *c, const pixel *at, int32_t channel)
     return sum;
 }
 
-/* Of a depthwise convolution, a run of at most as many products as 32 bits hold at a time. */
+/* The sum of all taps of a depthwise channel; runs are so short that their products fit 32 bits. */
 static uint64_t sum_channel(const conv *c, const pixel *at, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
     const int32_t outputs = (int32_t)c->call->output->tensor->channels;
-    /* Modulo 2^32: where no tap lies inside, and behind the last, offsets may be any. */
+    /* Modulo 2^32: offsets without a tap inside, and behind the last tap, may be any number. */
     const uint32_t input_step = (uint32_t)params->dilation_width * (uint32_t)c->inputs;
     const int16_t *data = (const int16_t *)(const void *)c->call->inputs[0].data + channel / c->group_outputs;
     const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel;

@@ -103,15 +103,17 @@ static TIGRIS_NOINLINE void run_remaining(const tigris_kernel_call *call, int32_
 
 static void run(const tigris_kernel_call *call)
 {
-#if TIGRIS_MVE && !TIGRIS_WEIGHT_ZEROS
+#if !TIGRIS_WEIGHT_ZEROS
+#if TIGRIS_MVE
     if (tigris_mve_conv_2d(call)) {
         return;
     }
 #endif
-#if TIGRIS_RVV && !TIGRIS_WEIGHT_ZEROS
+#if TIGRIS_RVV
     if (tigris_rvv_conv_2d(call)) {
         return;
     }
+#endif
 #endif
 #if HAS_PIXELS4
     const int32_t first = run_first_pixels4(call);

@@ -24,15 +24,13 @@ static void run(const tigris_kernel_call *call)
     const tigris_fully_connected_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0];
     const tigris_band *out = call->output;
-#if TIGRIS_MVE
 #if !TIGRIS_WEIGHT_ZEROS
+#if TIGRIS_MVE
     if (tigris_mve_fully_connected(call)) {
         return;
     }
 #endif
-#endif
 #if TIGRIS_RVV
-#if !TIGRIS_WEIGHT_ZEROS
     if (tigris_rvv_fully_connected(call)) {
         return;
     }

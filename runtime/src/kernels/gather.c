@@ -4,12 +4,12 @@
 #include "tigris_kernels.h"
 #include "vectors.h"
 
-/* The index on an axis of `length` elements that the number x means: negative numbers count from the end, others are
- * clamped. */
+/* The index on an axis of `length` elements that the number x means: negative numbers count from the end; the result is
+ * clamped to the axis. */
 static uint32_t position_of(float x, uint32_t length)
 {
     const float from_start = x < 0.0F ? x + (float)length : x;
-    if (!(from_start >= 1.0F)) { /* also of no number */
+    if (!(from_start >= 1.0F)) { /* true for NaN too */
         return 0U;
     }
     return from_start >= (float)length ? length - 1U : (uint32_t)from_start;

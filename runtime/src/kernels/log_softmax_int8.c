@@ -1,5 +1,5 @@
 /* LOG_SOFTMAX, int8, in TensorFlow Lite's fixed-point arithmetic (kernels/internal/reference/log_softmax.h); output scale
- * 1/16, zero point 127. Exponentials and differences are the plan's; the logarithm is that of TensorFlow Lite's
+ * 1/16, zero point 127. The plan holds tables of exponentials and differences; the logarithm is that of TensorFlow Lite's
  * kernels/internal/common.h. Qm.n below is a fixed-point number with m integer and n fraction bits. */
 #include "access.h"
 #include "check.h"
@@ -7,8 +7,8 @@
 #include "tigris_kernels.h"
 
 #define SUM_INTEGER_BITS 12 /* the sum of exponentials is Q12.19 */
-#define LOG_INTEGER_BITS 6  /* what a logarithm is added up in: one bit more than its result's Q5.26 */
-#define LONGEST 4096U       /* elements whose exponentials Q12.19 can add up */
+#define LOG_INTEGER_BITS 6  /* of the sums of a logarithm: one bit more than its result's Q5.26 */
+#define LONGEST 4096U       /* most elements, so that the sum of exponentials fits Q12.19 */
 
 static int32_t multiply(int32_t a, int32_t b)
 {
@@ -20,7 +20,7 @@ static int32_t shift_left(int32_t value, int32_t exponent)
     return (int32_t)((uint32_t)value << ((uint32_t)exponent & 31U));
 }
 
-/* Of a value that is not negative; saturated. */
+/* Left shift of a value that is not negative, saturated. */
 static int32_t saturated_left(int32_t value, int32_t exponent)
 {
     return value > INT32_MAX >> ((uint32_t)exponent & 31U) ? INT32_MAX : shift_left(value, exponent);

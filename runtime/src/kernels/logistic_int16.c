@@ -1,12 +1,13 @@
-/* LOGISTIC: 1 / (1 + exp(-x)) and tanh(x) of int16, bit for bit TensorFlow Lite's (kernels/internal/reference/integer_ops:
- * logistic.h, tanh.h), which take both from one table: tanh(x) = 2 / (1 + exp(-2x)) - 1. */
+/* LOGISTIC: 1 / (1 + exp(-x)) and tanh(x) of int16, bit-exact with TensorFlow Lite
+ * (kernels/internal/reference/integer_ops: logistic.h, tanh.h). One table serves both: tanh(x) = 2 / (1 + exp(-2x))
+ * - 1. */
 #include "int16.h"
 #include "tigris_kernels.h"
 
 #define ENTRIES 256U
 
-/* Between the entries around `x` steps of a 2^`bits`th of an entry; all bits below the entries' are fraction. `most` from
- * the last entry on. */
+/* Interpolates in the table at position x / 2^bits; the result has `bits` fraction bits. `most`: the result from the
+ * last entry on. */
 static uint32_t between(const uint16_t *table, uint32_t x, uint32_t bits, uint32_t most)
 {
     const uint32_t place = x >> bits;

@@ -1,13 +1,13 @@
-/* Conditions that the kernels of SUM_MAP and MEAN_OF_SUMS share. */
+/* Checks that the kernels of SUM_MAP and MEAN_OF_SUMS share. */
 #ifndef TIGRIS_MAP_MEAN_H
 #define TIGRIS_MAP_MEAN_H
 
 #include "check.h"
 
-/* Taps a map may have, so that int8 sums of them fit 32 bits. */
+/* Most pixels of a map, so that sums of int8 fit 32 bits. */
 #define TIGRIS_LARGEST_MAP (UINT32_C(1) << 22)
 
-/* The output holds one sum a channel and row; its row r adds input row r, one image at a time. */
+/* The output has one sum for each channel; output row r adds input row r, one image a call. */
 static inline int tigris_check_map_sum(const tigris_check_call *call)
 {
     const tigris_tensor_record *in = call->inputs[0];
@@ -18,7 +18,7 @@ static inline int tigris_check_map_sum(const tigris_check_call *call)
            (uint64_t)in->height * in->width == params->taps;
 }
 
-/* One pixel is made from the last row of sums. */
+/* The output is one pixel, computed from the last row of sums. */
 static inline int tigris_check_map_mean(const tigris_check_call *call)
 {
     const tigris_tensor_record *in = call->inputs[0];

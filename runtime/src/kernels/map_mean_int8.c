@@ -1,5 +1,5 @@
-/* The mean of a whole map, int8, in two operators: SUM_MAP adds up a channel's rows as they come, so the map need
- * never be in memory as a whole; MEAN_OF_SUMS rounds once all rows are in. Sums are exact: at most 2^22 taps of 2^8. */
+/* The mean of a whole map, int8, in two operators. SUM_MAP adds each row when it exists, so the whole map is never in
+ * memory; MEAN_OF_SUMS rounds after the last row. Sums are exact: at most 2^22 pixels of 2^8. */
 #include <string.h>
 
 #include "access.h"
@@ -16,8 +16,8 @@
 
 #if TIGRIS_MVE
 #else
-/* Adds `pixels` pixels, `channels` elements apart, to the sums of CHANNEL_BLOCK channels. Sums wrap
- * where a damaged plan put something else in their place. */
+/* Adds `pixels` pixels, with a stride of `channels` elements, to the sums of CHANNEL_BLOCK channels. Sums wrap if a
+ * damaged plan has overwritten them. */
 static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t channels)
 {
     int32_t sum0 = sums[0];

@@ -7,7 +7,7 @@
 #include "tigris_kernels.h"
 #include "vectors.h"
 
-#define MOST_ELEMENTS (UINT32_C(1) << 17) /* of a vector, so that sums of squares fit 32 bits */
+#define MOST_ELEMENTS (UINT32_C(1) << 17) /* most elements of a vector, so that sums of squares fit 32 bits */
 
 /* The elements of one vector: lines of elements. */
 typedef struct lines {
@@ -49,7 +49,7 @@ static int32_t reciprocal_root(uint32_t a)
     return x > INT32_MAX ? INT32_MAX : (int32_t)x;
 }
 
-/* `value` shifted left to its largest even number of bits; returns how far. */
+/* Shifts `value` left by the largest even number of bits. Returns that number. */
 static int32_t normalise(uint64_t *value)
 {
     int32_t shift = 0;
@@ -108,7 +108,7 @@ static standard measure(const tigris_normalise_int8_params *params, const lines 
     return standard_of(params, n, (uint64_t)n * (uint64_t)about_zero, (int32_t)n * params->input_zero_point);
 }
 
-/* One line becomes outputs. */
+/* Computes the outputs of one line. */
 static void finish(const standard *with, uint32_t bits, const lines *of, const int32_t *terms, const int8_t *from,
                    int8_t *to)
 {
@@ -140,7 +140,7 @@ static uint32_t elements_before(const lines *of, uint32_t at, uint32_t end)
     return count < of->length ? count : of->length;
 }
 
-/* The vector whose first element is `first` of the tensor becomes outputs: those of the band. */
+/* Computes the band's outputs of the vector whose first element is `first` of the tensor. */
 static void run_vector(const tigris_kernel_call *call, const int32_t *terms, uint32_t first)
 {
     const tigris_normalise_int8_params *params = call->params;
@@ -176,7 +176,7 @@ static void run(const tigris_kernel_call *call)
     }
 }
 
-/* The last term that a block reads is there. */
+/* The last factor and offset that a block reads lie inside the weight block. */
 static int has_terms(const tigris_check_call *call)
 {
     const tigris_normalise_int8_params *p = call->params;

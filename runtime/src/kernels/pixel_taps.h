@@ -1,5 +1,5 @@
-/* The taps of an output pixel of an int8 convolution as a row of bytes, with the padding filled in: what vector kernels make
- * of pixels that lie anywhere. */
+/* Gathers the taps of an output pixel of an int8 convolution, at any position, as a row of bytes, for vector
+ * kernels. */
 #ifndef TIGRIS_PIXEL_TAPS_H
 #define TIGRIS_PIXEL_TAPS_H
 
@@ -7,7 +7,7 @@
 #include "inlining.h"
 #include "window.h"
 
-/* One call, with what is needed often. */
+/* One call, its fields unpacked. */
 typedef struct tigris_taps_conv {
     const tigris_conv_int8_params *params;
     const int8_t *input;
@@ -18,7 +18,7 @@ typedef struct tigris_taps_conv {
     int32_t kernel_size;
 } tigris_taps_conv;
 
-/* Where an output pixel reads: its first tap, in the padding perhaps, and the taps inside. */
+/* The taps of an output pixel: the position of the first, which may be padding, and the taps inside. */
 typedef struct tigris_taps_pixel {
     int32_t row;
     int32_t column;
@@ -36,21 +36,21 @@ static inline tigris_taps_conv tigris_taps_conv_of(const tigris_kernel_call *cal
     return c;
 }
 
-/* The rows of output row `y`, counted in the band. */
+/* Sets the rows of output row `y`, counted in the band. */
 static inline void tigris_taps_row(const tigris_taps_conv *c, tigris_taps_pixel *p, int32_t y, int32_t pad_top)
 {
     p->row = y * c->params->stride_height - pad_top;
     p->rows = tigris_valid_taps(p->row, c->params->kernel_height, c->params->dilation_height, c->rows);
 }
 
-/* The columns of output column `x`. */
+/* Sets the columns of output column `x`. */
 static inline void tigris_taps_column(const tigris_taps_conv *c, tigris_taps_pixel *p, int32_t x)
 {
     p->column = x * c->params->stride_width - c->params->pad_left;
     p->columns = tigris_valid_taps(p->column, c->params->kernel_width, c->params->dilation_width, c->width);
 }
 
-/* Whether the taps of a pixel's kernel row are neighbours, in every row. */
+/* Whether all taps are inside and contiguous in every kernel row. */
 static inline int tigris_has_whole_rows(const tigris_taps_conv *c, const tigris_taps_pixel *p)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -62,7 +62,8 @@ static inline int tigris_has_whole_rows(const tigris_taps_conv *c, const tigris_
 /* Copies `count` bytes, one at least. */
 typedef void (*tigris_taps_copy)(int8_t *to, const int8_t *from, int32_t count);
 
-/* The taps inside the input, of the channels of a group: each at its place in a kernel's row of bytes. The others stay. */
+/* Copies the taps inside the input, of one group's channels, to their places in `to`. Places of padding stay
+ * unchanged. */
 TIGRIS_INLINE void tigris_gather_taps(const tigris_taps_conv *c, const tigris_taps_pixel *p, int32_t group,
                                       tigris_taps_copy copy, int8_t *to)
 {

@@ -31,15 +31,16 @@ static int is_int8_call(const tigris_check_call *call, int32_t zero_point, int32
            tigris_check_range(low, high);
 }
 
-/* What libraries take for granted along an axis: padding only as far as a window reaches, windows that begin inside, and
- * no room left for one more behind the last. `reach`: from a window's first tap to its last. After tigris_check_window. */
+/* What kernel libraries assume along an axis: less padding than a window reaches, windows that start inside, and no
+ * room for one more window. `reach`: positions from a window's first tap to its last. Call after
+ * tigris_check_window. */
 static int is_usual_axis(uint32_t input, uint32_t output, uint32_t stride, uint32_t reach, uint32_t pad)
 {
     const uint32_t last = (output - 1U) * stride;
     return pad <= reach && last < input + pad && input + pad <= last + stride + reach;
 }
 
-/* That of both axes; every band then has rows of the input. */
+/* is_usual_axis for both axes; then every band has rows of the input. */
 static int is_usual_window(const tigris_check_call *call)
 {
     const tigris_conv_int8_params *params = call->params;

@@ -1,5 +1,5 @@
-/* Conv2D and depthwise Conv2D, int8, with plain constants: for operators that a library's kernels were meant to run,
- * on machines that lack the library. Simple, not fast. */
+/* Conv2D and depthwise Conv2D, int8, with plain constants: fallback for plans that were made for a kernel library, on
+ * machines without it. Simple, not fast. */
 #include "access.h"
 #include "plain_int8.h"
 #include "requantise.h"

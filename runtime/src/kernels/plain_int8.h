@@ -1,13 +1,13 @@
-/* What the plain kernels and the kernels of libraries share: checks, and the weights' own order.
+/* Checks that the plain kernels and the adapters of kernel libraries share.
  *
- * Plain operators hold their constants as TensorFlow Lite does and as kernel libraries take them: weights unpacked,
- * biases without the input's zero point, shifts as int32. */
+ * Plain operators store constants as TensorFlow Lite does and as kernel libraries expect: weights unpacked, biases
+ * without the input's zero point, shifts as int32. */
 #ifndef TIGRIS_PLAIN_INT8_H
 #define TIGRIS_PLAIN_INT8_H
 
 #include "tigris_kernel.h"
 
-/* The checks of the three kinds: what they accept, any of their kernels may run. */
+/* Checks of the three kinds. Any kernel of a kind can run an operator that passes. */
 tigris_status tigris_check_plain_conv(const tigris_check_call *call);
 tigris_status tigris_check_plain_depthwise_conv(const tigris_check_call *call);
 tigris_status tigris_check_plain_fully_connected(const tigris_check_call *call);

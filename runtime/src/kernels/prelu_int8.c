@@ -12,7 +12,7 @@ typedef struct prelu {
     tigris_output_stage stage;
 } prelu;
 
-static inline int32_t usual(const void *constants, int32_t a, int32_t slope)
+static inline int32_t scale_fast(const void *constants, int32_t a, int32_t slope)
 {
     const prelu *p = constants;
     if (a >= p->zero_point[0]) {
@@ -22,7 +22,7 @@ static inline int32_t usual(const void *constants, int32_t a, int32_t slope)
                                          p->stage);
 }
 
-static inline int32_t general(const void *constants, int32_t a, int32_t slope)
+static inline int32_t scale_slow(const void *constants, int32_t a, int32_t slope)
 {
     const prelu *p = constants;
     if (a >= p->zero_point[0]) {
@@ -44,9 +44,9 @@ static void run(const tigris_kernel_call *call)
                      tigris_scale_of(params->multiplier, params->shift, stage),
                      stage};
     if (tigris_is_right_shift(params->shift)) {
-        tigris_run_binary(call, steps, usual, &p);
+        tigris_run_binary(call, steps, scale_fast, &p);
     } else {
-        tigris_run_binary(call, steps, general, &p);
+        tigris_run_binary(call, steps, scale_slow, &p);
     }
 }
 

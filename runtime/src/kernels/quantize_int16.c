@@ -1,4 +1,4 @@
-/* QUANTIZE float32 to int16 by the model's rule for halves, and DEQUANTIZE back. */
+/* QUANTIZE float32 to int16, with halves rounded as the model says, and DEQUANTIZE back. */
 #include "int16.h"
 #include "rounding.h"
 #include "tigris_kernels.h"

@@ -1,5 +1,5 @@
-/* QUANTIZE float32 to int8 by the model's rule for halves, and DEQUANTIZE back: by arithmetic where the processor has it for
- * floating point, else by the plan's tables, which have the same results. */
+/* QUANTIZE float32 to int8, with halves rounded as the model says, and DEQUANTIZE back. Processors with floating-point
+ * arithmetic compute; others look results up in the plan's tables, which hold the same numbers. */
 #include <string.h>
 
 #include "access.h"
@@ -39,7 +39,7 @@ static void run_dequantize(const tigris_kernel_call *call)
 
 #define INFINITY_BITS 0x7F800000
 
-/* Bits of a float32 as an integer that grows with the number; the least for NaN. */
+/* Maps a float32 to an integer of the same order; NaN to the smallest. */
 static inline int32_t ordered(const float *number)
 {
     int32_t bits;
@@ -48,7 +48,7 @@ static inline int32_t ordered(const float *number)
     return key > INFINITY_BITS ? INT32_MIN : key; /* NaNs with a sign are below all numbers already */
 }
 
-/* A step of the search for the first entry that the key does not reach: `count` entries on, or not. */
+/* A step of the search for the first entry above the key: advances by `count` entries or stays. */
 static inline const int32_t *reached(const int32_t *entries, int32_t key, int32_t count)
 {
     return entries + (key >= entries[count - 1] ? count : 0);

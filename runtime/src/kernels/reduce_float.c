@@ -1,4 +1,4 @@
-/* REDUCE and ARG_REDUCE, float32: one number a vector. */
+/* REDUCE and ARG_REDUCE, float32: one number for each vector. */
 #include <math.h>
 
 #include "tigris_kernels.h"
@@ -57,7 +57,7 @@ static float sum_vector(const float *x, const tigris_reduce_params *params)
     return finish(params->function, sum.total, params->length);
 }
 
-/* The largest or smallest element; NaN when there is one. */
+/* The largest or smallest element, or NaN if the vector has one. */
 static float extreme(const float *x, uint32_t length, uint32_t inner, int smallest)
 {
     float best = x[0];
@@ -106,7 +106,7 @@ static float reduce(const float *x, const tigris_reduce_params *params)
     }
 }
 
-/* First element of the vector that output element `at` is made from. */
+/* First element of the vector of output element `at`. */
 static const float *vector_of(const tigris_kernel_call *call, uint32_t at, uint32_t length, uint32_t inner)
 {
     const float *input = (const float *)(const void *)call->inputs[0].data;

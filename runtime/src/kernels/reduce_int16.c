@@ -1,4 +1,4 @@
-/* REDUCE, int16: one number a vector. Sums wrap at 32 bits, as TensorFlow Lite's do beyond 65536 elements. */
+/* REDUCE, int16: one number for each vector. Sums wrap at 32 bits, as in TensorFlow Lite beyond 65536 elements. */
 #include "int16.h"
 #include "tigris_kernels.h"
 #include "vectors.h"

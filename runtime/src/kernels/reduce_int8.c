@@ -1,5 +1,5 @@
-/* REDUCE and ARG_REDUCE, int8: one number a vector. Sums are exact: at most 2^22 elements of 2^8. Vectors that lie side
- * by side are taken four at a time, so that a step along them is shared. */
+/* REDUCE and ARG_REDUCE, int8: one number for each vector. Sums are exact: at most 2^22 elements of 2^8. Adjacent
+ * vectors are reduced four at a time, which shares the steps along them. */
 #include "requantise.h"
 #include "tigris_kernels.h"
 #include "vectors.h"
@@ -7,8 +7,8 @@
 #define LANES 4U
 #define LONGEST (UINT32_C(1) << 22)
 
-/* What the elements of vectors come to: `flip` is 0 for sums and the largest, -1 for the smallest, whose bits are those
- * of the largest of the complements. */
+/* One reduction. `flip` is 0 for sums and maxima, -1 for minima: a minimum is the complement of the maximum of the
+ * complements. */
 typedef struct reduction {
     uint32_t length;
     uint32_t inner;

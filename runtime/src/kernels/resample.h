@@ -1,5 +1,5 @@
-/* What both element types of RESAMPLE share: taps, their tables, and their checks. Start indices in RAM are
- * not trusted: every tap is kept inside the band. */
+/* Shared by both element types of RESAMPLE: taps, their tables and checks. Start indices in RAM are not trusted:
+ * every tap is clamped to the band. */
 #ifndef TIGRIS_RESAMPLE_H
 #define TIGRIS_RESAMPLE_H
 

@@ -24,7 +24,7 @@ static float interpolate(const row_taps *rows, const column_taps *columns, uint3
     const tigris_band *in = rows->in;
     float sum = 0.0F;
     for (uint32_t j = 0; j < rows->count; j++) {
-        if (rows->weights[j] == 0.0F) { /* such a row may lie outside the band */
+        if (rows->weights[j] == 0.0F) { /* a row without weight may lie outside the band */
             continue;
         }
         const float *row =
@@ -45,7 +45,7 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *in = &call->inputs[0];
     const tigris_tensor_record *output = call->output->tensor;
     float *to = tigris_float_output(call);
-    if (in->rows == 0) { /* only a damaged row map asks for nothing */
+    if (in->rows == 0) { /* only with a damaged row map */
         memset(to, 0, (uint32_t)call->output->rows * tigris_row_bytes(output));
         return;
     }

@@ -1,5 +1,5 @@
-/* RESAMPLE, int8: weights of 10 fractional bits a direction, one rounding at the end, as TensorFlow Lite's
- * integer ResizeBilinear. Sums fit 64 bits whatever the weights: 2^12 taps of 2^37. */
+/* RESAMPLE, int8: weights with 10 fraction bits in each direction, one rounding at the end, as in TensorFlow Lite's
+ * integer ResizeBilinear. Sums fit 64 bits with any weights: 2^12 taps of 2^37. */
 #include <string.h>
 
 #include "requantise.h"
@@ -8,8 +8,8 @@
 
 #define UNIT_BITS 20
 #define UNIT (INT64_C(1) << UNIT_BITS)
-#define MOST_TAPS 16U             /* of a pixel in the usual case: cubic interpolation */
-#define MOST_WEIGHT (15U << 20)   /* sums of that times 2^7, and half a unit, fit 32 bits */
+#define MOST_TAPS 16U             /* most taps of a pixel on the fast path: cubic interpolation */
+#define MOST_WEIGHT (15U << 20)   /* most total weight on the fast path: 2^7 times it, and half a unit, fit 32 bits */
 
 /* The taps of one output row. */
 typedef struct row_taps {
@@ -36,7 +36,7 @@ static int8_t interpolate(const row_taps *rows, const column_taps *columns, uint
     const tigris_band *in = rows->in;
     int64_t sum = 0;
     for (uint32_t j = 0; j < rows->count; j++) {
-        if (rows->weights[j] == 0) { /* such a row may lie outside the band */
+        if (rows->weights[j] == 0) { /* a row without weight may lie outside the band */
             continue;
         }
         const int8_t *row =
@@ -52,7 +52,7 @@ static int8_t interpolate(const row_taps *rows, const column_taps *columns, uint
     return (int8_t)(rounded < INT8_MIN ? INT8_MIN : rounded > INT8_MAX ? INT8_MAX : rounded);
 }
 
-/* ---- the usual case: few taps, whose sums fit 32 bits ---- */
+/* ---- the fast path: few taps, whose sums fit 32 bits ---- */
 
 /* One tap of an output pixel. */
 typedef struct pixel_tap {
@@ -65,7 +65,7 @@ typedef struct pixel_taps {
     pixel_tap tap[MOST_TAPS];
 } pixel_taps;
 
-/* The taps that have a weight; 0 when they are too many or their sums might not fit 32 bits. */
+/* Collects the taps that have a weight. Returns 0 if they are too many or their sums might not fit 32 bits. */
 static int gather_taps(pixel_taps *taps, const row_taps *rows, const column_taps *columns)
 {
     const tigris_band *in = rows->in;
@@ -139,7 +139,7 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *in = &call->inputs[0];
     const tigris_tensor_record *output = call->output->tensor;
     int8_t *to = tigris_int8_output(call);
-    if (in->rows == 0) { /* only a damaged row map asks for nothing */
+    if (in->rows == 0) { /* only with a damaged row map */
         memset(to, 0, (uint32_t)call->output->rows * tigris_row_bytes(output));
         return;
     }

@@ -1,9 +1,9 @@
-/* RESCALE: int8 or int16 under another scale, in int8 or int16, with a slope of its own below zero: requantisation, Relu and
- * its like, LeakyRelu, Abs, Neg. */
+/* RESCALE: requantises int8 or int16 to int8 or int16, with another slope below zero. It serves changes of scale,
+ * Relu and similar functions, LeakyRelu, Abs and Neg. */
 #include "int16.h"
 #include "tigris_kernels.h"
 
-#define MAGNITUDE 4U /* of `negate` */
+#define MAGNITUDE 4U /* value of `negate` for Abs */
 
 static int32_t rescaled(const tigris_rescale_params *params, int32_t value)
 {

@@ -1,5 +1,5 @@
-/* From float32 to the nearest integer: halves to even as ONNX's QuantizeLinear has it, or away from zero as TensorFlow
- * Lite's QUANTIZE does. */
+/* Rounds float32 to the nearest integer: halves to even, as ONNX's QuantizeLinear, or away from zero, as TensorFlow
+ * Lite's QUANTIZE. */
 #ifndef TIGRIS_ROUNDING_H
 #define TIGRIS_ROUNDING_H
 
@@ -11,7 +11,7 @@
 #define TIGRIS_ROUNDING_CONSTANT 12582912.0F
 #define TIGRIS_LARGEST_ROUNDED 4194303.0F
 
-/* `rule` is a tigris_rounding. Numbers beyond +-4194303 become that, NaN the lower one. */
+/* `rule` is a tigris_rounding. Results are bounded to +-4194303; NaN gives the lower bound. */
 static inline int32_t tigris_rounded(float x, uint32_t rule)
 {
     /* Written so that NaN becomes the lower bound: converting it would be undefined. */

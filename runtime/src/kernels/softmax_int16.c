@@ -1,10 +1,10 @@
-/* Softmax, int16, bit for bit TensorFlow Lite's SoftmaxInt16 (kernels/internal/reference/softmax.h). */
+/* Softmax, int16, bit-exact with TensorFlow Lite's SoftmaxInt16 (kernels/internal/reference/softmax.h). */
 #include "int16.h"
 #include "tigris_kernels.h"
 
 #define ENTRIES 513U
 
-/* A function of int16 by straight lines between entries: LUTLookup (kernels/internal/common.h). */
+/* A function of int16 by linear interpolation: LUTLookup (kernels/internal/common.h). */
 static int32_t line(const int16_t *table, int32_t value)
 {
     const int16_t *entry = table + ((value >> 7) + 256);
@@ -41,7 +41,7 @@ static void softmax(const tigris_kernel_call *call, const int16_t *input, int16_
         output[i] = (int16_t)line(exponentials, saturated(tigris_wrapping_add(scaled, INT16_MAX)));
         sum += output[i];
     }
-    /* The sum is 1.x * 2^(31 - zeros); a damaged table's may be none at all. */
+    /* The sum is 1.x * 2^(31 - zeros), or 0 with a damaged table. */
     const uint32_t zeros = leading_zeros((uint32_t)sum);
     const uint32_t normal = (uint32_t)((((uint64_t)(uint32_t)sum << ((zeros + 31U) & 31U)) + (1U << 13)) >> 14);
     const int32_t reciprocal = line(reciprocals, saturated((int32_t)normal - (1 << 15) - (1 << 16)));

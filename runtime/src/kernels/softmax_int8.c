@@ -1,9 +1,9 @@
 /* Softmax of int8 in TensorFlow Lite's fixed-point arithmetic, to int8 with scale 1/256 and zero point -128 or to int16
  * with 1/65536 and -32768.
  *
- * The algorithm is that of TensorFlow Lite's reference Softmax (kernels/internal/reference/softmax.h),
- * its reciprocal that of gemmlowp (fixedpoint/fixedpoint.h), bit for bit; the exponentials are the
- * plan's. Qm.n below is a fixed-point number with m integer and n fraction bits. */
+ * Bit-exact with TensorFlow Lite's reference Softmax (kernels/internal/reference/softmax.h) and the reciprocal of gemmlowp
+ * (fixedpoint/fixedpoint.h). The plan holds a table of exponentials. Qm.n below is a fixed-point number with m integer and
+ * n fraction bits. */
 #include "access.h"
 #include "check.h"
 #include "inlining.h"
@@ -18,7 +18,7 @@
 
 #define SUM_INTEGER_BITS 12       /* the sum of exponentials is Q12.19 */
 
-/* tigris_high_multiply, of which no product here is the saturated one. */
+/* tigris_high_multiply for products that never saturate. */
 static TIGRIS_NOINLINE int32_t multiply(int32_t a, int32_t b)
 {
     return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
@@ -66,7 +66,7 @@ static int32_t largest_of(const int8_t *values, uint32_t length)
 #endif
 }
 
-/* The sum of exponentials in Q12.19. It saturates beyond what TensorFlow Lite can represent. */
+/* The sum of exponentials in Q12.19, saturated. */
 static uint32_t sum_of_exponentials(const int32_t *exponentials, const int8_t *input, uint32_t length, int32_t largest)
 {
 #if TIGRIS_MVE
@@ -83,11 +83,11 @@ static uint32_t sum_of_exponentials(const int32_t *exponentials, const int8_t *i
     return sum;
 }
 
-/* What the exponentials of a vector become shares by. */
+/* The factor from exponentials of a vector to their shares. */
 typedef struct divisor {
     int32_t largest;
     uint32_t doubled; /* twice the reciprocal of the sum's fraction */
-    uint32_t shift;   /* to bits of output; one is left for rounding */
+    uint32_t shift;   /* right shift to output bits and one more for rounding */
 } divisor;
 
 static divisor divisor_of(const int32_t *exponentials, const int8_t *input, uint32_t length, int32_t bits)
@@ -98,7 +98,7 @@ static divisor divisor_of(const int32_t *exponentials, const int8_t *input, uint
     const int32_t zeros = leading_zeros(sum);
     const uint32_t doubled = (uint32_t)reciprocal_of_one_plus((int32_t)((sum << (zeros & 31)) - 0x80000000U)) << 1;
     const int32_t shift = SUM_INTEGER_BITS - zeros + 31 - bits - 1;
-    /* More than 31 leave nothing of 31 bits, as 31 do; below 0 it is for no table of exponentials. */
+    /* A shift above 31 gives 0, as 31 does; no valid table of exponentials gives one below 0. */
     const divisor by = {largest, doubled, shift > 31 ? 31U : shift < 0 ? 0U : (uint32_t)shift};
     return by;
 }

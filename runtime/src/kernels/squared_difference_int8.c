@@ -2,7 +2,7 @@
 #include "binary_int8.h"
 #include "tigris_kernels.h"
 
-/* The square of a difference of two values of 9 bits, shifted left by this, must fit 32. */
+/* Most left shift, so that the square of a shifted difference of two values of 9 bits fits 32 bits. */
 #define LARGEST_LEFT_SHIFT 7
 
 static inline int32_t square(const void *constants, int32_t a, int32_t b)

@@ -1,5 +1,5 @@
-/* FETCH and TAKE: rows that come from the caller during a run, or go there. Each row once, in order, up to the last:
- * the one view of the rows is such that the executor cannot but ask so. */
+/* FETCH and TAKE: rows that firmware delivers or receives during a run, each once, in order, up to the last. The check
+ * admits only views for which the executor computes rows in that order. */
 #include "../band.h"
 #include "check.h"
 #include "tigris_kernels.h"
@@ -42,7 +42,8 @@ static const tigris_stage_record *stage_of(const tigris_plan *plan, uint32_t op)
     return &plan->stages[first];
 }
 
-/* An operator that moves the rows of I/O record `index`, which is that of `tensor`; the header says that there is one. */
+/* Checks the operator that moves the rows of I/O record `index`, whose tensor is `tensor`; `flag`: the header's flag
+ * for such operators. */
 static tigris_status check_mover(const tigris_check_call *call, uint32_t index, uint32_t flag,
                                  const tigris_tensor_record *tensor)
 {
@@ -52,7 +53,7 @@ static tigris_status check_mover(const tigris_check_call *call, uint32_t index, 
     const tigris_view_record *view = &plan->views[stage->first_view + call->op->output_view];
     const int32_t height = (int32_t)call->output->height;
     const tigris_io_record *io = &plan->io[index];
-    /* Rows of a window that keeps none may be made again, and only a pace asks for those that nobody reads. */
+    /* A window that keeps no rows may compute rows again; only a pace computes rows that no operator reads. */
     const int once = (view->flags & TIGRIS_VIEW_FLAG_WINDOW) == 0U || (view->flags & TIGRIS_VIEW_FLAG_KEEP) != 0U;
     const int fits = (plan->header->flags & flag) != 0U && io->mover == op + 1U && &plan->tensors[io->tensor] == tensor &&
                      tensor->batch == 1U && call->op->images == 1U && once && view->pace_numerator != 0U &&

@@ -1,11 +1,11 @@
-/* Conditions that the kernels of SUM_PRODUCTS and SCALE_SUMS share. */
+/* Checks that the kernels of SUM_PRODUCTS and SCALE_SUMS share. */
 #ifndef TIGRIS_SUM_PRODUCTS_H
 #define TIGRIS_SUM_PRODUCTS_H
 
 #include "access.h"
 #include "check.h"
 
-/* The output holds one sum a feature and row; its row r adds the products of input row r, one image at a time. */
+/* The output has one sum for each feature; output row r adds the products of input row r, one image a call. */
 static inline int tigris_check_sum_products(const tigris_check_call *call)
 {
     const tigris_tensor_record *in = call->inputs[0];
@@ -20,7 +20,7 @@ static inline int tigris_check_sum_products(const tigris_check_call *call)
            tigris_check_data(call, params->bias, params->out_features, sizeof(int32_t));
 }
 
-/* One pixel is made from the last row of sums. */
+/* The output is one pixel, computed from the last row of sums. */
 static inline int tigris_check_scale_sums(const tigris_check_call *call)
 {
     const tigris_tensor_record *in = call->inputs[0];

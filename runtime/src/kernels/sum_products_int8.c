@@ -1,6 +1,6 @@
-/* A fully connected layer of a map, int8, in two operators: SUM_PRODUCTS adds up what each row contributes as it comes,
- * so the map need never be in memory as a whole; SCALE_SUMS requantises once all rows are in. Sums are those of
- * FULLY_CONNECTED, in 32 bits that wrap, so their order does not matter. */
+/* A fully connected layer of a map, int8, in two operators. SUM_PRODUCTS adds the products of each row when the row
+ * exists, so the whole map is never in memory; SCALE_SUMS requantises the sums after the last row. Sums have 32 bits
+ * that wrap, so their order does not matter and outputs equal those of FULLY_CONNECTED. */
 #include <string.h>
 
 #include "rows_int8.h"

@@ -1,5 +1,5 @@
 /* SUPPRESS, float32: the best boxes of each class, without those that overlap a better one (non-maximum suppression).
- * The next best is found by a look at all scores, so nothing is sorted and the scratch has one byte a box. */
+ * The next best box is found by a pass over all scores: nothing is sorted, and the scratch has one byte for each box. */
 #include "access.h"
 #include "check.h"
 #include "tigris_kernels.h"
@@ -7,7 +7,7 @@
 #define BOX 4U /* lowest and highest row and column: y0, x0, y1, x1 */
 #define FOUND 3U
 
-/* Of one class: scores are `classes` apart. */
+/* The boxes of one class. The stride of `scores` is `classes`; `active` marks boxes that are still candidates. */
 typedef struct candidates {
     const tigris_suppress_params *params;
     const float *boxes;
@@ -20,7 +20,7 @@ static float area(const float *box)
     return (box[2] - box[0]) * (box[3] - box[1]);
 }
 
-/* Of two boxes the shared part of their union. */
+/* Intersection over union of two boxes. */
 static float overlap(const float *a, const float *b)
 {
     const float first = area(a), second = area(b);
@@ -32,7 +32,7 @@ static float overlap(const float *a, const float *b)
     return height * width / (first + second - height * width);
 }
 
-static void begin(const candidates *c)
+static void find_candidates(const candidates *c)
 {
     const tigris_suppress_params *params = c->params;
     for (uint32_t i = 0; i < params->boxes; i++) {
@@ -41,8 +41,9 @@ static void begin(const candidates *c)
     }
 }
 
-/* The best box left, the first of equal ones; `boxes` when there is none. It and what overlaps it are left no more. */
-static uint32_t take(const candidates *c)
+/* Returns the active box with the highest score, the first of equal ones, or `boxes` if there is none. Deactivates
+ * it and the boxes that overlap it. */
+static uint32_t select_best(const candidates *c)
 {
     const tigris_suppress_params *params = c->params;
     uint32_t best = params->boxes;
@@ -60,8 +61,9 @@ static uint32_t take(const candidates *c)
     return best;
 }
 
-/* Puts a box behind `held` others: at the end, or behind those with no lower score. Returns how many there are then. */
-static uint32_t put(const tigris_suppress_params *params, float *found, uint32_t held, const float *entry)
+/* Inserts a box into `held` others: at the end, or with `by_score` behind boxes with no lower score. Returns the new
+ * number. */
+static uint32_t insert(const tigris_suppress_params *params, float *found, uint32_t held, const float *entry)
 {
     uint32_t at = held;
     while (params->by_score != 0U && at > 0U && found[(at - 1U) * FOUND + 2U] < entry[2]) {
@@ -89,17 +91,17 @@ static void run(const tigris_kernel_call *call)
     uint32_t held = 0;
     for (uint32_t class = 0; class < params->classes; class++) {
         c.scores = scores + class;
-        begin(&c);
+        find_candidates(&c);
         for (uint32_t i = 0; i < params->per_class; i++) {
             if (tigris_pauses(call)) {
                 return;
             }
-            const uint32_t best = take(&c);
+            const uint32_t best = select_best(&c);
             if (best == params->boxes) {
                 break;
             }
             const float entry[FOUND] = {(float)class, (float)best, c.scores[best * params->classes]};
-            held = put(params, found, held, entry);
+            held = insert(params, found, held, entry);
         }
     }
     for (; held < params->count; held++) {

@@ -1,4 +1,4 @@
-/* TOP_K, float32: each position is found by a look at the whole vector, so nothing is stored but the result. */
+/* TOP_K, float32: each result is found by a pass over the whole vector, so nothing but the result is stored. */
 #include "tigris_kernels.h"
 #include "vectors.h"
 
@@ -16,7 +16,7 @@ static int precedes(const tigris_top_k_params *params, float a, uint32_t i, floa
     return i < j;
 }
 
-/* The best element behind the one at `before`; the best of all when that is `length`. */
+/* The best element that comes after the one at `before`, or the best of all if `before` is `length`. */
 static uint32_t next(const tigris_top_k_params *params, const float *x, uint32_t before)
 {
     uint32_t best = params->length;

@@ -38,7 +38,7 @@ static void advance(counter *c, uint32_t lines)
 }
 
 /* Copies `count` bytes; `step`: their stride in the input. */
-static inline void take_bytes(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count)
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count)
 {
     for (const uint8_t *const end = to + (count & ~3U); to != end; to += 4) {
         to[0] = *from;
@@ -57,7 +57,7 @@ static inline void take_bytes(uint8_t *to, const uint8_t *from, uint32_t step, u
 }
 
 /* Copies `count` elements of `bytes` bytes; `step`: their stride in the input, in bytes. */
-static void take(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count, uint32_t bytes)
+static void copy_elements(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count, uint32_t bytes)
 {
     if (step == bytes) {
         tigris_copy(to, from, count * bytes);
@@ -71,23 +71,23 @@ static void take(uint8_t *to, const uint8_t *from, uint32_t step, uint32_t count
 }
 
 /* Strides in bytes of elements of the last axis, and of lines of it, in the input. */
-typedef struct walk {
+typedef struct line_steps {
     uint32_t step;
     uint32_t line_step;
     uint32_t count; /* elements a line */
     uint32_t bytes; /* an element */
-} walk;
+} line_steps;
 
 /* Copies whole lines. */
-static void take_lines(uint8_t *to, const uint8_t *from, const walk *along, uint32_t lines)
+static void copy_lines(uint8_t *to, const uint8_t *from, const line_steps *along, uint32_t lines)
 {
-    const walk w = *along;
+    const line_steps w = *along;
     const uint32_t line_bytes = w.count * w.bytes;
     for (; lines != 0U; lines--) {
         if (w.bytes == 1U && w.step != 1U) {
-            take_bytes(to, from, w.step, w.count);
+            copy_bytes(to, from, w.step, w.count);
         } else {
-            take(to, from, w.step, w.count, w.bytes);
+            copy_elements(to, from, w.step, w.count, w.bytes);
         }
         to += line_bytes;
         from += w.line_step;
@@ -118,18 +118,18 @@ static void run(const tigris_kernel_call *call)
     /* A band may begin and end amid the last axis. */
     uint32_t skipped = first % params->output_shape[last];
     c.input -= skipped * params->input_step[last];
-    const walk along = {params->input_step[last] * bytes, last == 0U ? 0U : params->input_step[last - 1U] * bytes,
-                        params->output_shape[last], bytes};
+    const line_steps along = {params->input_step[last] * bytes, last == 0U ? 0U : params->input_step[last - 1U] * bytes,
+                              params->output_shape[last], bytes};
     while (elements != 0U) {
         const uint8_t *from = in->data + (c.input + skipped * params->input_step[last] - held) * bytes;
         const uint32_t lines = skipped != 0U ? 0U : lines_left(&c, elements);
         uint32_t count = lines * along.count;
         if (lines != 0U) {
-            take_lines(output, from, &along, lines);
+            copy_lines(output, from, &along, lines);
         } else {
             const uint32_t rest = along.count - skipped;
             count = rest < elements ? rest : elements;
-            take(output, from, along.step, count, bytes);
+            copy_elements(output, from, along.step, count, bytes);
         }
         output += count * bytes;
         elements -= count;

@@ -1,5 +1,5 @@
-/* Trigonometric and hyperbolic functions of float32: apart from the other unary functions, because they
- * bring large library code into firmware. */
+/* Trigonometric and hyperbolic functions of float32. They are separate from unary_float.c because they link large
+ * library code into firmware. */
 #include <math.h>
 
 #include "access.h"

@@ -1,4 +1,4 @@
-/* Unary functions of float32; trigonometric ones have a kernel of their own, trigonometric_float.c. */
+/* Unary functions of float32, except those of trigonometric_float.c. */
 #include <math.h>
 
 #include "access.h"

@@ -1,14 +1,13 @@
-/* VECTOR, float32: each element by what its vector is: normalisations, LogSoftmax, Hardmax, CumSum.
+/* VECTOR, float32: functions of a whole vector: normalisations, LogSoftmax, Hardmax, CumSum.
  *
- * Every function but the cumulative sum is out = (x - offset) * factor with two numbers a vector, so a
- * band needs the numbers of the vectors it touches and writes only its own elements. */
+ * Most are out = (x - offset) * factor with two numbers for each vector. A band computes the numbers of the vectors
+ * that it touches, and writes only its own elements. */
 #include <math.h>
 
 #include "tigris_kernels.h"
 #include "vectors.h"
 
-/* A vector in memory, and which of its elements the band wants: those whose index in the flattened
- * tensor, start + k * inner, lies in the span. */
+/* A vector, and the span of the flattened tensor that the band writes: element k has index start + k * inner. */
 typedef struct vector {
     const float *x;
     float *out;

@@ -1,12 +1,12 @@
-/* VECTOR, int8: cumulative sums as TensorFlow Lite Micro's (kernels/cumsum.cc). */
+/* VECTOR, int8: cumulative sums, bit-exact with TensorFlow Lite Micro (kernels/cumsum.cc). */
 #include "requantise.h"
 #include "tigris_kernels.h"
 #include "vectors.h"
 
-/* Sums have this many bits behind the point: inputs are shifted by 20 and halved. They wrap. */
+/* Fraction bits of sums: inputs are shifted left by 20 and halved. Sums wrap. */
 #define FRACTION_BITS 19
 
-/* The vector whose first element lies at `start` of the flattened tensor; writes what the band wants of it. */
+/* Writes the elements in `span` of the vector whose first element is `start` of the flattened tensor. */
 static void write_sums(const tigris_cumulative_int8_params *params, const int8_t *x, uint32_t start, tigris_span span,
                        int8_t *out)
 {

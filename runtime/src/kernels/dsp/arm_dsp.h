@@ -1,7 +1,7 @@
-/* The DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M that kernels use, and nothing else that names them.
+/* All DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M that kernels use; no other file names any.
  *
- * A pair is two numbers of 16 bits in a word, the first in the lower half. Sums wrap. Assembler stands where compilers
- * have no intrinsic or do not find the instruction by themselves. */
+ * A pair is two numbers of 16 bits in a word, the first in the lower half. Sums wrap. Assembler serves instructions for
+ * which compilers have no intrinsic and which they do not choose themselves. */
 #ifndef TIGRIS_ARM_DSP_H
 #define TIGRIS_ARM_DSP_H
 
@@ -55,7 +55,7 @@ TIGRIS_INLINE uint32_t tigris_add_both(tigris_pair a, tigris_pair b, uint32_t su
     return (uint32_t)__smlad(a, b, (int32_t)sum);
 }
 
-/* sum + one product: of a's and b's first and second numbers, as the name says. */
+/* sum + one product; the name says which number of a and which of b. */
 TIGRIS_INLINE uint32_t tigris_add_first_first(int32_t a, int32_t b, uint32_t sum)
 {
     return (uint32_t)__smlabb(a, b, (int32_t)sum);
@@ -76,7 +76,7 @@ TIGRIS_INLINE uint32_t tigris_add_second_second(int32_t a, int32_t b, uint32_t s
     return (uint32_t)__smlatt(a, b, (int32_t)sum);
 }
 
-/* Two words of taps, and a word of weights, from an address that moves on by `bytes`, a constant; two words to one. */
+/* Load two words of taps, load a word of weights, store two words; each advances the address by `bytes`, a constant. */
 #define TIGRIS_LOAD_TAPS(taps, from, bytes)                                                                            \
     __asm__ volatile("ldrd %0, %1, [%2], %3"                                                                           \
                      : "=&r"((taps).even), "=&r"((taps).odd), "+r"(from)                                               \
@@ -87,8 +87,9 @@ TIGRIS_INLINE uint32_t tigris_add_second_second(int32_t a, int32_t b, uint32_t s
 #define TIGRIS_STORE_WORDS(first, second, to, bytes)                                                                   \
     __asm__ volatile("strd %1, %2, [%0], %3" : "+r"(to) : "r"(first), "r"(second), "i"(bytes) : "memory")
 
-/* Adds a row of five bytes, `step` apart from `from` on, to the sums of the five places that three weights take on it;
- * `from` moves on by two steps. In one piece, since GCC would load several rows at a time and spill the sums. */
+/* Adds the products of three weights and five bytes, with a stride of `step` from `from` on, to the sums of five
+ * outputs; advances `from` by two steps. One assembler statement: GCC would load several rows at once and spill the
+ * sums. */
 #define TIGRIS_ADD_ROW_OF_FIVE(sum, from, step, w_0_1, w_1_2)                                                          \
     do {                                                                                                               \
         tigris_pair x_, y_;                                                                                            \
@@ -123,8 +124,8 @@ TIGRIS_INLINE uint32_t tigris_add_high_product(uint32_t addend, uint32_t a, uint
     return sum;
 }
 
-/* ((high >> right) + offset) / 2 within -128 … 127, where high is sum * (2^32 + multiplier) / 2^32, rounded, and one
- * less for a negative sum; multiplier is negative. In one piece, since GCC has no registers to spare around it. */
+/* ((high >> right) + offset) / 2 within -128 … 127. high is sum * (2^32 + multiplier) / 2^32, rounded, and one less
+ * for a negative sum; multiplier is negative. One assembler statement, since GCC has no spare registers around it. */
 TIGRIS_INLINE int32_t tigris_scale_to_int8(uint32_t sum, uint32_t multiplier, int32_t right, int32_t offset)
 {
     int32_t value;
@@ -138,8 +139,8 @@ TIGRIS_INLINE int32_t tigris_scale_to_int8(uint32_t sum, uint32_t multiplier, in
     return value;
 }
 
-/* value / 2, within low … high, an int8 range; the low byte counts. The compiler's own code takes two instructions more.
- * SEL chooses by the flags of SSUB16. */
+/* value / 2 within low … high, an int8 range, in the low byte: two instructions less than the compiler's own code. SEL
+ * chooses by the flags of SSUB16. */
 TIGRIS_INLINE int32_t tigris_halve_to_range(int32_t value, int32_t low, int32_t high)
 {
     int32_t difference;

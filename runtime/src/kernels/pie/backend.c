@@ -1,4 +1,4 @@
-/* All kernels of this folder before the portable ones. Linking this file links every kernel. */
+/* The backend of this folder's kernels, with the portable kernels behind it. Linking this file links every kernel. */
 #include "tigris_backends.h"
 
 #if defined(TIGRIS_PIE)

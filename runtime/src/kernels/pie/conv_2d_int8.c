@@ -1,4 +1,4 @@
-/* CONV_2D, int8, one group, by sums over whole vectors: of a 1x1 kernel over the pixels as they lie, of any other over a
+/* CONV_2D, int8, one group, by sums over whole vectors. A 1x1 kernel reads the pixels in place; any other reads a
  * patch that holds the window of one output pixel. ESP32-S3. */
 #include "layer.h"
 
@@ -26,7 +26,7 @@ static uint32_t window_of(const tigris_conv_int8_params *params, uint32_t channe
     return (uint32_t)params->kernel_height * params->kernel_width * channels;
 }
 
-/* A window's row of which the taps `columns` lie inside, the first of them at `input`. */
+/* Copies a row of a window, padding included; its taps `columns` lie inside, the first of them at `input`. */
 static void copy_row(const conv *c, const int8_t *input, tigris_taps columns, int8_t *to)
 {
     const uint32_t channels = c->channels, step = c->params->dilation_width * channels;
@@ -41,7 +41,7 @@ static void copy_row(const conv *c, const int8_t *input, tigris_taps columns, in
     }
 }
 
-/* The window whose first tap is at `row` and `column` of the band, to the patch. */
+/* Copies the window whose first tap is at `row` and `column` of the band to the patch. */
 static void copy_window(const conv *c, int32_t row, int32_t column)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -60,7 +60,7 @@ static void copy_window(const conv *c, int32_t row, int32_t column)
     }
 }
 
-/* The same where it lies inside, in whole vectors; 0 where it does not. */
+/* copy_window for a window that lies inside, in whole vectors. Returns 0 if it does not. */
 static int gather_window(const conv *c, int32_t row, int32_t column)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -84,7 +84,7 @@ static int gather_window(const conv *c, int32_t row, int32_t column)
     return 1;
 }
 
-/* Whether output pixels are made of the input's pixels one by one. */
+/* Whether each output pixel reads one input pixel, in order. */
 static int is_pointwise(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;

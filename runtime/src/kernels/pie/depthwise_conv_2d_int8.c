@@ -1,5 +1,5 @@
-/* DEPTHWISE_CONV_2D, int8, of 3x3 kernels, sixteen channels at a time. Outputs whose windows lie inside are made row by row
- * where the channels are whole vectors; all others from a patch that holds the window of one. ESP32-S3. */
+/* DEPTHWISE_CONV_2D, int8, of 3x3 kernels, sixteen channels at a time. If channels are whole vectors, outputs whose
+ * windows lie inside are computed row by row. Others are computed from a patch that holds one window. ESP32-S3. */
 #include "layer.h"
 
 #if defined(TIGRIS_PIE)
@@ -34,7 +34,7 @@ static tigris_pie_blocks blocks_of(uint32_t channels)
     return blocks;
 }
 
-/* NULL where there is none. */
+/* The function of an ending, or NULL. */
 static tigris_pie_depthwise_kernel *kernel_of(tigris_pie_ending ending)
 {
     static tigris_pie_depthwise_kernel *const kernels[] = {
@@ -83,7 +83,7 @@ static void run_inside(const depthwise *d, int32_t row, int32_t first, int32_t e
     d->run(rows, output + first * channels, &d->layer, (uint32_t)(end - first), channels, (stride - 1) * channels);
 }
 
-/* A row of the output. `vectors`: whether what lies inside can be read and written as it lies. */
+/* Computes a row of the output. `vectors`: whether inner windows can be read and written in place. */
 static void run_row(const depthwise *d, int32_t row, int32_t width, int vectors, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;

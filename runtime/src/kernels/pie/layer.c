@@ -8,7 +8,7 @@
 #define OFFSETS 32U
 #define SHORT_ENDINGS TIGRIS_PIE_LONG
 
-/* Bytes of the multipliers of eight outputs and what goes with them. */
+/* Bytes of the multipliers and offsets of eight outputs, by ending. */
 static const uint8_t multipliers[TIGRIS_PIE_ENDINGS] = {48, 80, 80, 112, 112, 112, 112};
 
 static int fits(const uint8_t *head, uint32_t room, tigris_pie_blocks blocks)
@@ -59,7 +59,7 @@ uint32_t tigris_pie_dense_scratch(uint32_t window, uint32_t outputs)
     return (tigris_pie_vectors(window) + tigris_pie_vectors(outputs)) * TIGRIS_PIE_LANES;
 }
 
-/* NULL where there is none. */
+/* The function of an ending, or NULL. */
 static tigris_pie_dense_kernel *dense_kernel(tigris_pie_ending ending, uint32_t vectors)
 {
     static tigris_pie_dense_kernel *const kernels[][SHORT_ENDINGS] = {

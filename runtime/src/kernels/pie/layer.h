@@ -1,8 +1,8 @@
-/* Layers as the assembly of this folder takes them: pie_int8.h.
+/* Layers for the assembly functions of pie_int8.h.
  *
- * The weights of an operator with TIGRIS_PACKING_PIE are a stream: a head of 16 bytes (what the functions' names end in,
- * the shift of sums, the shift of outputs, zeros), then blocks of weights and words, then 16 bytes. Its biases lie behind
- * it, so how long it may be is known whenever it is read. */
+ * The weights of an operator with TIGRIS_PACKING_PIE are a stream: a head of 16 bytes (tigris_pie_ending, shift of
+ * sums, shift of outputs, zeros), blocks of weights and words, then 16 bytes. The biases follow the stream: they
+ * bound its length whenever it is read. */
 #ifndef TIGRIS_PIE_LAYER_H
 #define TIGRIS_PIE_LAYER_H
 
@@ -10,9 +10,9 @@
 #include "pie_int8.h"
 
 #define TIGRIS_PIE_LANES 16U  /* bytes of a vector */
-#define TIGRIS_PIE_OUTPUTS 8U /* that are requantised at a time */
+#define TIGRIS_PIE_OUTPUTS 8U /* outputs that are requantised at a time */
 
-/* The first byte of a head. Sums of at most 64 products have functions of their own. */
+/* The first byte of a head: the variant of the function. Sums of at most 64 products have variants of their own. */
 typedef enum tigris_pie_ending {
     TIGRIS_PIE_ABOVE,
     TIGRIS_PIE_USUAL,
@@ -24,14 +24,14 @@ typedef enum tigris_pie_ending {
     TIGRIS_PIE_ENDINGS
 } tigris_pie_ending;
 
-/* The blocks of a stream: how many, bytes of weights and eights of outputs of each. */
+/* The blocks of a stream: their number, and bytes of weights and groups of eight outputs of each. */
 typedef struct tigris_pie_blocks {
     uint32_t count;
     uint32_t weights;
     uint32_t eights;
 } tigris_pie_blocks;
 
-/* A dense layer of a call, its scratch cut in two. */
+/* A dense layer of a call, and the two parts of its scratch. */
 typedef struct tigris_pie_dense_layer {
     tigris_pie_dense_kernel *run; /* NULL: there is nothing to be done */
     tigris_pie_layer layer;
@@ -51,13 +51,13 @@ static inline int tigris_pie_is_aligned(const int8_t *values, uint32_t bytes)
     return ((uintptr_t)values & (bytes - 1U)) == 0U;
 }
 
-/* Whether the alignment of the plan's tensors, the operator's scratch and its stream, at `weights` of the block and up to
- * `bias`, are what the functions need. */
+/* Whether the plan's tensors are aligned, and the operator's scratch and stream are valid. The stream lies from
+ * `weights` up to `bias` of the weight block. */
 tigris_status tigris_pie_check(const tigris_check_call *call, uint32_t weights, uint32_t bias,
                                tigris_pie_blocks blocks, uint32_t scratch);
 
-/* The layer of a call, and its ending; TIGRIS_PIE_ENDINGS where the stream is not what was checked, as memory that a
- * damaged plan writes over can be. */
+/* Prepares the layer of a call and returns its ending, or TIGRIS_PIE_ENDINGS if the stream is no longer the checked
+ * one: a damaged plan may have overwritten it. */
 tigris_pie_ending tigris_pie_layer_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,
                                       tigris_pie_blocks blocks, tigris_pie_layer *layer);
 
@@ -68,7 +68,7 @@ uint32_t tigris_pie_dense_scratch(uint32_t window, uint32_t outputs);
 tigris_pie_dense_layer tigris_pie_dense_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,
                                            uint32_t window, uint32_t outputs);
 
-/* `pixels` of the layer's input, one behind another; at once where they lie in whole vectors. */
+/* Computes `pixels` contiguous pixels, in one call of the assembly if they are whole aligned vectors. */
 void tigris_pie_run_dense(const tigris_pie_dense_layer *d, const int8_t *input, int8_t *output, uint32_t pixels);
 
 #endif

@@ -1,11 +1,11 @@
 /* Kernels for the vector instructions of the ESP32-S3 (PIE), in assembly; built with TIGRIS_PIE.
  *
- * Input values are bytes as they lie, with the input's zero point still in them: `words` take that off. All pointers to
- * values are multiples of 16, outputs of dense kernels of 8. A layer's stream is made by the compiler
- * (tigris_pio/compiler/backends/pie_streams.py), which chooses the function, too: `_above` where no output is below the
- * zero point and limits are those of a byte, no ending with these limits, `_clamped` for any; `_whole` where channels' scales
- * differ so much that all digits of the smaller ones count. 16 bytes behind a stream are
- * read and not used. The functions keep to the windowed ABI; vector registers and accumulators are the caller's to keep. */
+ * Input bytes include the input's zero point, which the stream's words compensate. Pointers to values are multiples
+ * of 16, outputs of dense kernels multiples of 8. The compiler makes a layer's stream and chooses the function
+ * (tigris_pio/compiler/backends/pie_streams.py). `_above`: no output is below the zero point, limits of int8; no
+ * ending: limits of int8; `_clamped`: any limits; `_whole`: channels' scales differ so much that the smaller ones
+ * need all digits. 16 bytes behind a stream are read and not used. The functions follow the windowed ABI; the caller
+ * saves vector registers and accumulators. */
 #ifndef TIGRIS_PIE_INT8_H
 #define TIGRIS_PIE_INT8_H
 
