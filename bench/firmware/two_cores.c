@@ -84,7 +84,7 @@ static uint32_t run(tigris_session *session, tigris_parallel_hook hook, halves *
 {
     uint32_t sizes[2];
     memcpy(sizes, bench_samples, sizeof sizes);
-    session->split = hook != NULL ? tigris_split : NULL;
+    session->split = hook != NULL ? tigris_split_rows : NULL;
     session->parallel = hook;
     session->parallel_context = found;
     *found = (halves){0U, 0U};

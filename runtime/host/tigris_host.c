@@ -149,7 +149,7 @@ void tigris_host_rows(tigris_host *host, tigris_fetch_rows_hook fetch, tigris_ta
 /* From now on operators that may be split are, by this hook. */
 void tigris_host_parallel(tigris_host *host, tigris_parallel_hook parallel)
 {
-    host->session.split = tigris_split;
+    host->session.split = tigris_split_rows;
     host->session.parallel = parallel;
 }
 
@@ -189,9 +189,9 @@ int32_t tigris_host_calls(tigris_host *host, tigris_host_watch *watch, tigris_us
     tigris_call_trace calls;
     host->session.trace = NULL;
     watch->count = 0U;
-    tigris_begin_calls(&calls, &host->session, watch_call, watch);
+    tigris_start_call_trace(&calls, &host->session, watch_call, watch);
     const tigris_status status = tigris_run(&host->session);
-    tigris_end_calls(&calls);
+    tigris_stop_call_trace(&calls);
     *usage = host->session.usage;
     return status;
 }

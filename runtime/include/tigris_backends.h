@@ -1,7 +1,7 @@
-/* Backends beside the portable one.
+/* Backends beside the portable one, for tigris_session_init.
  *
- * Each is there only in firmware compiled for it: tigris_models_backend with TIGRIS_MODELS_BACKEND, which the build
- * plugins define, the libraries' with TIGRIS_ESP_NN and TIGRIS_CMSIS_NN, those of an instruction set with TIGRIS_PIE. */
+ * Each exists only if its macro is defined when the runtime is compiled: TIGRIS_MODELS_BACKEND (the build plugins
+ * define it), TIGRIS_ESP_NN, TIGRIS_CMSIS_NN, TIGRIS_PIE. */
 #ifndef TIGRIS_BACKENDS_H
 #define TIGRIS_BACKENDS_H
 
@@ -11,27 +11,28 @@
 extern "C" {
 #endif
 
-/* The kernels that the models of tigris_models.h need, and no others: what NULL stands for in firmware of the build
- * plugins. A plan with other operators is refused with TIGRIS_ERR_UNKNOWN_OP; firmware that is to open any plan passes
+/* Exactly the kernels that the models of tigris_models.h need; the default backend in firmware of the build plugins.
+ * A plan with other operators is refused with TIGRIS_ERR_UNKNOWN_OP; firmware that must run any plan passes
  * &tigris_portable_backend. */
 extern const tigris_backend tigris_models_backend;
 
-/* ESP-NN's kernels before the portable ones; its kernels one by one; the scratch that those of them in the table of
- * `backend` want, for a backend's prepare. */
+/* ESP-NN's kernels, with the portable ones as fallback; then each kernel alone, for a table of your own. */
 extern const tigris_backend tigris_esp_nn_backend;
 extern const tigris_kernel_entry tigris_esp_nn_conv_2d_int8;
 extern const tigris_kernel_entry tigris_esp_nn_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_esp_nn_fully_connected_int8;
+/* For the prepare function of your own table: bytes of scratch that ESP-NN's kernels in `backend` need for `plan`. */
 uint32_t tigris_esp_nn_scratch(const tigris_plan *plan, const tigris_backend *backend);
 
-/* CMSIS-NN's, likewise. */
+/* CMSIS-NN's kernels in the same form. */
 extern const tigris_backend tigris_cmsis_nn_backend;
 extern const tigris_kernel_entry tigris_cmsis_nn_conv_2d_int8;
 extern const tigris_kernel_entry tigris_cmsis_nn_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_cmsis_nn_fully_connected_int8;
 uint32_t tigris_cmsis_nn_scratch(const tigris_plan *plan, const tigris_backend *backend);
 
-/* Those in the vector instructions of the ESP32-S3 (src/kernels/pie), likewise; they take no scratch of the backend's. */
+/* Kernels in the ESP32-S3's vector instructions (src/kernels/pie) in the same form; they need no scratch of a
+ * backend. */
 extern const tigris_backend tigris_pie_backend;
 extern const tigris_kernel_entry tigris_pie_conv_2d_int8;
 extern const tigris_kernel_entry tigris_pie_depthwise_conv_2d_int8;

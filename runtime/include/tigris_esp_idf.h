@@ -1,5 +1,5 @@
-/* Helpers for ESP-IDF and for Arduino-ESP32, which is built on it: arenas, time, a run that leaves the watchdog content, and
- * the other core.
+/* Helpers for ESP-IDF and for Arduino-ESP32, which is built on it: arenas, a yield hook for the watchdog, a clock,
+ * and the second core. Call them from tasks, never from an interrupt handler.
  *
  *     void *fast = tigris_esp_fast_arena(TIGRIS_MODEL_KWS.fast_bytes);
  *     void *slow = tigris_esp_slow_arena(TIGRIS_MODEL_KWS.slow_bytes);
@@ -7,7 +7,7 @@
  *     ...tigris_session_init(&session, &plan, fast, TIGRIS_MODEL_KWS.fast_bytes, slow, ...);
  *     session.yield = tigris_esp_yield;
  *     session.yield_context = &pauses;
- */
+ * / */
 #ifndef TIGRIS_ESP_IDF_H
 #define TIGRIS_ESP_IDF_H
 
@@ -17,48 +17,49 @@
 extern "C" {
 #endif
 
-/* Memory for an arena, aligned for every plan: internal RAM for the fast one, PSRAM for the slow one. NULL when
- * there is no free block of that size, and for 0 bytes. heap_caps_free gives it back. */
+/* Allocate an arena aligned for every plan: the fast one in internal RAM, the slow one in PSRAM. NULL if no free
+ * block is large enough, and for 0 bytes. The caller owns it and frees it with heap_caps_free. */
 void *tigris_esp_fast_arena(size_t bytes);
 void *tigris_esp_slow_arena(size_t bytes);
 
-/* When a long run last let other tasks in. One for each task that runs sessions. */
+/* The context of tigris_esp_yield; one for each task that runs sessions. */
 typedef struct tigris_esp_pauses {
-    uint32_t period_ms;  /* pause this often at most; 0: at every chance */
-    uint32_t last_pause; /* in ticks of FreeRTOS; start with 0 */
+    uint32_t period_ms;  /* least milliseconds from pause to pause; 0: pause at every call */
+    uint32_t last_pause; /* tick of FreeRTOS; the caller sets it to 0 */
 } tigris_esp_pauses;
 
-/* A yield hook; `pauses` is a tigris_esp_pauses. Blocks for one tick each period, so that tasks of lower priority run,
- * the idle task among them, which the task watchdog waits for; resets the watchdog of the calling task if that
- * is subscribed. Never stops the run. */
+/* A yield hook; `pauses` is a tigris_esp_pauses. Once per period it blocks for one tick, so that tasks of lower
+ * priority run, including the idle task that the task watchdog watches. It also resets the task watchdog for the
+ * calling task if that is subscribed. Never stops the run. */
 int tigris_esp_yield(void *pauses);
 
-/* A counter hook in microseconds, from esp_timer; on the linux target from the system's clock. */
+/* A counter hook: microseconds of esp_timer, on the linux target of the system's clock. `context` is not used. */
 uint32_t tigris_esp_microseconds(void *context);
 
-/* A task on the core that the caller does not run on, for session->parallel. One core for one session at a time. */
+/* A task on the core that the caller does not run on, for session->parallel; for one session at a time. The caller
+ * owns the struct and keeps it until tigris_esp_core_stop; its members are private. */
 typedef struct tigris_esp_core {
-    void *asked; /* semaphores of FreeRTOS; NULL: there is no such task */
-    void *done;
+    void *work_ready; /* two semaphores of FreeRTOS; NULL: there is no task */
+    void *work_done;
     tigris_work work;
     void *argument;
 } tigris_esp_core;
 
-/* Starts the task, pinned to the other core, with the caller's priority and `stack_bytes` of stack: 3072 are enough for any
- * kernel. The caller's own task should be pinned too, as those of app_main and of Arduino's loop are. Returns 1, or 0
- * where the chip has one core or no memory for the task: then sessions run all the same, on one.
+/* Starts the task, pinned to the other core, with the caller's priority and `stack_bytes` of stack; 3072 suffice for
+ * every kernel. The caller's task should be pinned too, as those of app_main and Arduino's loop are. Returns 1; 0 if
+ * the chip has one core or memory is short, and sessions then run on one core.
  *
  *     static tigris_esp_core other;
  *     (void)tigris_esp_core_start(&other, 3072);
- *     session.split = tigris_split;           with custom_tigris_cores = 2 or CORES 2 tigris_session_init does it
+ *     session.split = tigris_split_rows;           with custom_tigris_cores = 2 or CORES 2 tigris_session_init does it
  *     session.parallel = tigris_esp_parallel;
  *     session.parallel_context = &other; */
 int tigris_esp_core_start(tigris_esp_core *core, uint32_t stack_bytes);
 
-/* The parallel hook; `core` is a tigris_esp_core that was started, whether it could be or not. */
+/* The parallel hook; `core` is a tigris_esp_core after tigris_esp_core_start, whatever that returned. */
 void tigris_esp_parallel(void *core, tigris_work work, void *argument);
 
-/* Ends the task, between runs; the session then runs on one core. Does nothing when there is none. */
+/* Ends the task; call it between runs, after which the session runs on one core. Does nothing if there is no task. */
 void tigris_esp_core_stop(tigris_esp_core *core);
 
 #ifdef __cplusplus

@@ -1,8 +1,11 @@
-/* What a kernel sees, for authors of kernels and backends.
+/* The interface between the runtime and kernels, for authors of kernels and backends.
  *
- * A kernel computes the rows of one output band from bands of its inputs. It knows nothing of
- * stages, windows or tiling: a band is contiguous rows, and rows that the operator would read
- * outside the tensor are announced as padding. */
+ * A kernel computes the rows of one output band from bands of its inputs. It knows nothing of stages, windows or
+ * tiling: a band is contiguous rows, and padding counts replace the rows outside the tensor that the operator would
+ * read.
+ *
+ * All pointers belong to the runtime and are valid during the call only. A kernel keeps no state between calls, takes
+ * no heap, and runs in the task that called tigris_run, or on two cores at once (tigris_split_rows). */
 #ifndef TIGRIS_KERNEL_H
 #define TIGRIS_KERNEL_H
 
@@ -14,59 +17,59 @@ extern "C" {
 #endif
 
 typedef struct tigris_kernel_call {
-    const void *params;     /* the record for the kernel's kind and dtype */
-    const uint8_t *weights; /* the stage's weight block; data fields of params are offsets into it */
-    const tigris_band *inputs;
+    const void *params;        /* the parameter record of the kernel's kind and type (tigris_params.h) */
+    const uint8_t *weights;    /* the stage's weight block; data fields of params are offsets into it */
+    const tigris_band *inputs; /* input_count of them */
     uint16_t input_count;
-    uint16_t weights_in_ram; /* 1: copied or unpacked, where a damaged plan may change them after they were checked */
+    uint16_t weights_in_ram; /* 1: in an arena, where a damaged plan may overwrite them after their check */
     const tigris_band *output;
-    uint8_t *output_data;     /* output->data, to be written */
-    uint8_t *scratch;         /* op record's scratch_bytes, aligned like a tensor; NULL when 0 */
-    uint8_t *backend_scratch; /* of what the backend's prepare asked for, aligned alike; NULL when 0 */
+    uint8_t *output_data;     /* output->data, for writing */
+    uint8_t *scratch;         /* the operator's scratch_bytes, aligned like a tensor; NULL if 0 */
+    uint8_t *backend_scratch; /* backend_scratch_bytes of what the backend's prepare asked for, aligned; NULL if 0 */
     uint32_t backend_scratch_bytes;
-    tigris_session *session; /* that runs the call */
+    tigris_session *session; /* the session that runs the call */
 } tigris_kernel_call;
 
-/* Calls the yield hook; a kernel that takes long does so between pieces of its work. If it returns other than 0, the run is
- * stopped and the kernel returns at once. Kernels that run on two cores (tigris_split) must not call it. */
-int tigris_pauses(const tigris_kernel_call *call);
+/* Calls the session's yield hook; a kernel that takes long calls it between pieces of its work. If the result is not
+ * 0, the hook stopped the run and the kernel must return at once. Kernels that tigris_split_rows may split must not
+ * call it. */
+int tigris_yield_from_kernel(const tigris_kernel_call *call);
 
-/* All a checker may look at: the operator with its whole tensors, and the size of its weight block. */
+/* The arguments of a kernel's check: an operator with its whole tensors, and its weight block. */
 typedef struct tigris_check_call {
     const tigris_op_record *op;
     const void *params;
     const tigris_tensor_record *inputs[TIGRIS_MAX_OPERANDS + 1U]; /* op->operand_count of them, then the output */
     const tigris_operand_record *operands;                        /* op->operand_count of them */
     const tigris_tensor_record *output;
-    const uint8_t *weights; /* NULL when the block is compressed */
-    uint32_t weights_bytes; /* of the block once decompressed */
-    tigris_session *session; /* counts the multipliers that checks have looked at, one by one; has the states */
+    const uint8_t *weights;  /* NULL while the block is compressed: check everything but the weights */
+    uint32_t weights_bytes;  /* of the decompressed block */
+    tigris_session *session; /* counts checked_multipliers, and holds the states */
 } tigris_check_call;
 
-/* Returns TIGRIS_OK when, for these parameters, the kernel reads and writes only inside its bands,
- * its weights and its scratch, whatever the band. COMMIT's also gives its state the first value. */
+/* Returns TIGRIS_OK if the kernel, with these parameters, reads and writes only inside its bands, its weights and its
+ * scratch, whatever the band and the data. The check of COMMIT also writes the first value of its state. */
 typedef tigris_status (*tigris_check)(const tigris_check_call *call);
 
-/* It is for operators of its kind, type and packing. */
+/* A kernel, and the operators that it runs: all of this kind, type and packing. */
 typedef struct tigris_kernel_entry {
     uint16_t kind;   /* tigris_op_kind */
     uint8_t dtype;   /* tigris_dtype */
     uint8_t packing; /* tigris_packing of the weights that it reads */
-    uint16_t params_bytes;
+    uint16_t params_bytes; /* size of the parameter record; an operator with another size is refused */
     tigris_kernel run;
     tigris_check check;
 } tigris_kernel_entry;
 
-/* A set of kernels, tried before the portable ones. */
+/* A set of kernels. A session searches it and then its fallback for each operator's kernel. */
 typedef struct tigris_backend {
     const char *name;
-    const tigris_kernel_entry *const *kernels; /* pointers, so that each kernel can be linked alone */
+    const tigris_kernel_entry *const *kernels; /* pointers, so that the linker drops kernels that no table names */
     uint32_t kernel_count;
-    /* Bytes of scratch the backend wants at the top of the fast arena, above the plan's own bytes, shared by all its
-     * kernels; NULL: none. Calls may come with less (backend_scratch_bytes): kernels must do without what is missing. */
+    /* Returns the bytes of scratch that the backend's kernels share, at the top of the fast arena above the plan's own;
+     * NULL: none. If the arena has less, calls get less (backend_scratch_bytes), and kernels must work with that. */
     uint32_t (*prepare)(const tigris_plan *plan);
-    /* Kernels to fall back to; NULL ends the search. */
-    const struct tigris_backend *fallback;
+    const struct tigris_backend *fallback; /* searched next; NULL ends the search */
 } tigris_backend;
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* From a camera's lines to a network's input, line by line: no whole frame is kept.
  *
- * Lines come one at a time, as a camera or its driver gives them. Of each, the crop is unpacked, brought to the model's
- * channels, resized and written as stored values straight into the input tensor, row after row. State is a struct and,
- * for averaging, one row of sums; both are the caller's.
+ * Lines come one at a time, as a camera or its driver gives them. Of each, the crop is unpacked, brought to the
+ * model's channels, resized and written as stored values straight into the input tensor, row after row. State is a
+ * struct and, for averaging, one row of sums; both are the caller's.
  *
  *     static uint8_t table[256];
  *     static uint32_t sums[TIGRIS_ROWS_SUMS(96, 1)];
@@ -23,7 +23,8 @@
  *
  * What is written, exactly. All divisions are of integers and round down, unless said otherwise.
  *
- * 1. Unpacking, to 8 bits a component. Of RGB565, red and blue are (v << 3 | v >> 2), green (v << 2 | v >> 4). YUV422 is
+ * 1. Unpacking, to 8 bits a component. Of RGB565, red and blue are (v << 3 | v >> 2), green (v << 2 | v >> 4). YUV422
+ * is
  *    BT.601 of full range (as JPEG has it); both pixels of a pair have its U and V, and with u = U - 128, v = V - 128:
  *        R = (256 Y + 359 v + 128) / 256
  *        G = (256 Y - 88 u - 183 v + 128) / 256
@@ -39,7 +40,8 @@
  *    Nearest: the pixel of the crop at column (2 x + 1) W / (2 w) of line (2 y + 1) H / (2 h).
  * 4. The channel's table gives the stored value of each of the 256 numbers.
  *
- * Integer arithmetic only, but for tigris_rows_fill_table. One operation takes a time that its sizes say; none waits. */
+ * Integer arithmetic only, but for tigris_rows_fill_table. One operation takes a time that its sizes say; none
+ * waits. */
 #ifndef TIGRIS_ROWS_H
 #define TIGRIS_ROWS_H
 
@@ -103,20 +105,21 @@ typedef struct tigris_rows_adapter {
 } tigris_rows_adapter;
 
 /* Fills 256 stored values: of number v it is the input (v - mean) / deviation. With TIGRIS_DTYPE_FLOAT32 that itself,
- * else that divided by `scale`, rounded to the nearest with halves by `rounding`, plus `zero_point`, bounded to the type:
- * what the model stores. Computed in float32, in this order. `mean` and `deviation` are those of training, in steps of
- * 8 bits: 0 and 255 for inputs of 0 ... 1, 127.5 and 127.5 for -1 ... 1, 0 and 1 for 0 ... 255. `scale` and
- * `zero_point` are TIGRIS_MODEL_..._INPUT0_SCALE and _ZERO_POINT, `rounding` TIGRIS_MODEL_..._ROUNDING; float32 ignores
- * them. `bytes`, of the table, is 256
- * times those of the type at least. TIGRIS_ERR_ARGUMENT: a null pointer or too few bytes, another type, a zero point outside
- * of it, a mean that is not finite, or a deviation or scale that is not a finite number above 0. */
+ * else that divided by `scale`, rounded to the nearest with halves by `rounding`, plus `zero_point`, bounded to the
+ * type: what the model stores. Computed in float32, in this order. `mean` and `deviation` are those of training, in
+ * steps of 8 bits: 0 and 255 for inputs of 0 ... 1, 127.5 and 127.5 for -1 ... 1, 0 and 1 for 0 ... 255. `scale` and
+ * `zero_point` are TIGRIS_MODEL_..._INPUT0_SCALE and _ZERO_POINT, `rounding` TIGRIS_MODEL_..._ROUNDING; float32
+ * ignores them. `bytes`, of the table, is 256 times those of the type at least. TIGRIS_ERR_ARGUMENT: a null pointer
+ * or too few bytes, another type, a zero point outside of it, a mean that is not finite, or a deviation or scale that
+ * is not a finite number above 0. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_fill_table(void *table, size_t bytes, tigris_dtype dtype, float mean,
                                                        float deviation, float scale, int32_t zero_point,
                                                        tigris_rounding rounding);
 
 /* Checks and copies the configuration; no frame is begun. `sums` has `count` uint32_t, at least
- * TIGRIS_ROWS_SUMS(width, channels), which outlive the use; with TIGRIS_RESIZE_NEAREST it may be NULL. TIGRIS_ERR_ARGUMENT: a
- * null pointer, too few sums, an unknown format, method or type, or sizes out of the ranges above. */
+ * TIGRIS_ROWS_SUMS(width, channels), which outlive the use; with TIGRIS_RESIZE_NEAREST it may be NULL.
+ * TIGRIS_ERR_ARGUMENT: a null pointer, too few sums, an unknown format, method or type, or sizes out of the ranges
+ * above. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_init(tigris_rows_adapter *rows, const tigris_rows_config *config, uint32_t *sums,
                                                  size_t count);
 
@@ -125,26 +128,27 @@ TIGRIS_MUST_CHECK tigris_status tigris_rows_init(tigris_rows_adapter *rows, cons
  * the configured size. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_begin(tigris_rows_adapter *rows, void *input, size_t bytes);
 
-/* Takes the next line of the frame, frame_width pixels in `bytes` bytes; what lies behind the pixels is not read. Lines
- * outside of the crop are counted only. TIGRIS_ERR_ARGUMENT, and nothing changes: a null pointer, too few bytes, no frame
- * begun, or all of its lines taken. */
+/* Takes the next line of the frame, frame_width pixels in `bytes` bytes; what lies behind the pixels is not read.
+ * Lines outside of the crop are counted only. TIGRIS_ERR_ARGUMENT, and nothing changes: a null pointer, too few
+ * bytes, no frame begun, or all of its lines taken. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_line(tigris_rows_adapter *rows, const uint8_t *line, size_t bytes);
 
-/* For inputs that are streamed: the next line of the frame, and in `*bytes` its bytes; it may wait for it. NULL: there is
- * none, and the run is to stop. */
+/* For inputs that are streamed: the next line of the frame, and in `*bytes` its bytes; it may wait for it. NULL:
+ * there is none, and the run is to stop. */
 typedef const uint8_t *(*tigris_rows_next_line)(void *context, size_t *bytes);
 
-/* Begins a frame whose rows are fetched, in place of tigris_rows_begin. TIGRIS_ERR_ARGUMENT: a null pointer, an adapter that
- * was refused, or a crop of fewer lines than the model has rows, of which one would complete several. */
+/* Begins a frame whose rows are fetched, in place of tigris_rows_begin. TIGRIS_ERR_ARGUMENT: a null pointer, an
+ * adapter that was refused, or a crop of fewer lines than the model has rows, of which one would complete several. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_begin_stream(tigris_rows_adapter *rows);
 
-/* What the session's fetch_rows is to do: writes the `count` rows that come next, from row `first` on, to `destination`, and
- * takes the lines that they need from `next`. TIGRIS_ERR_ROWS when that has none; TIGRIS_ERR_ARGUMENT as for a line, or for
- * other rows than those that come next. */
+/* What the session's fetch_rows is to do: writes the `count` rows that come next, from row `first` on, to
+ * `destination`, and takes the lines that they need from `next`. TIGRIS_ERR_ROWS when that has none;
+ * TIGRIS_ERR_ARGUMENT as for a line, or for other rows than those that come next. */
 TIGRIS_MUST_CHECK tigris_status tigris_rows_fetch(tigris_rows_adapter *rows, uint32_t first, uint32_t count,
                                                   void *destination, tigris_rows_next_line next, void *context);
 
-/* Whether the input tensor is complete, which it is with the crop's last line at the latest: other lines need not come. */
+/* Whether the input tensor is complete, which it is with the crop's last line at the latest: other lines need not
+ * come. */
 static inline int tigris_rows_complete(const tigris_rows_adapter *rows)
 {
     return rows->input != TIGRIS_NULL && rows->next_row == rows->config.height;

@@ -1,7 +1,7 @@
 /* A new plan for a model, written by the firmware itself: from the air, an SD card, a serial line.
  *
- * The model has two slots (custom_tigris_slots = 2). One holds the plan that is opened; the new one goes to the other, in
- * pieces as they come:
+ * The model has two slots (custom_tigris_slots = 2). One holds the plan that is opened; the new one goes to the
+ * other, in pieces as they come:
  *
  *     static tigris_update update;
  *     tigris_status status = tigris_update_begin(&update, &TIGRIS_MODEL_KWS);
@@ -19,12 +19,13 @@
  *     status = tigris_update_confirm(&TIGRIS_MODEL_KWS, &plan);
  *
  * When the new plan does not open, or is not confirmed before the model is opened again, the old one is back, and
- * stays. When power is cut anywhere, the next tigris_model_open finds the old plan or the new one, whole: what decides is one
- * record of 32 bytes, written by one program operation.
+ * stays. When power is cut anywhere, the next tigris_model_open finds the old plan or the new one, whole: what
+ * decides is one record of 32 bytes, written by one program operation.
  *
  * Flash is erased and programmed by model->slots->flash; that table and tigris_port_read are all that touches it. A
- * model must not be opened, confirmed and updated by several tasks at once, and each function below blocks for as long as the
- * flash takes: tens of milliseconds for the erasure of a sector are usual. No heap; stack below 1 KB beside the flash's own. */
+ * model must not be opened, confirmed and updated by several tasks at once, and each function below blocks for as
+ * long as the flash takes: tens of milliseconds for the erasure of a sector are usual. No heap; stack below 1 KB
+ * beside the flash's own. */
 #ifndef TIGRIS_UPDATE_H
 #define TIGRIS_UPDATE_H
 
@@ -49,9 +50,9 @@ typedef struct tigris_update {
     uint32_t page[TIGRIS_UPDATE_PAGE / 4U];
 } tigris_update;
 
-/* Starts an update of the slot that is not the opened plan's. Writes a record that this plan stays, and erases no slot yet.
- * Opens and closes that plan, so its checksum is computed once. A plan that was committed before and never opened is
- * given up.
+/* Starts an update of the slot that is not the opened plan's. Writes a record that this plan stays, and erases no
+ * slot yet. Opens and closes that plan, so its checksum is computed once. A plan that was committed before and never
+ * opened is given up.
  *
  *     TIGRIS_ERR_NO_SLOTS     the firmware was built with one slot for the model
  *     TIGRIS_ERR_UNCONFIRMED  the open plan is on trial: confirm it, or close and open the model to give it up
@@ -69,8 +70,9 @@ TIGRIS_MUST_CHECK tigris_status tigris_update_begin(tigris_update *update, const
  *     TIGRIS_ERR_FLASH and the other statuses of the flash */
 TIGRIS_MUST_CHECK tigris_status tigris_update_write(tigris_update *update, const void *data, size_t bytes);
 
-/* Writes what is left and proves the plan as it lies in flash: its checksum, its structure, and that it has the inputs, the
- * outputs and the arenas that this firmware was built for. Whether its kernels are linked only a session tells, on trial.
+/* Writes what is left and proves the plan as it lies in flash: its checksum, its structure, and that it has the
+ * inputs, the outputs and the arenas that this firmware was built for. Whether its kernels are linked only a session
+ * tells, on trial.
  *
  *     TIGRIS_ERR_TRUNCATED   fewer bytes than the plan has by its header
  *     TIGRIS_ERR_DAMAGED     the bytes that came have another checksum
@@ -78,9 +80,9 @@ TIGRIS_MUST_CHECK tigris_status tigris_update_write(tigris_update *update, const
  *     TIGRIS_ERR_INTERFACE, TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL and all others of tigris_model_open */
 TIGRIS_MUST_CHECK tigris_status tigris_update_finish(tigris_update *update);
 
-/* The next tigris_model_open opens the new plan, once. One program operation, and at times the erasure of a sector of records
- * before it. TIGRIS_ERR_ORDER unless finish was the last step and succeeded; statuses of the flash: on these the
- * new plan may be pending or not. */
+/* The next tigris_model_open opens the new plan, once. One program operation, and at times the erasure of a sector of
+ * records before it. TIGRIS_ERR_ORDER unless finish was the last step and succeeded; statuses of the flash: on these
+ * the new plan may be pending or not. */
 TIGRIS_MUST_CHECK tigris_status tigris_update_commit(tigris_update *update);
 
 /* Ends an update that is not committed; the slot then holds no plan. Statuses of the flash. Does nothing, and returns
@@ -88,8 +90,8 @@ TIGRIS_MUST_CHECK tigris_status tigris_update_commit(tigris_update *update);
 tigris_status tigris_update_abort(tigris_update *update);
 
 /* `plan`, opened by tigris_model_open, is the one to open from now on. One program operation for a plan on trial; for
- * any other it writes nothing and returns TIGRIS_OK, so it may be called at every start. TIGRIS_ERR_ARGUMENT when the plan
- * is not open, TIGRIS_ERR_OTHER_MODEL when no slot holds it, statuses of the flash. */
+ * any other it writes nothing and returns TIGRIS_OK, so it may be called at every start. TIGRIS_ERR_ARGUMENT when the
+ * plan is not open, TIGRIS_ERR_OTHER_MODEL when no slot holds it, statuses of the flash. */
 TIGRIS_MUST_CHECK tigris_status tigris_update_confirm(const tigris_model *model, const tigris_plan *plan);
 
 /* tigris_model_open of models with two slots: what the build writes into tigris_slots. */

@@ -9,69 +9,69 @@
 
 #if portNUM_PROCESSORS > 1
 
-/* Waits without taking time from other tasks, so the core is theirs while there is nothing to share. */
-static void serve(void *context)
+/* The task: blocks until there is work, so that other tasks have the core meanwhile. */
+static void run_work(void *context)
 {
     tigris_esp_core *core = context;
     for (;;) {
-        (void)xSemaphoreTake((SemaphoreHandle_t)core->asked, portMAX_DELAY);
+        (void)xSemaphoreTake((SemaphoreHandle_t)core->work_ready, portMAX_DELAY);
         if (core->work == NULL)
             break;
         core->work(core->argument, 1U);
-        (void)xSemaphoreGive((SemaphoreHandle_t)core->done);
+        (void)xSemaphoreGive((SemaphoreHandle_t)core->work_done);
     }
-    (void)xSemaphoreGive((SemaphoreHandle_t)core->done);
+    (void)xSemaphoreGive((SemaphoreHandle_t)core->work_done);
     vTaskDelete(NULL);
 }
 
-static void forget(tigris_esp_core *core)
+static void delete_semaphores(tigris_esp_core *core)
 {
-    if (core->asked != NULL)
-        vSemaphoreDelete((SemaphoreHandle_t)core->asked);
-    if (core->done != NULL)
-        vSemaphoreDelete((SemaphoreHandle_t)core->done);
-    core->asked = NULL;
-    core->done = NULL;
+    if (core->work_ready != NULL)
+        vSemaphoreDelete((SemaphoreHandle_t)core->work_ready);
+    if (core->work_done != NULL)
+        vSemaphoreDelete((SemaphoreHandle_t)core->work_done);
+    core->work_ready = NULL;
+    core->work_done = NULL;
 }
 
 int tigris_esp_core_start(tigris_esp_core *core, uint32_t stack_bytes)
 {
     core->work = NULL;
     core->argument = NULL;
-    core->asked = xSemaphoreCreateBinary();
-    core->done = xSemaphoreCreateBinary();
+    core->work_ready = xSemaphoreCreateBinary();
+    core->work_done = xSemaphoreCreateBinary();
     const BaseType_t other = xPortGetCoreID() == 0 ? 1 : 0;
-    if (core->asked != NULL && core->done != NULL &&
-        xTaskCreatePinnedToCore(serve, "tigris", stack_bytes, core, uxTaskPriorityGet(NULL), NULL, other) == pdPASS)
+    if (core->work_ready != NULL && core->work_done != NULL &&
+        xTaskCreatePinnedToCore(run_work, "tigris", stack_bytes, core, uxTaskPriorityGet(NULL), NULL, other) == pdPASS)
         return 1;
-    forget(core);
+    delete_semaphores(core);
     return 0;
 }
 
 void tigris_esp_core_stop(tigris_esp_core *core)
 {
-    if (core->asked == NULL)
+    if (core->work_ready == NULL)
         return;
     core->work = NULL;
-    (void)xSemaphoreGive((SemaphoreHandle_t)core->asked);
-    (void)xSemaphoreTake((SemaphoreHandle_t)core->done, portMAX_DELAY);
-    forget(core);
+    (void)xSemaphoreGive((SemaphoreHandle_t)core->work_ready);
+    (void)xSemaphoreTake((SemaphoreHandle_t)core->work_done, portMAX_DELAY);
+    delete_semaphores(core);
 }
 
-/* Giving and taking a semaphore are critical sections of FreeRTOS: what was written before is seen behind. */
+/* FreeRTOS gives and takes semaphores in critical sections, which are the memory barriers that this hook needs. */
 void tigris_esp_parallel(void *context, tigris_work work, void *argument)
 {
     tigris_esp_core *core = context;
-    if (core->asked == NULL) {
+    if (core->work_ready == NULL) {
         work(argument, 0U);
         work(argument, 1U);
         return;
     }
     core->work = work;
     core->argument = argument;
-    (void)xSemaphoreGive((SemaphoreHandle_t)core->asked);
+    (void)xSemaphoreGive((SemaphoreHandle_t)core->work_ready);
     work(argument, 0U);
-    (void)xSemaphoreTake((SemaphoreHandle_t)core->done, portMAX_DELAY);
+    (void)xSemaphoreTake((SemaphoreHandle_t)core->work_done, portMAX_DELAY);
 }
 
 #else

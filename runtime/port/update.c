@@ -83,7 +83,7 @@ static tigris_status write_page(tigris_update *update, uint32_t filled)
         return status;
     uint8_t *bytes = (uint8_t *)update->page;
     memset(bytes + filled, 0xFF, TIGRIS_UPDATE_PAGE - filled);
-    update->crc32 = tigris_crc32_of_more(update->crc32, bytes + skipped, filled - skipped);
+    update->crc32 = tigris_crc32_append(update->crc32, bytes + skipped, filled - skipped);
     return model->slots->flash->program(model->partition, offset, bytes, TIGRIS_UPDATE_PAGE);
 }
 

@@ -19,10 +19,10 @@ extern inline void tigris_view_at(const tigris_stage_run *run, uint32_t index, t
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height)
 {
     if (bands == 0U) {
-        return 0; /* a positive offset brings more rows in the first band, none before it */
+        return 0; /* a positive offset adds rows to the first band, not before it */
     }
     int32_t rows = (int32_t)(bands * view->pace_numerator) + view->pace_offset;
-    /* Paces of whole and tiled stages have denominator 1: the division is for rolling stages only. */
+    /* Only rolling stages need the division: paces of whole and tiled stages have denominator 1. */
     if (rows > 0 && view->pace_denominator != 1U) {
         rows /= (int32_t)view->pace_denominator;
     }
@@ -35,7 +35,7 @@ void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, i
     int32_t asked_first = first * operand->numerator + operand->first;
     int32_t asked_end = (end - 1) * operand->numerator + operand->last;
     const int32_t denominator = operand->denominator;
-    if (denominator != 1) { /* of resampling operators only */
+    if (denominator != 1) { /* resampling operators only */
         asked_first = floor_divide(asked_first, denominator);
         asked_end = floor_divide(asked_end, denominator);
     }
@@ -43,58 +43,60 @@ void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, i
     input->first = clip(asked_first, height);
     input->rows = clip(asked_end, height) - input->first;
     const int32_t outside = asked_end - asked_first - input->rows;
-    /* A band that lies wholly in the padding counts all of it as rows above. */
+    /* If the whole band lies in the padding, all its rows count as padding above. */
     input->pad_top = input->rows == 0 ? outside : input->first - asked_first;
     input->pad_bottom = outside - input->pad_top;
 }
 
-/* The number of terms of an output element is a product of these. */
-enum { WINDOW = 1U, CHANNELS = 2U, VECTOR = 4U };
+/* The factors whose product is the number of multiplications for one output element: the kernel's height and width, the
+ * input's channels, the vector's length. */
+enum { KERNEL = 1U, CHANNELS = 2U, VECTOR = 4U };
 
-/* By kind of operator; 0: its rows are made in one call. */
-static const uint8_t terms[] = {
-    [TIGRIS_OP_KIND_CONV_2D] = WINDOW | CHANNELS,
-    [TIGRIS_OP_KIND_DEPTHWISE_CONV_2D] = WINDOW,
+/* The factors of each kind of operator; 0: one call makes all rows of a band. */
+static const uint8_t factors[] = {
+    [TIGRIS_OP_KIND_CONV_2D] = KERNEL | CHANNELS,
+    [TIGRIS_OP_KIND_DEPTHWISE_CONV_2D] = KERNEL,
     [TIGRIS_OP_KIND_FULLY_CONNECTED] = VECTOR,
-    [TIGRIS_OP_KIND_AVERAGE_POOL] = WINDOW,
-    [TIGRIS_OP_KIND_MAX_POOL] = WINDOW,
-    [TIGRIS_OP_KIND_TRANSPOSE_CONV] = WINDOW | CHANNELS,
+    [TIGRIS_OP_KIND_AVERAGE_POOL] = KERNEL,
+    [TIGRIS_OP_KIND_MAX_POOL] = KERNEL,
+    [TIGRIS_OP_KIND_TRANSPOSE_CONV] = KERNEL | CHANNELS,
     [TIGRIS_OP_KIND_LRN] = CHANNELS,
-    [TIGRIS_OP_KIND_PLAIN_CONV_2D] = WINDOW | CHANNELS,
-    [TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D] = WINDOW,
+    [TIGRIS_OP_KIND_PLAIN_CONV_2D] = KERNEL | CHANNELS,
+    [TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D] = KERNEL,
     [TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED] = VECTOR,
-    [TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D] = WINDOW | CHANNELS,
-    [TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D] = WINDOW,
+    [TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D] = KERNEL | CHANNELS,
+    [TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D] = KERNEL,
     [TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED] = VECTOR,
 };
 
-int32_t tigris_rows_at_once(const tigris_stage_run *run, const tigris_op_record *op, const tigris_tensor_record *output,
-                            int32_t rows)
+int32_t tigris_rows_per_call(const tigris_stage_run *run, const tigris_op_record *op,
+                             const tigris_tensor_record *output, int32_t rows)
 {
     const tigris_session *session = run->session;
-    if (run->proving || session->yield == NULL || session->backend_scratch != NULL || op->kind >= sizeof terms ||
-        terms[op->kind] == 0U || tigris_takes_batch_whole(op, output)) {
+    if (run->proving || session->yield == NULL || session->backend_scratch != NULL || op->kind >= sizeof factors ||
+        factors[op->kind] == 0U || tigris_is_whole_batch(op, output)) {
         return rows;
     }
-    /* Parameters of windows begin with the kernel's height and width, those of layers with vectors and their length. */
+    /* Records with KERNEL begin with its height and width, records with VECTOR with the count of vectors and their
+     * length. */
     const uint8_t *params = run->plan->params + op->params;
-    uint32_t row = tigris_row_elements(output);
-    if ((terms[op->kind] & WINDOW) != 0U) {
+    uint32_t row = tigris_row_elements(output); /* becomes the multiplications of one output row */
+    if ((factors[op->kind] & KERNEL) != 0U) {
         const uint16_t *kernel = (const uint16_t *)(const void *)params;
         row = tigris_multiply(row, (uint32_t)kernel[0] * kernel[1]);
     }
-    if ((terms[op->kind] & CHANNELS) != 0U) {
+    if ((factors[op->kind] & CHANNELS) != 0U) {
         const uint32_t view = run->stage->first_view + run->plan->operands[op->first_operand].view;
         row = tigris_multiply(row, tigris_view_tensor(run->plan, &run->plan->views[view])->channels);
     }
-    if ((terms[op->kind] & VECTOR) != 0U) {
+    if ((factors[op->kind] & VECTOR) != 0U) {
         row = tigris_multiply(row, ((const uint32_t *)(const void *)params)[1]);
     }
     const uint32_t most = row - 1U < TIGRIS_YIELD_STEPS ? TIGRIS_YIELD_STEPS / row : 1U;
     return (uint32_t)rows > most ? (int32_t)most : rows;
 }
 
-tigris_status tigris_yields(tigris_session *session)
+tigris_status tigris_call_yield_hook(tigris_session *session)
 {
     if (session->yield != NULL && session->yield(session->yield_context) != 0) {
         session->fault.status = TIGRIS_ERR_CANCELLED;
@@ -102,7 +104,7 @@ tigris_status tigris_yields(tigris_session *session)
     return session->fault.status;
 }
 
-int tigris_pauses(const tigris_kernel_call *call)
+int tigris_yield_from_kernel(const tigris_kernel_call *call)
 {
-    return tigris_yields(call->session) != TIGRIS_OK;
+    return tigris_call_yield_hook(call->session) != TIGRIS_OK;
 }

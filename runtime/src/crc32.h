@@ -5,9 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The checksum of `bytes` bytes at `data`. */
 uint32_t tigris_crc32(const uint8_t *data, size_t bytes);
 
-/* The checksum of what `crc` is that of, followed by `data`; that of nothing is 0. */
-uint32_t tigris_crc32_of_more(uint32_t crc, const uint8_t *data, size_t bytes);
+/* Extends a checksum: `crc` covers the bytes so far (0 for none), the result covers them followed by `data`. */
+uint32_t tigris_crc32_append(uint32_t crc, const uint8_t *data, size_t bytes);
 
 #endif

@@ -3,16 +3,19 @@
 
 #include "extents.h"
 
-/* The operators that know of folded tensors; any other kernel, of any backend, takes a band for rows that lie behind each
- * other. SUM_MAP and SUM_PRODUCTS, whose numbers differ in one bit, make sums; those of the next numbers read them. */
-static int knows_folded(uint32_t kind, int is_input)
+/* Whether a kind of operator may read (`is_input`) or write a folded tensor; all other kernels expect rows one after
+ * the other. SUM_MAP (39) and SUM_PRODUCTS (47) write sums; MEAN_OF_SUMS (40) and SCALE_SUMS (48) read them. The
+ * numbers of the two writers differ in one bit, and each reader's number is its writer's plus 1: smaller than a
+ * switch. */
+static int accepts_folded(uint32_t kind, int is_input)
 {
-    const uint32_t makes = kind - (uint32_t)is_input;
-    const uint32_t differs = (uint32_t)TIGRIS_OP_KIND_SUM_PRODUCTS ^ TIGRIS_OP_KIND_SUM_MAP;
-    return (makes & ~differs) == TIGRIS_OP_KIND_SUM_MAP || (!is_input && kind == TIGRIS_OP_KIND_RECURRENT);
+    const uint32_t writer = kind - (uint32_t)is_input;
+    const uint32_t bit = (uint32_t)TIGRIS_OP_KIND_SUM_PRODUCTS ^ TIGRIS_OP_KIND_SUM_MAP;
+    return (writer & ~bit) == TIGRIS_OP_KIND_SUM_MAP || (!is_input && kind == TIGRIS_OP_KIND_RECURRENT);
 }
 
-/* What names a kernel, as one number; the fields lie side by side, so that it is one load. */
+/* Kind, type and packing of an operator or a kernel as one number. The fields are adjacent: GCC makes one load of
+ * it. */
 #define KEY(record) ((uint32_t)(record)->kind | (uint32_t)(record)->dtype << 16 | (uint32_t)(record)->packing << 24)
 
 /* The first entry for an operator in the backend and its fallbacks; NULL when there is none. */
@@ -34,11 +37,11 @@ const tigris_kernel_entry *tigris_kernel_of(const tigris_stage_run *run, const t
 {
     tigris_session *session = run->session;
     const uint32_t key = KEY(op);
-    const tigris_kernel_entry **known = &session->kernels[key % TIGRIS_KNOWN_KERNELS];
-    if (*known == NULL || KEY(*known) != key) {
-        *known = find_entry(session->backend, key);
+    const tigris_kernel_entry **cached = &session->kernel_cache[key % TIGRIS_KERNEL_CACHE_ENTRIES];
+    if (*cached == NULL || KEY(*cached) != key) {
+        *cached = find_entry(session->backend, key);
     }
-    return *known;
+    return *cached;
 }
 
 static tigris_status check_op(const tigris_stage_run *run, const tigris_op_record *op, const uint8_t *weights)
@@ -62,7 +65,7 @@ static tigris_status check_op(const tigris_stage_run *run, const tigris_op_recor
     int left = op->operand_count;
     do { /* the output follows the last input */
         tigris_view_at(run, left > 0 ? (operand++)->view : op->output_view, &view);
-        if (tigris_is_folded(view.tensor) && !knows_folded(op->kind, left > 0)) {
+        if (tigris_is_folded(view.tensor) && !accepts_folded(op->kind, left > 0)) {
             return TIGRIS_ERR_OP;
         }
         *tensor++ = view.tensor;

@@ -5,11 +5,12 @@
 #include "band.h"
 #include "tigris_kernel.h"
 
-/* The first kernel for an operator in the backend and its fallbacks; NULL when there is none. It is looked up once:
- * the session remembers it until the kernel of a kind whose number has the same rest takes its place. */
+/* The first kernel for an operator's kind, type and packing in the session's backend and its fallbacks; NULL if there
+ * is none. session->kernel_cache keeps the result until another key with the same remainder replaces it. */
 const tigris_kernel_entry *tigris_kernel_of(const tigris_stage_run *run, const tigris_op_record *op);
 
-/* Runs the kernels' own checks for a stage. `weights` is its block, NULL when not yet decompressed. */
+/* Runs the kernels' checks for all operators of a stage; sets session->fault.op of a refusal. `weights` is the stage's
+ * block; NULL if it is not decompressed yet. */
 tigris_status tigris_check_params(const tigris_stage_run *run, const uint8_t *weights);
 
 #endif

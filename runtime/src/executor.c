@@ -1,8 +1,10 @@
-/* The one loop. Stages, their bands, and in each band every operator once: to prove a plan, without data, and to run
- * it. What was proved is what happens.
+/* The executor: runs the stages of a plan, the bands of each stage, and in each band every operator once.
  *
- * Nothing here knows whether a stage is normal, tiled, a chain or rolling: that is all in the views. Nor does it know
- * where anything lies: addresses come from memory.c and hold until the next `enter`. */
+ * tigris_session_bind runs the same loop without data to prove a plan; tigris_run runs it with data. A run therefore
+ * takes exactly the steps that were proved. SPEC.md, section 4, defines the four steps of a band.
+ *
+ * The loop does not know a stage's strategy (normal, tiled, chain, rolling): flags and paces of the views decide.
+ * Addresses come from memory.c and stay valid until the next enter_op(). */
 #include "executor.h"
 
 #include <string.h>
@@ -13,14 +15,14 @@
 #include "memory.h"
 #include "move.h"
 
-/* Starts a stage: direct inputs are held whole, everything else holds nothing. Refuses a view that two operators write,
- * and rows that are to be stored or paced of a view that none writes. */
+/* Starts a stage: views without a window hold their whole tensor, unless an operator writes them; all others hold no
+ * rows. Refuses a view that two operators write, and a stored or paced view that no operator writes. */
 static tigris_status begin_stage(const tigris_stage_run *run)
 {
     const tigris_stage_record *stage = run->stage;
     tigris_view_state *states = (tigris_view_state *)(void *)run->session->fast;
     memset(states, 0, stage->view_count * sizeof *states);
-    /* Until the first band, need_end is 1 where an operator writes. */
+    /* Until the first band, need_end == 1 marks a view that an operator of the stage writes. */
     const tigris_op_record *op = &run->plan->ops[stage->first_op];
     for (uint32_t left = stage->op_count; left > 0U; left--, op++) {
         tigris_view_state *output = &states[op->output_view];
@@ -47,20 +49,21 @@ static tigris_status begin_stage(const tigris_stage_run *run)
     return TIGRIS_OK;
 }
 
-/* A window whose rows the next band makes or loads again rather than keeps. */
-static int is_made_again(const tigris_view_record *view)
+/* Whether each band computes or loads the window's rows again instead of keeping them. */
+static int is_refilled(const tigris_view_record *view)
 {
     return (view->flags & (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_KEEP)) == TIGRIS_VIEW_FLAG_WINDOW;
 }
 
-/* Begins a view in a band, by whose end it must have the rows of `bands` bands whoever reads it. need_first is as the band
- * before found it; from here on it is found out for the next band. */
-static void begin_view(const tigris_stage_run *run, uint32_t index, uint32_t bands)
+/* Start: prepares view `index` for band `band`, counted from 1; 0 is the look-ahead before the first band. A window
+ * that keeps nothing becomes empty at need_first, which the band before computed. Then need_first and need_end start
+ * anew: a paced view needs the rows of its pace, every other view none. */
+static void begin_view(const tigris_stage_run *run, uint32_t index, uint32_t band)
 {
     tigris_view view;
     tigris_view_at(run, index, &view);
     tigris_view_state *state = view.state;
-    if (is_made_again(view.record) ||
+    if (is_refilled(view.record) ||
         (tigris_is_window(view.record) && state->held_end <= state->need_first)) {
         state->held_first = state->need_first;
         state->held_end = state->need_first;
@@ -69,14 +72,14 @@ static void begin_view(const tigris_stage_run *run, uint32_t index, uint32_t ban
     state->need_first = height;
     state->need_end = 0;
     if (view.record->pace_numerator != 0U) {
-        state->need_end = tigris_paced_rows(view.record, bands, height);
+        state->need_end = tigris_paced_rows(view.record, band, height);
         state->need_first = state->need_end;
     }
 }
 
-/* Widens what is needed of an operator's operands: to the end of what the rows that it makes in this band read, and from
- * the beginning of what the first row that it makes in a later band reads. */
-static void need_operands(const tigris_stage_run *run, const tigris_op_record *op)
+/* Propagate: widens the needed rows of an operator's operands. need_end grows to the last row that this band reads,
+ * need_first falls to the first row that the operator's next output row, made in a later band, reads. */
+static void require_operands(const tigris_stage_run *run, const tigris_op_record *op)
 {
     tigris_view output;
     tigris_view_at(run, op->output_view, &output);
@@ -84,7 +87,7 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
     const int makes_rows = end > output.state->held_end;
     const int32_t made = makes_rows ? end : output.state->held_end;
     int32_t next = output.state->need_first;
-    if (!tigris_is_window(output.record) || (next < made && !is_made_again(output.record))) {
+    if (!tigris_is_window(output.record) || (next < made && !is_refilled(output.record))) {
         next = made;
     }
     const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
@@ -92,7 +95,7 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
     for (uint32_t left = op->operand_count; left > 0U; left--, operand++) {
         tigris_view input;
         tigris_view_at(run, operand->view, &input);
-        /* The first row follows from the one number, the end from the other. */
+        /* One call, two answers: `next` gives rows->first, `end` gives the end of the rows. */
         tigris_operand_rows(operand, (int32_t)input.tensor->height, next, end, rows);
         if (next < (int32_t)output.tensor->height && rows->first < input.state->need_first) {
             input.state->need_first = rows->first;
@@ -103,14 +106,15 @@ static void need_operands(const tigris_stage_run *run, const tigris_op_record *o
     }
 }
 
-/* Copies rows of a view, from `first` to the last that is held, from one place to another: of the image that runs, or of the
- * whole batch, all of whose rows are copied then (fill_band refuses others). A proof copies nothing. */
-static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, uint32_t source, uint32_t target)
+/* Copies rows [first, held_end) of a view from offset `source` to offset `target`; either may be TIGRIS_AT_HOME. Copies
+ * the current image, or all images of a batch that runs whole. A proof copies nothing. */
+static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, uint32_t source,
+                      uint32_t target)
 {
     if (run->proving) {
         return;
     }
-    /* Within a window and where it is parked rows begin with `first` from now on. */
+    /* From here on `first` is row 0 of the window and of its parked copy. */
     const int32_t start = ((source | target) & TIGRIS_AT_HOME) != 0U ? first : view->state->held_first;
     const uint8_t *from = tigris_row_address(run->session, view, first, source);
     uint8_t *to = tigris_row_address(run->session, view, start, target);
@@ -118,14 +122,14 @@ static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int3
         const uint32_t images = tigris_window_images(run->stage, view->tensor);
         const uint32_t bytes = tigris_rows_bytes(view->tensor, (uint32_t)(view->state->held_end - first)) * images;
         tigris_move(to, from, bytes);
-        tigris_count(run->session, from, bytes, TIGRIS_READ);
-        tigris_count(run->session, to, bytes, TIGRIS_WRITE);
+        tigris_count_access(run->session, from, bytes, TIGRIS_READ);
+        tigris_count_access(run->session, to, bytes, TIGRIS_WRITE);
     }
 }
 
-/* Parks the rows of a window that the next band reads until its maker's turn: elsewhere, or at its start. Where it keeps
- * none of these rows, the next band empties it. */
-static void park(const tigris_stage_run *run, uint32_t index)
+/* Park: moves the rows of a window that a later band reads to the view's `parked` offset, which may be the window's own
+ * start. If the window holds none of those rows, the next band empties it. */
+static void park_window(const tigris_stage_run *run, uint32_t index)
 {
     tigris_view view;
     tigris_view_at(run, index, &view);
@@ -137,25 +141,26 @@ static void park(const tigris_stage_run *run, uint32_t index)
     }
 }
 
-/* What no operator reads behind this one in the band. */
+/* Parks the operands that no later operator of the stage reads. */
 static void park_operands(const tigris_stage_run *run, const tigris_op_record *op)
 {
     const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
     for (uint32_t left = op->operand_count; left > 0U; left--, operand++) {
-        if (operand->flags != 0U) {
-            park(run, operand->view);
+        if ((operand->flags & TIGRIS_OPERAND_FLAG_LAST) != 0U) {
+            park_window(run, operand->view);
         }
     }
 }
 
-/* Rows of a view are not where they must be. */
-static tigris_status lacks_rows(const tigris_stage_run *run, const tigris_view *view)
+/* Refuses the band: a view does not hold rows that an operator reads or writes. */
+static tigris_status report_missing_rows(const tigris_stage_run *run, const tigris_view *view)
 {
     run->session->fault.tensor = view->record->tensor;
     return TIGRIS_ERR_BANDS;
 }
 
-/* Fills in where the rows of `band` lie, which an operator reads or writes: they must be held. */
+/* Checks that `view` holds the rows of `band`, then sets the band's tensor and address. A run that takes the batch
+ * whole gets the rows of all images. */
 static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
                                tigris_band *band)
 {
@@ -163,26 +168,27 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
     const tigris_view_state *state = view->state;
     int32_t valid = band->first;
     if (band->rows == 0) {
-        valid = state->held_first; /* of no rows any address will do */
+        valid = state->held_first; /* an empty band may have any address */
     }
     if (valid < state->held_first || valid + band->rows > state->held_end ||
         (uint32_t)(state->held_end - state->held_first) > view->record->capacity_rows) {
-        return lacks_rows(run, view);
+        return report_missing_rows(run, view);
     }
     band->tensor = tensor;
-    if (tigris_takes_batch_whole(op, tensor)) {
+    if (tigris_is_whole_batch(op, tensor)) {
         if (band->rows != (int32_t)tensor->height) {
-            return lacks_rows(run, view);
+            return report_missing_rows(run, view);
         }
         band->rows *= (int32_t)tensor->batch;
     }
     if (!run->proving) {
-        band->data = run->session->rows = tigris_row_address(run->session, view, valid, view->record->offset);
+        band->data = run->session->band_data = tigris_row_address(run->session, view, valid, view->record->offset);
     }
     return TIGRIS_OK;
 }
 
-/* The rows of an operand that output rows [first, end) read. */
+/* Fills `band` with the operand's rows that output rows [first, end) read; loads missing rows from the tensor's
+ * home. */
 static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_op_record *op,
                                      const tigris_operand_record *operand, int32_t first, int32_t end,
                                      tigris_band *band)
@@ -199,7 +205,7 @@ static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_o
     return fill_band(run, op, &view, band);
 }
 
-/* The stage's weight block, where its operators read it. */
+/* Where operators read the stage's weight block: in the plan or in the fast arena. */
 static uint8_t *block_address(const tigris_session *session, const tigris_stage_record *stage)
 {
     const int in_place = stage->weight_mode == TIGRIS_WEIGHT_MODE_IN_PLACE;
@@ -207,7 +213,7 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
                           in_place ? stage->block : stage->block_fast_offset);
 }
 
-/* Where the rows lie that output rows [first, end) are made of, and they themselves: in session->bands, the output's last. */
+/* Fills session->bands for output rows [first, end): one band per operand, then the output's. */
 static tigris_status fill_bands(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *output,
                                 int32_t first, int32_t end)
 {
@@ -219,28 +225,28 @@ static tigris_status fill_bands(const tigris_stage_run *run, const tigris_op_rec
             return status;
         }
     }
-    band->first = first; /* of an output nobody asks for padding */
+    band->first = first; /* no kernel reads the padding of an output */
     band->rows = end - first;
     return fill_band(run, op, output, band);
 }
 
-/* Has the kernel make output rows [first, end), whose bands are filled, in pieces between which the yield hook is called. */
+/* Calls the kernel for output rows [first, end), whose bands are filled, and the yield hook between pieces of them. */
 static void make_rows(const tigris_stage_run *run, const tigris_op_record *op, tigris_kernel_call *call,
                       const tigris_view *output, int32_t first, int32_t end)
 {
     tigris_session *session = run->session;
     const tigris_kernel kernel = tigris_kernel_of(run, op)->run;
-    const int32_t most = tigris_rows_at_once(run, op, output->tensor, end - first);
+    const int32_t most = tigris_rows_per_call(run, op, output->tensor, end - first);
     const int is_whole = most >= end - first;
     for (int32_t made = first, stop; made < end; made = stop) {
         stop = end - made > most ? made + most : end;
         if (!is_whole) {
-            if (made != first && tigris_yields(session)) {
+            if (made != first && tigris_call_yield_hook(session)) {
                 return;
             }
             (void)fill_bands(run, op, output, made, stop);
         }
-        call->output_data = session->rows;
+        call->output_data = session->band_data;
         if (session->split != NULL) {
             session->split(session, op, call, kernel);
         } else {
@@ -252,7 +258,7 @@ static void make_rows(const tigris_stage_run *run, const tigris_op_record *op, t
     }
 }
 
-/* Makes output rows [first, end), whose bands are filled. */
+/* Computes output rows [first, end), whose bands are filled; counts traffic, calls the trace and profile hooks. */
 static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op,
                         const tigris_view *output, int32_t first, int32_t end)
 {
@@ -268,7 +274,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     call.scratch = NULL;
     if (op->scratch_bytes != 0U) {
         call.scratch = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_SCRATCH, op, op->scratch);
-        tigris_count(session, call.scratch, op->scratch_bytes, TIGRIS_WRITE);
+        tigris_count_access(session, call.scratch, op->scratch_bytes, TIGRIS_WRITE);
     }
     call.backend_scratch = session->backend_scratch;
     call.backend_scratch_bytes = session->backend_scratch_bytes;
@@ -279,7 +285,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
         session->trace(session->trace_context, op_index, session->image, made);
     }
     for (const tigris_band *band = session->bands; band <= made; band++) {
-        tigris_count(session, band->data, tigris_rows_bytes(band->tensor, (uint32_t)band->rows),
+        tigris_count_access(session, band->data, tigris_rows_bytes(band->tensor, (uint32_t)band->rows),
                      band != made ? TIGRIS_READ : TIGRIS_WRITE);
     }
     if (session->counter != NULL && session->profile != NULL) {
@@ -288,15 +294,16 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     }
 }
 
-/* Lets a placement make room for an operator. */
-static void enter(const tigris_stage_run *run, uint32_t op_index)
+/* Lets a dynamic placement make room for an operator; addresses may change here, and nowhere else. */
+static void enter_op(const tigris_stage_run *run, uint32_t op_index)
 {
     const tigris_placement *placement = run->session->placement;
     if (!run->proving && placement != NULL) {
-        placement->enter(run->session, run->stage, op_index);
+        placement->enter_op(run->session, run->stage, op_index);
     }
 }
 
+/* Run: computes the operator's output rows up to need_end, and stores them at home if the view says so. */
 static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op)
 {
     tigris_session *session = run->session;
@@ -304,30 +311,31 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, cons
     tigris_view_at(run, op->output_view, &output);
     const int32_t first = output.state->held_end;
     const int32_t end = output.state->need_end;
-    enter(run, op_index);
-    if (output.record->parked != output.record->offset) { /* what it keeps comes back */
+    enter_op(run, op_index);
+    if (output.record->parked != output.record->offset) { /* kept rows return to the window's start */
         copy_rows(run, &output, output.state->held_first, output.record->parked, output.record->offset);
     }
     if (end <= first) {
         return TIGRIS_OK;
     }
-    output.state->held_end = end; /* of what it makes it may read what it made before */
+    output.state->held_end = end; /* before the operands: a recurrent operator reads its own earlier rows */
     const tigris_status status = fill_bands(run, op, &output, first, end);
     if (status != TIGRIS_OK || run->proving) {
         return status;
     }
     call_kernel(run, op_index, op, &output, first, end);
-    if (session->fault.status != TIGRIS_OK) { /* the yield hook, FETCH and TAKE may stop a run */
+    if (session->fault.status != TIGRIS_OK) { /* the yield hook and the kernels of FETCH and TAKE may stop a run */
         return session->fault.status;
     }
     if ((output.record->flags & TIGRIS_VIEW_FLAG_STORE) != 0U) {
         copy_rows(run, &output, first, output.record->offset, TIGRIS_AT_HOME);
     }
-    /* All states or none: between them, and behind them, a run is not stopped. */
-    return op->kind == TIGRIS_OP_KIND_COMMIT ? session->fault.status : tigris_yields(session);
+    /* A run must not stop between two COMMITs or after the last: it writes all states or none. */
+    return op->kind == TIGRIS_OP_KIND_COMMIT ? session->fault.status : tigris_call_yield_hook(session);
 }
 
-/* Makes a stage's weight block readable, and has the kernels check what they could not before. */
+/* Copies or decompresses the stage's weight block if it is not read in place. Kernels check their parameters during the
+ * proof; for a compressed block they check again here, because its bytes were unreadable then. */
 static tigris_status prepare_weights(const tigris_stage_run *run)
 {
     tigris_session *session = run->session;
@@ -341,7 +349,7 @@ static tigris_status prepare_weights(const tigris_stage_run *run)
     if (block == stored) {
         return TIGRIS_OK;
     }
-    tigris_count(session, block, stage->block_raw_bytes, TIGRIS_WRITE);
+    tigris_count_access(session, block, stage->block_raw_bytes, TIGRIS_WRITE);
     if (!compressed) {
         tigris_move(block, stored, stage->block_raw_bytes);
         return TIGRIS_OK;
@@ -352,19 +360,19 @@ static tigris_status prepare_weights(const tigris_stage_run *run)
     return tigris_check_params(run, block);
 }
 
-/* Runs a band, the last of `bands`. From the last operator to the first it is found out which rows of which view are
- * needed; then the operators run, from the first to the last. With no band it is only found out where the first begins. */
-static tigris_status run_band(const tigris_stage_run *run, uint32_t bands)
+/* Runs band `band`, counted from 1, in the steps of SPEC.md, section 4: Start, Propagate, Run, Park. Band 0 takes the
+ * first two steps only: they find the first row that band 1 needs of each view. */
+static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
 {
     const tigris_stage_record *stage = run->stage;
     for (uint32_t i = 0; i < stage->view_count; i++) {
-        begin_view(run, i, bands);
+        begin_view(run, i, band);
     }
     const tigris_op_record *op = &run->plan->ops[stage->first_op + stage->op_count];
     for (uint32_t i = 0; i < stage->op_count; i++) {
-        need_operands(run, --op);
+        require_operands(run, --op);
     }
-    for (uint32_t i = 0; bands > 0U && i < stage->op_count; i++, op++) {
+    for (uint32_t i = 0; band > 0U && i < stage->op_count; i++, op++) {
         const tigris_status status = run_op(run, stage->first_op + i, op);
         if (status != TIGRIS_OK) {
             run->session->fault.op = stage->first_op + i;
@@ -375,7 +383,7 @@ static tigris_status run_band(const tigris_stage_run *run, uint32_t bands)
     return TIGRIS_OK;
 }
 
-/* Rows made for later stages must all be made. Of other tensors those that an operator reads will do. */
+/* Refuses a paced view whose rows go to the tensor's home, for later stages, and are not all there. */
 static tigris_status check_complete(const tigris_stage_run *run, uint32_t index)
 {
     tigris_view view;
@@ -384,19 +392,19 @@ static tigris_status check_complete(const tigris_stage_run *run, uint32_t index)
     if (view.record->pace_numerator == 0U || !at_home || view.state->held_end == (int32_t)view.tensor->height) {
         return TIGRIS_OK;
     }
-    return lacks_rows(run, &view);
+    return report_missing_rows(run, &view);
 }
 
-/* Runs the stage for one image, or for all at once. */
+/* Runs the stage for session->image, or once for the whole batch. */
 static tigris_status run_stage(const tigris_stage_run *run)
 {
     tigris_status status = begin_stage(run);
     if (status == TIGRIS_OK && run->session->image == 0U) {
-        enter(run, run->stage->first_op);
+        enter_op(run, run->stage->first_op);
         status = prepare_weights(run);
     }
-    for (uint32_t bands = 0; status == TIGRIS_OK && bands <= run->stage->band_count; bands++) {
-        status = run_band(run, bands);
+    for (uint32_t band = 0; status == TIGRIS_OK && band <= run->stage->band_count; band++) {
+        status = run_band(run, band);
     }
     for (uint32_t i = 0; status == TIGRIS_OK && i < run->stage->view_count; i++) {
         status = check_complete(run, i);
@@ -404,7 +412,7 @@ static tigris_status run_stage(const tigris_stage_run *run)
     return status;
 }
 
-tigris_status tigris_walk(tigris_session *session, int proving)
+tigris_status tigris_run_stages(tigris_session *session, int proving)
 {
     tigris_stage_run run = {session, session->plan, session->plan->stages, proving};
     tigris_status status = TIGRIS_OK;
@@ -413,7 +421,7 @@ tigris_status tigris_walk(tigris_session *session, int proving)
     session->image = 0U;
     while (status == TIGRIS_OK && session->fault.stage < session->plan->header->stage_count) {
         status = run_stage(&run);
-        /* What is proved of one image holds for all. */
+        /* The proof of one image holds for all images. */
         if (status == TIGRIS_OK && (proving || ++session->image == run.stage->images)) {
             session->image = 0U;
             session->fault.stage++;
@@ -437,9 +445,9 @@ tigris_status tigris_run(tigris_session *session)
     session->runs++;
     session->usage = (tigris_usage){session->plan->header->state_bytes, 0U, 0U, 0U};
     session->fault.status = TIGRIS_OK;
-    session->checked = 0U;
+    session->checked_multipliers = 0U;
     if (session->placement != NULL) {
-        session->placement->begin(session);
+        session->placement->start_run(session);
     }
-    return tigris_walk(session, 0);
+    return tigris_run_stages(session, 0);
 }

@@ -1,12 +1,12 @@
-/* The one loop, which proves a plan and runs it. */
+/* The loop that proves a plan and runs it. Called by session.c and executor.c. */
 #ifndef TIGRIS_EXECUTOR_H
 #define TIGRIS_EXECUTOR_H
 
 #include "tigris.h"
 
-/* Walks every band of every stage. `proving`: without data, and with the kernels' checks in their place. TIGRIS_OK then
- * means that a run reads and writes rows only inside windows and tensors, and that every paced view whose rows go to
- * its tensor's home is complete when the stage ends. */
-tigris_status tigris_walk(tigris_session *session, int proving);
+/* Runs every band of every stage of a bound session; sets session->fault. With `proving` it touches no data and calls
+ * the kernels' checks instead of the kernels. TIGRIS_OK of a proof means: a run reads and writes rows only inside
+ * windows and tensors, and each paced view whose rows go to its tensor's home is complete when its stage ends. */
+tigris_status tigris_run_stages(tigris_session *session, int proving);
 
 #endif

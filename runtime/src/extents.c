@@ -1,4 +1,4 @@
-/* Bytes of tensors and of their rows. */
+/* Sizes of tensors. */
 #include "extents.h"
 
 uint32_t tigris_dtype_bytes(uint32_t dtype)

@@ -1,7 +1,7 @@
-/* tigris_fault_text: where a fault is, in words. */
+/* tigris_fault_text: a fault's stage, operator and tensor as text. */
 #include "tigris.h"
 
-/* Appends as much as fits with the final zero; returns where that is now. */
+/* Appends as much of `text` as fits before `end` with its final zero; returns the address of that zero. */
 static char *append(char *at, const char *end, const char *text)
 {
     while (*text != '\0' && at + 1 < end) {
@@ -23,7 +23,7 @@ static char *append_number(char *at, const char *end, uint32_t number)
     return append(at, end, first);
 }
 
-/* ", what 12 (name)"; without the comma at the beginning, without a name when it is NULL. */
+/* Appends ", what 12 (name)". No comma at the start of the text; no parentheses if `name` is NULL or empty. */
 static char *append_place(char *at, const char *start, const char *end, const char *what, uint32_t index,
                           const char *name)
 {

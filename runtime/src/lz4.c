@@ -131,7 +131,7 @@ int tigris_lz4_decompress(const uint8_t *input, uint32_t input_bytes, uint8_t *o
                 return 0;
             }
             /* What is copied may begin before it ends: a distance of 1 repeats one byte. */
-            tigris_copy_on(to, from, length);
+            tigris_copy_forward(to, from, length);
             to += length;
             if (distance != 0U) {
                 break;

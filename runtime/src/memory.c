@@ -1,4 +1,4 @@
-/* Where tensors lie, and how much of the arenas a run touched. */
+/* Addresses of tensors, usage of the arenas, and the public accessors of inputs and outputs. */
 #include "memory.h"
 
 #include "extents.h"
@@ -27,7 +27,7 @@ uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *vi
         base = tigris_address(session, TIGRIS_HOME_FAST, TIGRIS_PLACED_WINDOW, record, offset);
         row -= view->state->held_first;
     }
-    uint32_t rows = tensor->height; /* of an image */
+    uint32_t rows = tensor->height; /* of one image */
     if (tigris_is_folded(tensor)) {
         row = 0;
         rows = 1U;
@@ -38,7 +38,7 @@ uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *vi
     return base + (uint32_t)row * tigris_row_bytes(tensor);
 }
 
-void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, tigris_access access)
+void tigris_count_access(tigris_session *session, const uint8_t *data, uint32_t bytes, tigris_access access)
 {
     tigris_usage *usage = &session->usage;
     uint32_t *peak = &usage->fast_peak;
@@ -55,8 +55,8 @@ void tigris_count(tigris_session *session, const uint8_t *data, uint32_t bytes, 
     *peak = end > *peak ? end : *peak;
 }
 
-/* Input `index`, or output `index` when `outputs` is 1, that lies in an arena; NULL when out of range, streamed, or of a
- * session without a plan. */
+/* The record of input `index`, or of output `index` if `outputs` is 1. NULL if the index is out of range, the tensor is
+ * streamed, or the session has no plan. */
 static const tigris_io_record *find_io(const tigris_session *session, uint32_t index, int outputs)
 {
     if (!tigris_is_bound(session)) {

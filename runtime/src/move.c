@@ -20,7 +20,7 @@ typedef uint32_t __attribute__((may_alias)) move_word;
     (!SLOW_LIBRARY && (uintptr_t)(to) - (uintptr_t)(from) >= (bytes) && (uintptr_t)(from) - (uintptr_t)(to) >= (bytes))
 
 #if !defined(__GNUC__)
-void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
+void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     while (bytes-- > 0U) {
         *to++ = *from++;
@@ -29,7 +29,7 @@ void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
 #elif defined(__OPTIMIZE_SIZE__)
 /* A word is read when all that lies before its own place is written, so one that repeats must lie a word ahead. It is
  * written in one where both addresses are as many bytes into a word. */
-void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
+void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if (IS_FOR_LIBRARY(to, from, bytes)) {
         memcpy(to, from, bytes);
@@ -117,7 +117,7 @@ static uint32_t move_shifted(move_word *to, const uint8_t *from, uint32_t bytes)
 
 /* A word is read when all that lies before its own place is written. Addresses that lie across words and more than one
  * apart are apart by what is held, too. */
-void tigris_copy_on(uint8_t *to, const uint8_t *from, uint32_t bytes)
+void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if (IS_FOR_LIBRARY(to, from, bytes)) {
         memcpy(to, from, bytes);
@@ -219,6 +219,6 @@ void tigris_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
     if (!SLOW_LIBRARY && (uintptr_t)from - (uintptr_t)to < bytes) {
         memmove(to, from, bytes);
     } else {
-        tigris_copy_on(to, from, bytes);
+        tigris_copy_forward(to, from, bytes);
     }
 }

@@ -1,28 +1,28 @@
-/* Half of an operator's rows for each of two cores. Linked only when tigris_split is named.
+/* tigris_split_rows: gives each of two cores half of an operator's rows. Linked only if firmware names it.
  *
- * A kernel knows nothing of it: a half is a band like any other, whose inputs follow from the operands' row maps. The
- * halves have nothing in common but what they read. Where that is not so, one core makes all rows: the results
- * are the same bytes. */
+ * A kernel sees a half as a band like any other; its inputs follow from the operands' row maps. The two halves must
+ * not touch each other's memory, except that both may read the same rows. If they would, one core makes all rows. The
+ * result is the same bytes. */
 #include "band.h"
 #include "extents.h"
 #include "tigris_kernel.h"
 
 #define WORKERS 2U
-/* Those with more only copy, which is over before another core has begun. */
-#define MOST_OPERANDS 3U
+/* Operators with more operands only copy, which takes less time than starting the other core. */
+#define MAX_SPLIT_OPERANDS 3U
 
-/* What both workers need; they write none of it. */
+/* The call to split; both workers read it, none writes it. */
 typedef struct split_call {
     const tigris_kernel_call *call;
     const tigris_operand_record *operands;
     tigris_kernel kernel;
-    uint32_t scratch_bytes; /* of each; the second's lies behind the first's */
+    uint32_t scratch_bytes; /* of each worker; the second worker's scratch follows the first's */
 } split_call;
 
-/* Kernels that keep nothing from row to row, know no folded tensors, check their scratch by tigris_scratch_of_a_core, and
- * read and write at places that follow from their parameters alone, not from what they read: those a worker may run while
- * the other one writes. */
-static int makes_rows_alone(uint32_t kind)
+/* Whether two workers may run the kernel at once. Such a kernel keeps nothing from row to row, accepts no folded
+ * tensor, checks its scratch by tigris_scratch_of_a_core, and reads and writes at addresses that depend on its
+ * parameters only, not on data. */
+static int is_row_parallel(uint32_t kind)
 {
     switch (kind) {
     case TIGRIS_OP_KIND_CONV_2D:
@@ -54,8 +54,9 @@ static int makes_rows_alone(uint32_t kind)
     }
 }
 
-/* Kernels of a backend that asks for scratch have but one, and libraries keep where it lies in variables of their own. */
-static int shares_nothing(const tigris_backend *backend, tigris_kernel kernel)
+/* Whether a kernel's backend asks for no scratch. A backend has one scratch for all calls, and libraries keep its
+ * address in global variables. */
+static int has_no_shared_scratch(const tigris_backend *backend, tigris_kernel kernel)
 {
     for (; backend != NULL; backend = backend->fallback) {
         for (uint32_t i = 0; i < backend->kernel_count; i++) {
@@ -68,35 +69,36 @@ static int shares_nothing(const tigris_backend *backend, tigris_kernel kernel)
 }
 
 /* The first row of the second half. */
-static int32_t middle(const tigris_band *output)
+static int32_t first_of_second_half(const tigris_band *output)
 {
     return output->first + output->rows / 2;
 }
 
-/* A worker's rows of the output. The first worker is the caller, who has more to do than this: it gets the smaller half. */
-static void part_of_output(const tigris_band *output, uint32_t worker, tigris_band *part)
+/* Sets *part to a worker's rows of the output. Worker 0, the caller, has more work besides, so it gets the smaller
+ * half. */
+static void set_output_part(const tigris_band *output, uint32_t worker, tigris_band *part)
 {
     *part = *output;
     part->rows = output->rows / 2;
     if (worker != 0U) {
-        part->first = middle(output);
+        part->first = first_of_second_half(output);
         part->data = output->data + (uint32_t)part->rows * tigris_row_step(output->tensor);
         part->rows = output->rows - part->rows;
     }
 }
 
-/* The rows of an input that a worker reads; `output`: its part. */
-static void part_of_input(const tigris_band *input, const tigris_operand_record *operand, const tigris_band *output,
-                          tigris_band *part)
+/* Sets *part to the rows of an input that a worker reads; `output` is the worker's part of the output. */
+static void set_input_part(const tigris_band *input, const tigris_operand_record *operand, const tigris_band *output,
+                           tigris_band *part)
 {
     *part = *input;
     tigris_operand_rows(operand, (int32_t)input->tensor->height, output->first, output->first + output->rows, part);
-    if (part->rows != 0) { /* of no rows any address will do */
+    if (part->rows != 0) { /* an empty band may have any address */
         part->data += (uint32_t)(part->first - input->first) * tigris_row_step(input->tensor);
     }
 }
 
-static int overlap(const tigris_band *a, const tigris_band *b)
+static int do_overlap(const tigris_band *a, const tigris_band *b)
 {
     const uintptr_t a_first = (uintptr_t)a->data;
     const uintptr_t b_first = (uintptr_t)b->data;
@@ -104,23 +106,23 @@ static int overlap(const tigris_band *a, const tigris_band *b)
            b_first < a_first + tigris_rows_bytes(a->tensor, (uint32_t)a->rows);
 }
 
-/* What one worker reads the other does not write: where an output lies over an input, in its place or grown over it, that
- * depends on the band. */
-static int parts_are_apart(const tigris_op_record *op, const split_call *split)
+/* Whether neither worker writes rows that the other reads. If the output overlaps an input (in place, or as an
+ * overlay), that differs from band to band. */
+static int are_parts_disjoint(const tigris_op_record *op, const split_call *split)
 {
     const tigris_kernel_call *call = split->call;
     tigris_band outputs[WORKERS];
-    part_of_output(call->output, 0U, &outputs[0]);
-    part_of_output(call->output, 1U, &outputs[1]);
+    set_output_part(call->output, 0U, &outputs[0]);
+    set_output_part(call->output, 1U, &outputs[1]);
     for (uint32_t i = 0; i < call->input_count; i++) {
         const tigris_band *input = &call->inputs[i];
-        if (tigris_takes_batch_whole(op, input->tensor)) {
+        if (tigris_is_whole_batch(op, input->tensor)) {
             return 0;
         }
         for (uint32_t worker = 0; worker < WORKERS; worker++) {
             tigris_band read;
-            part_of_input(input, &split->operands[i], &outputs[worker], &read);
-            if (overlap(&read, &outputs[1U - worker])) {
+            set_input_part(input, &split->operands[i], &outputs[worker], &read);
+            if (do_overlap(&read, &outputs[1U - worker])) {
                 return 0;
             }
         }
@@ -128,26 +130,26 @@ static int parts_are_apart(const tigris_op_record *op, const split_call *split)
     return 1;
 }
 
-static int is_split(const tigris_session *session, const tigris_op_record *op, const split_call *split)
+static int may_split(const tigris_session *session, const tigris_op_record *op, const split_call *split)
 {
-    return session->parallel != NULL && (op->flags & TIGRIS_OP_FLAG_SPLIT) != 0U && makes_rows_alone(op->kind) &&
-           split->scratch_bytes % session->plan->header->alignment == 0U && op->operand_count <= MOST_OPERANDS &&
+    return session->parallel != NULL && (op->flags & TIGRIS_OP_FLAG_SPLIT) != 0U && is_row_parallel(op->kind) &&
+           split->scratch_bytes % session->plan->header->alignment == 0U && op->operand_count <= MAX_SPLIT_OPERANDS &&
            split->call->output->rows > 1 &&
-           !tigris_takes_batch_whole(op, split->call->output->tensor) &&
-           shares_nothing(session->backend, split->kernel) &&
-           parts_are_apart(op, split);
+           !tigris_is_whole_batch(op, split->call->output->tensor) &&
+           has_no_shared_scratch(session->backend, split->kernel) &&
+           are_parts_disjoint(op, split);
 }
 
 static void run_part(void *argument, uint32_t worker)
 {
     const split_call *split = argument;
     tigris_kernel_call call = *split->call;
-    tigris_band bands[MOST_OPERANDS + 1U];
+    tigris_band bands[MAX_SPLIT_OPERANDS + 1U];
     tigris_band *output = &bands[call.input_count];
-    part_of_output(split->call->output, worker, output);
+    set_output_part(split->call->output, worker, output);
     call.output_data += output->data - split->call->output->data;
     for (uint32_t i = 0; i < call.input_count; i++) {
-        part_of_input(&call.inputs[i], &split->operands[i], output, &bands[i]);
+        set_input_part(&call.inputs[i], &split->operands[i], output, &bands[i]);
     }
     call.inputs = bands;
     call.output = output;
@@ -157,11 +159,11 @@ static void run_part(void *argument, uint32_t worker)
     split->kernel(&call);
 }
 
-void tigris_split(tigris_session *session, const tigris_op_record *op, const tigris_kernel_call *call,
+void tigris_split_rows(tigris_session *session, const tigris_op_record *op, const tigris_kernel_call *call,
                   tigris_kernel kernel)
 {
     split_call split = {call, &session->plan->operands[op->first_operand], kernel, op->scratch_bytes / 2U};
-    if (is_split(session, op, &split)) {
+    if (may_split(session, op, &split)) {
         session->parallel(session->parallel_context, run_part, &split);
     } else {
         kernel(call);

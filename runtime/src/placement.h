@@ -1,10 +1,10 @@
-/* Where things lie when it is not where the plan says. */
+/* The interface of a placement: it decides addresses in place of the plan. placement_dynamic.c implements it. */
 #ifndef TIGRIS_PLACEMENT_H
 #define TIGRIS_PLACEMENT_H
 
 #include "tigris.h"
 
-/* What a run needs an address for, and the record that names it. */
+/* The kinds of objects that a run needs an address for; each with the type of its record. */
 typedef enum tigris_placed {
     TIGRIS_PLACED_HOME,    /* tigris_tensor_record: a whole tensor in an arena */
     TIGRIS_PLACED_IO,      /* tigris_io_record: an input before a run, an output after it */
@@ -13,16 +13,17 @@ typedef enum tigris_placed {
     TIGRIS_PLACED_SCRATCH  /* tigris_op_record that runs */
 } tigris_placed;
 
-/* A policy. The core asks it for every address in the arenas above the run-time state, each time anew: between two
- * calls of `enter` nothing moves, during one anything may. */
+/* memory.c asks `locate` for every address in the arenas above the run-time state, and keeps none of them. Objects move
+ * during `enter_op` only. */
 typedef struct tigris_placement {
-    /* Proves before a run that every run will find its room; TIGRIS_ERR_FAST_TOO_SMALL or SLOW_TOO_SMALL and
-     * session->bytes_short when not. */
+    /* Proves that every run finds room in the session's arenas. If not, returns TIGRIS_ERR_FAST_TOO_SMALL or
+     * TIGRIS_ERR_SLOW_TOO_SMALL and sets session->bytes_short. */
     tigris_status (*bind)(tigris_session *session);
-    /* A run starts; the inputs are where `locate` says. */
-    void (*begin)(tigris_session *session);
-    /* Operator `op` of the plan, of `stage`, is about to run. Called in every band, and once before the first. */
-    void (*enter)(tigris_session *session, const tigris_stage_record *stage, uint32_t op);
+    /* Called when a run starts. The caller has written the inputs where `locate` said. */
+    void (*start_run)(tigris_session *session);
+    /* Called before operator `op` of the plan, in `stage`, runs: in every band, and once before the first. */
+    void (*enter_op)(tigris_session *session, const tigris_stage_record *stage, uint32_t op);
+    /* The address of an object; `record` has the type that `what` names. */
     uint8_t *(*locate)(const tigris_session *session, tigris_placed what, const void *record);
 } tigris_placement;
 

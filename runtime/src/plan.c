@@ -1,8 +1,7 @@
-/* tigris_plan_open: checks a plan's structure against its own size and the arena sizes it declares.
+/* tigris_plan_open: checks a plan's structure against its own size and the arena sizes that it declares.
  *
- * Everything is checked before it is used and no sum can overflow, so any bytes may be opened.
- * What depends on the kernels (parameters) or needs memory (the proof that every band finds its
- * rows) is left to tigris_session_init. */
+ * Every field is checked before use and no sum can overflow, so the input may be any bytes. tigris_session_bind checks
+ * what needs kernels (parameters) or memory (the proof that every band finds its rows). */
 #include <string.h>
 
 #include "extents.h"
@@ -38,25 +37,26 @@ static tigris_status check_header(const tigris_header_record *header, size_t byt
     return header->name[sizeof header->name - 1U] == '\0' ? TIGRIS_OK : TIGRIS_ERR_STRING;
 }
 
-/* Where the header's pairs (offset, count) of sections and the plan's pointers to them begin, in the same order. */
+/* The header lists the sections as pairs (offset, count), the plan as pointers, both in the order of the
+ * enumeration. */
 #define FIRST_SECTION offsetof(tigris_header_record, strings)
 #define FIRST_POINTER offsetof(tigris_plan, strings)
 enum { STRINGS, TENSORS, IO, STAGES, VIEWS, OPS, OPERANDS, PARAMS, WEIGHTS, SECTION_COUNT };
 
-#define IN_ORDER(index, name)                                                                                          \
+#define ASSERT_ORDER(index, name)                                                                                      \
     TIGRIS_STATIC_ASSERT(offsetof(tigris_header_record, name) == FIRST_SECTION + (index) * 2U * sizeof(uint32_t),      \
                          name##_in_header);                                                                            \
     TIGRIS_STATIC_ASSERT(offsetof(tigris_plan, name) == FIRST_POINTER + (index) * sizeof(void *), name##_in_plan)
-IN_ORDER(TENSORS, tensors);
-IN_ORDER(IO, io);
-IN_ORDER(STAGES, stages);
-IN_ORDER(VIEWS, views);
-IN_ORDER(OPS, ops);
-IN_ORDER(OPERANDS, operands);
-IN_ORDER(PARAMS, params);
-IN_ORDER(WEIGHTS, weights);
+ASSERT_ORDER(TENSORS, tensors);
+ASSERT_ORDER(IO, io);
+ASSERT_ORDER(STAGES, stages);
+ASSERT_ORDER(VIEWS, views);
+ASSERT_ORDER(OPS, ops);
+ASSERT_ORDER(OPERANDS, operands);
+ASSERT_ORDER(PARAMS, params);
+ASSERT_ORDER(WEIGHTS, weights);
 
-/* The plan's pointers to its sections; each is aligned and inside the file. */
+/* Sets the plan's pointers to its sections. Refuses a section that is misaligned or reaches outside the file. */
 static tigris_status find_sections(tigris_plan *plan, const tigris_header_record *header)
 {
     static const uint8_t record_bytes[SECTION_COUNT] = {
@@ -74,7 +74,7 @@ static tigris_status find_sections(tigris_plan *plan, const tigris_header_record
         const uint8_t *address = plan->base + offset;
         memcpy((uint8_t *)plan + FIRST_POINTER + i * sizeof address, (const void *)&address, sizeof address);
     }
-    /* With the last byte zero, every offset inside the section is a terminated string. */
+    /* If the section's last byte is zero, a string at any offset in it is terminated. */
     if (header->strings_bytes != 0U && plan->strings[header->strings_bytes - 1U] != '\0') {
         return TIGRIS_ERR_STRING;
     }

@@ -1,26 +1,27 @@
-/* Structural checks of every record, in the order of the file's references: a record is only followed
- * to records that have been checked, and every placement is compared with the region it lies in. */
+/* Structural checks of every record. The order follows the references in the file: an index is used only after the
+ * record that it names was checked. Every offset is compared with the region that it lies in. */
 #include "records.h"
 
 #include "band.h"
 #include "extents.h"
 #include "tigris_kernel.h"
 
-/* Row maps are computed in 32 bits; this bounds numerator * row, first and last so that no sum overflows. */
-#define LARGEST_ROW_TERM (INT32_MAX / 4)
-/* The same for paces: bounds band_count * numerator and offset. */
-#define LARGEST_PACE_TERM (INT32_MAX / 2)
-/* The proof walks the views and operands of every band, and nothing can stop it: a hostile plan must not keep a board
- * from its watchdog. All stages together; real plans take less than 10,000. */
-#define MOST_STEPS (UINT32_C(1) << 20)
+/* Bounds numerator * row, first and last of a row map, so that no sum of them overflows 32 bits. */
+#define MAX_ROW_TERM (INT32_MAX / 4)
+/* Bounds band_count * numerator and the offset of a pace, so that their sum fits 32 bits. */
+#define MAX_PACE_TERM (INT32_MAX / 2)
+/* Bounds the steps of the proof, one for each view and operand of each band of all stages: nothing can stop the
+ * proof, and a hostile plan must not run until the watchdog resets the board. Real plans take fewer than 10,000. */
+#define MAX_STEPS (UINT32_C(1) << 20)
 
-static int placed_in_fast(const tigris_header_record *header, uint32_t offset, uint32_t bytes)
+/* Whether a buffer is aligned and lies in the fast arena above the run-time state. */
+static int fits_in_fast(const tigris_header_record *header, uint32_t offset, uint32_t bytes)
 {
     return offset % header->alignment == 0U && offset >= header->state_bytes &&
            tigris_fits(offset, bytes, header->fast_bytes);
 }
 
-/* Non-negative and finite, compared by bits: no floating-point code in the loader. */
+/* Whether a scale is finite and not negative; compares bits, so that the loader needs no floating-point code. */
 static int is_scale(const float *scale)
 {
     const union {
@@ -30,7 +31,7 @@ static int is_scale(const float *scale)
     return word.bits < 0x7F800000U;
 }
 
-static int is_home(const tigris_header_record *header, const tigris_tensor_record *tensor, uint32_t bytes)
+static int has_valid_home(const tigris_header_record *header, const tigris_tensor_record *tensor, uint32_t bytes)
 {
     const uint32_t offset = tensor->home_offset;
     uint32_t alignment = header->alignment;
@@ -39,7 +40,7 @@ static int is_home(const tigris_header_record *header, const tigris_tensor_recor
     case TIGRIS_HOME_NONE:
         return offset == 0U;
     case TIGRIS_HOME_FAST:
-        return placed_in_fast(header, offset, bytes);
+        return fits_in_fast(header, offset, bytes);
     case TIGRIS_HOME_SLOW:
         break;
     case TIGRIS_HOME_FLASH:
@@ -52,8 +53,8 @@ static int is_home(const tigris_header_record *header, const tigris_tensor_recor
     return offset % alignment == 0U && tigris_fits(offset, bytes, limit);
 }
 
-/* Rows may be folded only where they can be written; however many there are, they take the memory of one. */
-static int is_storable(const tigris_tensor_record *tensor)
+/* A folded tensor must lie in an arena. Its height is bounded here, because its bytes are those of one row. */
+static int has_valid_flags(const tigris_tensor_record *tensor)
 {
     return (tensor->flags & ~(uint32_t)TIGRIS_TENSOR_FLAG_STATE) == 0U ||
            (tensor->flags == TIGRIS_TENSOR_FLAG_FOLDED && tensor->height - 1U < INT32_MAX &&
@@ -66,21 +67,22 @@ static tigris_status check_tensor(const tigris_header_record *header, const tigr
     if (tensor->name >= header->strings_bytes) {
         return TIGRIS_ERR_STRING;
     }
-    if (bytes == 0U || bytes > INT32_MAX || !is_storable(tensor) || !is_scale(&tensor->scale) ||
-        !is_home(header, tensor, bytes)) {
+    if (bytes == 0U || bytes > INT32_MAX || !has_valid_flags(tensor) || !is_scale(&tensor->scale) ||
+        !has_valid_home(header, tensor, bytes)) {
         return TIGRIS_ERR_TENSOR;
     }
     return TIGRIS_OK;
 }
 
-/* The bytes of a shape with one more dimension; 0, which no shape has, when it is unused and not 0. */
-static uint32_t extend(uint32_t bytes, uint32_t dimension, int used)
+/* The bytes of a shape with one more dimension. An unused dimension must be 0; if not, returns 0, which is no valid
+ * size. */
+static uint32_t multiply_dimension(uint32_t bytes, uint32_t dimension, int used)
 {
     return used ? tigris_multiply(bytes, dimension) : dimension == 0U ? bytes : 0U;
 }
 
-/* Both shapes have the tensor's bytes, and the permutation is one of the stored shape's axes. */
-static int is_arranged(const tigris_io_record *io, const tigris_tensor_record *tensor)
+/* Whether both shapes have the tensor's bytes and the permutation names each stored axis once. */
+static int has_valid_shapes(const tigris_io_record *io, const tigris_tensor_record *tensor)
 {
     const uint32_t bytes = tigris_tensor_bytes(tensor);
     uint32_t shape = tigris_dtype_bytes(tensor->dtype);
@@ -93,8 +95,8 @@ static int is_arranged(const tigris_io_record *io, const tigris_tensor_record *t
             return 0;
         }
         seen |= used ? 1U << axis : 0U;
-        shape = extend(shape, io->shape[i], i < io->rank);
-        stored = extend(stored, io->stored_shape[i], used);
+        shape = multiply_dimension(shape, io->shape[i], i < io->rank);
+        stored = multiply_dimension(stored, io->stored_shape[i], used);
     }
     return shape == bytes && stored == bytes && seen == (1U << io->stored_rank) - 1U;
 }
@@ -110,16 +112,17 @@ static tigris_status check_io(const tigris_plan *plan, const tigris_io_record *i
         return TIGRIS_ERR_IO;
     }
     const tigris_tensor_record *tensor = &plan->tensors[io->tensor];
-    /* An input is written by the caller, so it must lie in an arena; an output may also be a constant. What is streamed
-     * need not be anywhere: its rows are moved by an operator, of which the kernel checks that it is the one named. */
+    /* The caller writes an input, so it must lie in an arena; an output may also be a constant. A streamed tensor may
+     * have no home: the operator `mover` moves its rows, and that operator's kernel checks that both name each
+     * other. */
     if ((tensor->home == TIGRIS_HOME_NONE && io->mover == 0U) || (tensor->home == TIGRIS_HOME_FLASH && is_input) ||
-        !is_arranged(io, tensor)) {
+        !has_valid_shapes(io, tensor)) {
         return TIGRIS_ERR_IO;
     }
     return TIGRIS_OK;
 }
 
-static int is_block(const tigris_header_record *header, const tigris_stage_record *stage)
+static int has_valid_block(const tigris_header_record *header, const tigris_stage_record *stage)
 {
     if (stage->block % TIGRIS_SECTION_ALIGNMENT != 0U ||
         !tigris_fits(stage->block, stage->block_stored_bytes, header->weights_bytes)) {
@@ -132,14 +135,14 @@ static int is_block(const tigris_header_record *header, const tigris_stage_recor
         return 1;
     }
     return (header->flags & TIGRIS_HEADER_FLAG_XIP) == 0U &&
-           placed_in_fast(header, stage->block_fast_offset, stage->block_raw_bytes);
+           fits_in_fast(header, stage->block_fast_offset, stage->block_raw_bytes);
 }
 
-/* `images`: how many a window holds. */
-static int is_window(const tigris_header_record *header, const tigris_view_record *view,
-                     const tigris_tensor_record *tensor, uint32_t images)
+/* Whether a view's window fits its tensor and the fast arena; the window holds `images` images. */
+static int is_valid_window(const tigris_header_record *header, const tigris_view_record *view,
+                           const tigris_tensor_record *tensor, uint32_t images)
 {
-    /* Images of a batch lie a whole image apart, so their rows cannot move in a shorter window. */
+    /* A window with several images must hold them whole: the stride from image to image is that of the tensor. */
     const int whole = view->capacity_rows == tensor->height && (view->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U;
     if (view->capacity_rows - 1U >= tensor->height || (images != 1U && !whole)) {
         return 0;
@@ -149,29 +152,29 @@ static int is_window(const tigris_header_record *header, const tigris_view_recor
         return 0;
     }
     const uint32_t bytes = tigris_rows_bytes(tensor, view->capacity_rows) * images;
-    return placed_in_fast(header, view->offset, bytes) &&
-           /* As much fits where rows are parked; below the state the difference is larger than any. */
+    return fits_in_fast(header, view->offset, bytes) &&
+           /* The parked rows fit too. If `parked` lies below the state, the difference wraps and exceeds any limit. */
            view->parked - header->state_bytes <= header->fast_bytes - header->state_bytes - bytes;
 }
 
-/* A view without a window: the tensor itself. */
-static int is_direct(const tigris_view_record *view, const tigris_tensor_record *tensor)
+/* Whether a view without a window covers its whole tensor at home. */
+static int is_valid_direct_view(const tigris_view_record *view, const tigris_tensor_record *tensor)
 {
     return view->flags == 0U && view->offset == 0U && view->capacity_rows == tensor->height &&
            tensor->home != TIGRIS_HOME_NONE && (view->pace_numerator == 0U || tensor->home != TIGRIS_HOME_FLASH);
 }
 
-static int is_pace(const tigris_view_record *view, uint32_t band_count)
+static int has_valid_pace(const tigris_view_record *view, uint32_t band_count)
 {
     if (view->pace_numerator == 0U) {
         return view->pace_denominator == 0U && view->pace_offset == 0;
     }
-    return tigris_multiply(view->pace_numerator, band_count) <= LARGEST_PACE_TERM && view->pace_denominator != 0U &&
-           view->pace_denominator <= INT32_MAX && view->pace_offset >= -LARGEST_PACE_TERM &&
-           view->pace_offset <= LARGEST_PACE_TERM;
+    return tigris_multiply(view->pace_numerator, band_count) <= MAX_PACE_TERM && view->pace_denominator != 0U &&
+           view->pace_denominator <= INT32_MAX && view->pace_offset >= -MAX_PACE_TERM &&
+           view->pace_offset <= MAX_PACE_TERM;
 }
 
-/* The stage's views. Some rows of a paced one come with the last band. */
+/* Checks the views of a stage. If it has several bands, the last one must make rows of some paced view. */
 static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *stage)
 {
     const tigris_view_record *view = &plan->views[stage->first_view];
@@ -179,12 +182,13 @@ static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *s
     for (uint32_t i = 0; i < stage->view_count; i++, view++) {
         plan->fault.tensor = view->tensor;
         if (view->tensor >= plan->header->tensor_count || (view->flags & ~(uint32_t)TIGRIS_VIEW_FLAGS) != 0U ||
-            !is_pace(view, stage->band_count)) {
+            !has_valid_pace(view, stage->band_count)) {
             return TIGRIS_ERR_VIEW;
         }
         const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
         const uint32_t images = tigris_window_images(stage, tensor);
-        if (!(tigris_is_window(view) ? is_window(plan->header, view, tensor, images) : is_direct(view, tensor))) {
+        if (!(tigris_is_window(view) ? is_valid_window(plan->header, view, tensor, images)
+                                     : is_valid_direct_view(view, tensor))) {
             return TIGRIS_ERR_VIEW;
         }
         const int32_t height = (int32_t)tensor->height;
@@ -196,41 +200,41 @@ static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *s
     return last_band_useful ? TIGRIS_OK : TIGRIS_ERR_STAGE;
 }
 
-static int is_operand(const tigris_operand_record *operand, const tigris_op_record *op,
-                      const tigris_tensor_record *input, const tigris_tensor_record *output)
+static int is_valid_operand(const tigris_operand_record *operand, const tigris_op_record *op,
+                            const tigris_tensor_record *input, const tigris_tensor_record *output)
 {
     return operand->denominator != 0U && operand->flags <= TIGRIS_OPERAND_FLAG_LAST &&
-           tigris_multiply(output->height - 1U, operand->numerator) <= LARGEST_ROW_TERM &&
-           operand->first >= -LARGEST_ROW_TERM && operand->last <= LARGEST_ROW_TERM &&
+           tigris_multiply(output->height - 1U, operand->numerator) <= MAX_ROW_TERM &&
+           operand->first >= -MAX_ROW_TERM && operand->last <= MAX_ROW_TERM &&
            operand->first <= operand->last &&
            (op->images == 1U || input->batch == op->images || input->batch == 1U);
 }
 
-static int is_op(const tigris_header_record *header, const tigris_op_record *op, const tigris_view_record *view,
-                 const tigris_tensor_record *output)
+static int is_valid_op(const tigris_header_record *header, const tigris_op_record *op, const tigris_view_record *view,
+                       const tigris_tensor_record *output)
 {
-    /* Both fields in one load; flags that are not known make more operands than there may be. */
+    /* One comparison for two fields: an unknown flag raises `count` above TIGRIS_MAX_OPERANDS. */
     const uint32_t flags = (uint32_t)op->flags << 8;
     const uint32_t count = (op->operand_count | flags) & ~((uint32_t)TIGRIS_OP_FLAG_SPLIT << 8);
     return count - (op->kind != TIGRIS_OP_KIND_FETCH ? 1U : 0U) < TIGRIS_MAX_OPERANDS &&
            (op->images == 1U || op->images == output->batch) &&
            op->params % sizeof(uint32_t) == 0U && tigris_fits(op->params, op->params_bytes, header->params_bytes) &&
-           (op->scratch_bytes == 0U || placed_in_fast(header, op->scratch, op->scratch_bytes)) &&
+           (op->scratch_bytes == 0U || fits_in_fast(header, op->scratch, op->scratch_bytes)) &&
            (view->flags & TIGRIS_VIEW_FLAG_LOAD) == 0U &&
-           /* Written in place, it must lie in an arena. */
+           /* An output without a window is written at home, so that must be an arena. */
            (tigris_is_window(view) || output->home != TIGRIS_HOME_FLASH);
 }
 
-/* Whether an operator's scratch is apart from what it sees of a tensor: kernels write one while they read the other. */
-static int is_apart(const tigris_plan *plan, const tigris_stage_record *stage, const tigris_op_record *op,
-                    const tigris_view_record *view)
+/* Whether an operator's scratch does not overlap a view's window or home: kernels use both at once. */
+static int is_scratch_disjoint(const tigris_plan *plan, const tigris_stage_record *stage, const tigris_op_record *op,
+                               const tigris_view_record *view)
 {
     const tigris_tensor_record *tensor = tigris_view_tensor(plan, view);
-    const int is_window = tigris_is_window(view);
+    const int has_window = tigris_is_window(view);
     const uint32_t window = tigris_rows_bytes(tensor, view->capacity_rows) * tigris_window_images(stage, tensor);
-    const uint32_t bytes = is_window ? window : tigris_tensor_bytes(tensor); /* of all images */
-    const uint32_t first = is_window ? view->offset : tensor->home_offset;
-    return op->scratch_bytes == 0U || (!is_window && tensor->home != TIGRIS_HOME_FAST) ||
+    const uint32_t bytes = has_window ? window : tigris_tensor_bytes(tensor); /* of all images */
+    const uint32_t first = has_window ? view->offset : tensor->home_offset;
+    return op->scratch_bytes == 0U || (!has_window && tensor->home != TIGRIS_HOME_FAST) ||
            (op->scratch - first >= bytes && first - op->scratch >= op->scratch_bytes);
 }
 
@@ -244,22 +248,23 @@ static tigris_status check_op(const tigris_plan *plan, const tigris_stage_record
         return TIGRIS_ERR_OP;
     }
     const tigris_tensor_record *output = tigris_view_tensor(plan, &views[op->output_view]);
-    if (!is_op(plan->header, op, &views[op->output_view], output) || !is_apart(plan, stage, op, &views[op->output_view])) {
+    if (!is_valid_op(plan->header, op, &views[op->output_view], output) ||
+        !is_scratch_disjoint(plan, stage, op, &views[op->output_view])) {
         return TIGRIS_ERR_OP;
     }
     const tigris_operand_record *operand = &plan->operands[op->first_operand];
     for (uint32_t i = 0; i < op->operand_count; i++, operand++) {
         if (operand->view >= stage->view_count ||
             (operand->view == op->output_view && op->kind != TIGRIS_OP_KIND_RECURRENT) ||
-            !is_operand(operand, op, tigris_view_tensor(plan, &views[operand->view]), output) ||
-            !is_apart(plan, stage, op, &views[operand->view])) {
+            !is_valid_operand(operand, op, tigris_view_tensor(plan, &views[operand->view]), output) ||
+            !is_scratch_disjoint(plan, stage, op, &views[operand->view])) {
             return TIGRIS_ERR_OPERAND;
         }
     }
     return TIGRIS_OK;
 }
 
-/* The stage's operators; operands follow one another from `next_operand` on. */
+/* Checks the operators of a stage, whose operands start at *next_operand; advances it past the last of them. */
 static tigris_status check_ops(tigris_plan *plan, const tigris_stage_record *stage, uint32_t *next_operand)
 {
     const tigris_op_record *op = &plan->ops[stage->first_op];
@@ -278,14 +283,14 @@ static tigris_status check_ops(tigris_plan *plan, const tigris_stage_record *sta
     return TIGRIS_OK;
 }
 
-static int is_stage(const tigris_header_record *header, const tigris_stage_record *stage)
+static int is_valid_stage(const tigris_header_record *header, const tigris_stage_record *stage)
 {
     return stage->op_count != 0U && stage->view_count <= header->state_bytes / TIGRIS_VIEW_STATE_BYTES &&
-           stage->band_count - 1U < MOST_STEPS && stage->strategy <= TIGRIS_STRATEGY_ROLLING &&
-           stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 && is_block(header, stage);
+           stage->band_count - 1U < MAX_STEPS && stage->strategy <= TIGRIS_STRATEGY_ROLLING &&
+           stage->weight_mode <= TIGRIS_WEIGHT_MODE_LZ4 && has_valid_block(header, stage);
 }
 
-/* Stages follow one another without gaps, and use up all operators, views and operands. */
+/* Checks that the stages follow one another without gaps and use all operators, views and operands. */
 static tigris_status check_stages(tigris_plan *plan)
 {
     const tigris_header_record *header = plan->header;
@@ -293,13 +298,13 @@ static tigris_status check_stages(tigris_plan *plan)
     uint32_t next_op = 0U;
     uint32_t next_view = 0U;
     uint32_t next_operand = 0U;
-    uint32_t steps_left = MOST_STEPS;
+    uint32_t steps_left = MAX_STEPS;
     for (uint32_t i = 0; i < header->stage_count; i++, stage++) {
         const uint32_t first_operand = next_operand;
         plan->fault.stage = i;
         if (stage->first_op != next_op || stage->op_count > header->op_count - next_op ||
             stage->first_view != next_view || stage->view_count > header->view_count - next_view ||
-            !is_stage(header, stage)) {
+            !is_valid_stage(header, stage)) {
             return TIGRIS_ERR_STAGE;
         }
         tigris_status status = check_views(plan, stage);

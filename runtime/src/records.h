@@ -1,16 +1,16 @@
-/* The loader's checks of a plan's records. */
+/* The loader's checks of a plan's records; called by plan.c. */
 #ifndef TIGRIS_RECORDS_H
 #define TIGRIS_RECORDS_H
 
 #include "tigris.h"
 
-/* All that a header may have set. */
+/* All flags of a header; other bits must be 0. */
 #define TIGRIS_HEADER_FLAGS                                                                             \
     ((uint32_t)(TIGRIS_HEADER_FLAG_XIP | TIGRIS_HEADER_FLAG_FETCHES | TIGRIS_HEADER_FLAG_TAKES | \
                 TIGRIS_HEADER_FLAG_HALF_AWAY))
 
-/* Checks tensors, inputs and outputs, stages with their views, operators and operands of a plan whose
- * sections lie inside the file. On failure plan->fault says where; before, all of it is TIGRIS_NOWHERE. */
+/* Checks all records of a plan whose header is valid and whose sections lie inside the file. On failure sets the
+ * indices in plan->fault, which must all be TIGRIS_NOWHERE before. */
 tigris_status tigris_check_records(tigris_plan *plan);
 
 #endif

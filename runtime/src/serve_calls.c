@@ -83,14 +83,14 @@ static void trace_hook(void *context, uint32_t op, uint32_t image, const tigris_
     call->image = image;
     call->first = place[2];
     call->rows = place[3];
-    call->crc32 = tigris_crc32_of_more(call->crc32, (const uint8_t *)(const void *)place, sizeof place);
-    call->crc32 = tigris_crc32_of_more(call->crc32, (const uint8_t *)(const void *)call->operands, operand_bytes);
-    call->crc32 = tigris_crc32_of_more(call->crc32, output->data,
+    call->crc32 = tigris_crc32_append(call->crc32, (const uint8_t *)(const void *)place, sizeof place);
+    call->crc32 = tigris_crc32_append(call->crc32, (const uint8_t *)(const void *)call->operands, operand_bytes);
+    call->crc32 = tigris_crc32_append(call->crc32, output->data,
                                        tigris_rows_bytes(output->tensor, (uint32_t)output->rows));
     calls->is_done = calls->hook(calls->context, call, calls->session->bands);
 }
 
-void tigris_begin_calls(tigris_call_trace *calls, tigris_session *session, tigris_call_hook hook, void *context)
+void tigris_start_call_trace(tigris_call_trace *calls, tigris_session *session, tigris_call_hook hook, void *context)
 {
     memset(calls, 0, sizeof *calls);
     calls->session = session;
@@ -109,7 +109,7 @@ void tigris_begin_calls(tigris_call_trace *calls, tigris_session *session, tigri
     session->trace_context = calls;
 }
 
-void tigris_end_calls(tigris_call_trace *calls)
+void tigris_stop_call_trace(tigris_call_trace *calls)
 {
     tigris_session *session = calls->session;
 

@@ -195,7 +195,7 @@ void tigris_serve_send_data(const tigris_serve *server, uint32_t number, const u
     header.length = (uint16_t)(sizeof stored + bytes);
     memcpy(head, &header, sizeof header);
     memcpy(head + sizeof header, &stored, sizeof stored);
-    const uint32_t crc = tigris_crc32_of_more(tigris_crc32(head, sizeof head), data, bytes);
+    const uint32_t crc = tigris_crc32_append(tigris_crc32(head, sizeof head), data, bytes);
     memcpy(tail, &crc, sizeof crc);
     send_parts(server, parts, (uint32_t)(sizeof head + sizeof tail) + bytes);
 }

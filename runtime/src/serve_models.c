@@ -158,7 +158,7 @@ void tigris_serve_plan_check_request(tigris_serve *server, const tigris_serve_mo
     tigris_serve_start_work(server, tigris_serve_session(model));
     for (uint32_t at = TIGRIS_CRC_COVERS_FROM; at < end && !stop;) {
         const uint32_t bytes = end - at < PIECE_BYTES ? end - at : PIECE_BYTES;
-        crc = tigris_crc32_of_more(crc, plan->base + at, bytes);
+        crc = tigris_crc32_append(crc, plan->base + at, bytes);
         at += bytes;
         stop = at < end && tigris_serve_yield(server);
     }

@@ -57,7 +57,7 @@ uint32_t tigris_serve_inputs_crc32(const tigris_session *session)
     uint32_t crc = 0U;
 
     for (uint32_t i = 0; i < session->plan->header->input_count; i++) {
-        crc = tigris_crc32_of_more(crc, (const uint8_t *)tigris_input(session, i), tigris_input_bytes(session, i));
+        crc = tigris_crc32_append(crc, (const uint8_t *)tigris_input(session, i), tigris_input_bytes(session, i));
     }
     return crc;
 }

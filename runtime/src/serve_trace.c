@@ -90,13 +90,13 @@ void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *
     tigris_serve_start_work(server, session);
     run.answer.inputs_crc32 = tigris_serve_inputs_crc32(session);
     take_checksum(&run);
-    tigris_begin_calls(&calls, session, call_hook, &run);
+    tigris_start_call_trace(&calls, session, call_hook, &run);
     session->yield = yield_hook;
     session->yield_context = &run;
     run.answer.status = (int32_t)tigris_serve_run_session(server, session);
     session->yield = yield;
     session->yield_context = yield_context;
-    tigris_end_calls(&calls);
+    tigris_stop_call_trace(&calls);
     if (run.answer.status == 0) {
         server->output_model = query->range.model;
         server->output_run = session->runs;

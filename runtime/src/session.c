@@ -1,4 +1,4 @@
-/* tigris_session_bind: arenas, the backend's scratch, and the proof. */
+/* tigris_session_bind: checks the arenas, carves the backend's scratch, and proves the plan. */
 #include <string.h>
 
 #include "executor.h"
@@ -20,9 +20,9 @@ static uint32_t limit_to_32_bits(size_t bytes)
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
-/* Carves the backend's scratch from the top of the fast arena. If the plan leaves less than the backend asks for, its
- * kernels get what is left, and operators that want more run by portable kernels. Returns the bytes that the arena lacks.
- * `kept`: bytes of the arena that are not for scratch. */
+/* Carves the backend's scratch from the top of the fast arena, above the plan's `kept` bytes. If less is left than
+ * the backend asks for, it gets the rest, and portable kernels run the operators that need more. Returns the missing
+ * bytes. */
 static uint32_t carve_scratch(tigris_session *session, uint32_t kept, uint32_t mask)
 {
     const uint32_t scratch = backend_scratch_bytes(session->plan, session->backend);
@@ -37,7 +37,7 @@ static uint32_t carve_scratch(tigris_session *session, uint32_t kept, uint32_t m
     return scratch != 0U && given < kept ? scratch + (kept - given) : scratch - taken;
 }
 
-/* Compares sizes and alignment. */
+/* Checks alignment and sizes of the arenas; sets session->bytes_short. */
 static tigris_status bind_arenas(tigris_session *session, const tigris_header_record *header,
                                  const tigris_placement *placement)
 {
@@ -45,7 +45,7 @@ static tigris_status bind_arenas(tigris_session *session, const tigris_header_re
     if ((((uintptr_t)session->fast | (uintptr_t)session->slow) & mask) != 0U) {
         return TIGRIS_ERR_ARENA_ALIGNMENT;
     }
-    /* A placement makes do with what the scratch leaves. */
+    /* With a placement the scratch comes first, because the placement works in an arena of any size. */
     const uint32_t kept = placement == NULL ? (header->fast_bytes + mask) & ~mask : 0U;
     session->bytes_short = carve_scratch(session, kept, mask);
     if (placement != NULL) {
@@ -71,7 +71,7 @@ static tigris_status bind_and_prove(tigris_session *session, const tigris_placem
     if (status == TIGRIS_OK && session->placement != NULL) {
         status = session->placement->bind(session);
     }
-    return status == TIGRIS_OK ? tigris_walk(session, 1) : status;
+    return status == TIGRIS_OK ? tigris_run_stages(session, 1) : status;
 }
 
 tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast, size_t fast_bytes,
@@ -82,7 +82,7 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
         return TIGRIS_ERR_ARGUMENT;
     }
     memset(session, 0, sizeof *session);
-    session->fault.status = TIGRIS_ERR_ARGUMENT; /* one by one: smaller than a literal that is copied */
+    session->fault.status = TIGRIS_ERR_ARGUMENT; /* four stores are smaller than a copied literal */
     session->fault.stage = TIGRIS_NOWHERE;
     session->fault.op = TIGRIS_NOWHERE;
     session->fault.tensor = TIGRIS_NOWHERE;
@@ -98,7 +98,7 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
     const tigris_status status = bind_and_prove(session, placement);
     session->fault.status = status;
     if (status != TIGRIS_OK) {
-        session->plan = NULL; /* refused by tigris_run; without inputs and outputs */
+        session->plan = NULL; /* marks the session as unbound: tigris_run refuses it, and it has no inputs or outputs */
     }
     return status;
 }

@@ -1,4 +1,5 @@
-/* tigris_session_reset: what lives from run to run begins anew. */
+/* tigris_session_reset: gives every state its first value. The check of a COMMIT kernel writes that value, so this runs
+ * the checks of the stages that begin with a COMMIT. */
 #include "dispatch.h"
 
 tigris_status tigris_session_reset(tigris_session *session)
@@ -8,7 +9,7 @@ tigris_status tigris_session_reset(tigris_session *session)
     }
     tigris_stage_run run = {session, session->plan, session->plan->stages, 1};
     tigris_status status = TIGRIS_OK;
-    session->checked = 0U;
+    session->checked_multipliers = 0U;
     for (uint32_t i = 0; status == TIGRIS_OK && i < session->plan->header->stage_count; i++, run.stage++) {
         if (session->plan->ops[run.stage->first_op].kind == TIGRIS_OP_KIND_COMMIT) {
             status = tigris_check_params(&run, session->plan->weights + run.stage->block);

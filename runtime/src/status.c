@@ -1,4 +1,4 @@
-/* Status codes as sentences. Define TIGRIS_NO_STATUS_TEXT to leave the texts out of firmware. */
+/* tigris_status_text: a sentence for each status. TIGRIS_NO_STATUS_TEXT leaves the sentences out of firmware. */
 #include "tigris.h"
 
 #ifdef TIGRIS_NO_STATUS_TEXT

@@ -349,7 +349,7 @@ static void run_in_threads(model *m)
     unsigned shared = 0U, with_scratch = 0U;
     tigris_backend scratch = *m->session.backend;
     scratch.prepare = some_scratch;
-    m->session.split = tigris_split;
+    m->session.split = tigris_split_rows;
     m->session.parallel = side_by_side;
     m->session.parallel_context = &shared;
     run(m, "on two threads");

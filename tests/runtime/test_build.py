@@ -140,7 +140,7 @@ def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: P
     symbols = output("riscv64-unknown-elf-nm", program)
     assert "dynamic_placement" not in symbols, "placement in small arenas is linked when asked for"
     assert "tigris_rows_line" not in symbols, "so is the row adapter"
-    assert "tigris_split" not in symbols, "so is the work of two cores"
+    assert "tigris_split_rows" not in symbols, "so is the work of two cores"
     assert "tigris_portable_backend" not in symbols
     assert not re.search(r"__(add|sub|mul|div)[sd]f3|expf", symbols), "no floating-point code for an int8 model"
     kernels = re.findall(r"extern const tigris_kernel_entry (\w+);", (INCLUDE / "tigris_kernels.h").read_text("utf-8"))
@@ -172,18 +172,18 @@ def _qualified(path: Path, name: str) -> str:
 def indirect_targets(name: str, frames: dict[str, int]) -> set[str]:
     """The functions that a function's calls through pointers may reach."""
     placement = {function for function in frames if function.startswith("placement_dynamic:")}
-    visitors = {f"placement_dynamic:{do}" for do in ("count", "place_preferably", "use")}
+    visitors = {f"placement_dynamic:{do}" for do in ("count_use", "place_by_home", "end_use")}
     if name.startswith("placement_dynamic:"):
         return visitors & placement
     checks = {function for function in frames if re.search(r":(check|check_\w+)$|_check$", function)}
     runs = {function for function in frames if re.search(r":(run|run_\w+)$", function)}
     runs -= {"parallel:run_part"}
     reached = {
-        "tigris_split": {"parallel:run_part"}, "parallel:run_part": runs,
-        "tigris_check_params": checks, "tigris_walk": runs | placement,
+        "tigris_split_rows": {"parallel:run_part"}, "parallel:run_part": runs,
+        "tigris_check_params": checks, "tigris_run_stages": runs | placement,
         "tigris_run": placement, "tigris_session_bind": placement,
     }  # fmt: skip
-    return reached.get(name, placement & {"placement_dynamic:locate"})
+    return reached.get(name, placement & {"placement_dynamic:locate_record"})
 
 
 def deepest(name: str, frames: dict[str, int], calls: dict[str, set[str]]) -> int:
@@ -196,14 +196,14 @@ def deepest(name: str, frames: dict[str, int], calls: dict[str, set[str]]) -> in
 
 def test_the_stack_stays_below_one_kilobyte(small_objects: list[Path]) -> None:
     frames, calls = call_graph(small_objects)
-    for caller in ("tigris_check_params", "tigris_walk"):
+    for caller in ("tigris_check_params", "tigris_run_stages"):
         assert len(indirect_targets(caller, frames)) > 20
     for entry in ("tigris_plan_open", "tigris_session_bind", "tigris_run"):
         depth = deepest(entry, frames, calls)
         assert 100 < depth < 1024, (entry, depth)
     # Two cores, beside what the hook takes: so much more for the caller, and so much in all for the other core.
     assert len(indirect_targets("parallel:run_part", frames)) > 20
-    assert 100 < frames["tigris_split"] + frames["parallel:run_part"] < 384
+    assert 100 < frames["tigris_split_rows"] + frames["parallel:run_part"] < 384
     assert 100 < deepest("parallel:run_part", frames, calls) < 1024
 
 

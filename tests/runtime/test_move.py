@@ -16,7 +16,7 @@ SOURCE = rf"""
 #include <stdio.h>
 #include <stdlib.h>
 #include "move.h"
-#define tigris_copy_on riscv_copy_on
+#define tigris_copy_forward riscv_copy_on
 #define tigris_move riscv_move
 #define move_word riscv_word
 #define move_words riscv_move_words
@@ -24,12 +24,12 @@ SOURCE = rf"""
 #define move_up riscv_move_up
 #define __riscv 1
 #include "{RUNTIME}/src/move.c"
-#undef tigris_copy_on
+#undef tigris_copy_forward
 #undef tigris_move
 #undef STEP
 #undef SLOW_LIBRARY
 #undef IS_FOR_LIBRARY
-#define tigris_copy_on small_copy_on
+#define tigris_copy_forward small_copy_on
 #define tigris_move small_move
 #undef move_up
 #define move_up small_move_up
@@ -38,12 +38,12 @@ SOURCE = rf"""
 #define __OPTIMIZE_SIZE__ 1
 #undef TIGRIS_MOVE_H
 #include "{RUNTIME}/src/move.c"
-#undef tigris_copy_on
+#undef tigris_copy_forward
 #undef tigris_move
 int main(void)
 {{
     static void (*const moves[])(uint8_t *, const uint8_t *, uint32_t) = {{
-        tigris_copy_on, riscv_copy_on, small_copy_on, tigris_move, riscv_move, small_move}};
+        tigris_copy_forward, riscv_copy_on, small_copy_on, tigris_move, riscv_move, small_move}};
     uint32_t numbers[5];
     while (fread(numbers, sizeof numbers, 1, stdin) == 1) {{
         const uint32_t size = numbers[0], ahead = numbers[4];

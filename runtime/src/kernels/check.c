@@ -25,7 +25,7 @@ int tigris_check_types(const tigris_check_call *call, uint32_t inputs, uint32_t 
 int tigris_check_per_image(const tigris_check_call *call)
 {
     for (uint32_t i = 0; i < call->op->operand_count; i++) {
-        if (tigris_takes_batch_whole(call->op, call->inputs[i])) {
+        if (tigris_is_whole_batch(call->op, call->inputs[i])) {
             return 0;
         }
     }
@@ -126,10 +126,10 @@ int tigris_check_multiplier(int32_t multiplier, int32_t shift)
 
 int tigris_check_more(const tigris_check_call *call, uint32_t count)
 {
-    if (count > MOST_CHECKS - call->session->checked) {
+    if (count > MOST_CHECKS - call->session->checked_multipliers) {
         return 0;
     }
-    call->session->checked += count;
+    call->session->checked_multipliers += count;
     return 1;
 }
 
@@ -167,5 +167,5 @@ int tigris_check_range(int32_t low, int32_t high)
 uint32_t tigris_call_elements(const tigris_check_call *call, const tigris_tensor_record *tensor)
 {
     const uint32_t image = tensor->height * tigris_row_elements(tensor);
-    return tigris_takes_batch_whole(call->op, tensor) ? tensor->batch * image : image;
+    return tigris_is_whole_batch(call->op, tensor) ? tensor->batch * image : image;
 }

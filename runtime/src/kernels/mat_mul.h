@@ -72,7 +72,7 @@ static inline int tigris_products_pause(const tigris_kernel_call *call, uint32_t
         return 0;
     }
     *from = at;
-    return tigris_pauses(call);
+    return tigris_yield_from_kernel(call);
 }
 
 /* Every term lies inside its input in every band, and the products fill the output. */

@@ -204,7 +204,7 @@ static void run(const tigris_kernel_call *call)
         float *to = tigris_float_output(call) + (uint32_t)r * row;
         for (uint32_t i = 0; i < params->steps; i++) {
             const uint32_t step = params->reverse != 0U ? params->steps - 1U - i : i;
-            if (tigris_pauses(call)) {
+            if (tigris_yield_from_kernel(call)) {
                 return;
             }
             const float *now = x + (size_t)step * params->batch * params->inputs;

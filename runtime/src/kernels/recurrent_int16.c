@@ -151,7 +151,7 @@ static void run(const tigris_kernel_call *call)
         const int8_t *x = tigris_int8_row(&call->inputs[0], out->first + r);
         uint8_t *to = call->output_data + (uint32_t)r * row;
         for (uint32_t step = 0; step < params->steps; step++) {
-            if (tigris_pauses(call)) {
+            if (tigris_yield_from_kernel(call)) {
                 return;
             }
             run_steps(call, x, from, to);

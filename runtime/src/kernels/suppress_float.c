@@ -93,7 +93,7 @@ static void run(const tigris_kernel_call *call)
         c.scores = scores + class;
         find_candidates(&c);
         for (uint32_t i = 0; i < params->per_class; i++) {
-            if (tigris_pauses(call)) {
+            if (tigris_yield_from_kernel(call)) {
                 return;
             }
             const uint32_t best = select_best(&c);

@@ -42,7 +42,7 @@ static void run(const tigris_kernel_call *call)
         for (uint32_t i = 0; i < inner; i++) {
             uint32_t found = params->length;
             for (uint32_t r = 0; r < params->count; r++) {
-                if (tigris_pauses(call)) {
+                if (tigris_yield_from_kernel(call)) {
                     return;
                 }
                 found = next(params, x + i, found);

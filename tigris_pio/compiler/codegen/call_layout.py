@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 #: Types of the runtime, and a function, that are defined here instead.
-OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call", "tigris_pauses"})
+OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call", "tigris_yield_from_kernel"})
 _CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
 
 
@@ -90,7 +90,7 @@ static inline const tigris_operation *tigris_operation_of(const tigris_kernel_ca
 }
 
 /* Whether a run is to stop within a kernel that takes long: here none is stopped. */
-#define tigris_pauses(call) ((void)(call), 0)
+#define tigris_yield_from_kernel(call) ((void)(call), 0)
 """
 
 
