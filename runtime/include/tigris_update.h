@@ -1,7 +1,8 @@
-/* A new plan for a model, written by the firmware itself: from the air, an SD card, a serial line.
+/* Field updates: firmware itself writes a new plan for a model, for instance from a radio, an SD card or a serial
+ * line.
  *
- * The model has two slots (custom_tigris_slots = 2). One holds the plan that is opened; the new one goes to the
- * other, in pieces as they come:
+ * The model has two slots (custom_tigris_slots = 2). One holds the plan in use; the new plan goes to the other, in
+ * pieces of any size:
  *
  *     static tigris_update update;
  *     tigris_status status = tigris_update_begin(&update, &TIGRIS_MODEL_KWS);
@@ -15,17 +16,16 @@
  * The next tigris_model_open, usually after a restart, opens the new plan on trial, once:
  *
  *     status = tigris_model_open(&TIGRIS_MODEL_KWS, &plan);
- *     ...a session, a run with a known result, whatever tells that the plan works...
+ *     ... test the plan: a session, a run with a known result ...
  *     status = tigris_update_confirm(&TIGRIS_MODEL_KWS, &plan);
  *
- * When the new plan does not open, or is not confirmed before the model is opened again, the old one is back, and
- * stays. When power is cut anywhere, the next tigris_model_open finds the old plan or the new one, whole: what
- * decides is one record of 32 bytes, written by one program operation.
+ * If the new plan does not open, or is not confirmed before the model is opened again, tigris_model_open returns to
+ * the old plan for good. If power fails at any moment, the next tigris_model_open finds the old plan or the new one,
+ * whole: one record of 32 bytes, written by one program operation, decides.
  *
- * Flash is erased and programmed by model->slots->flash; that table and tigris_port_read are all that touches it. A
- * model must not be opened, confirmed and updated by several tasks at once, and each function below blocks for as
- * long as the flash takes: tens of milliseconds for the erasure of a sector are usual. No heap; stack below 1 KB
- * beside the flash's own. */
+ * All flash accesses go through model->slots->flash and tigris_port_read. Only one task at a time may open, update or
+ * confirm a model. Each function blocks while the flash works; erasing a sector usually takes tens of milliseconds.
+ * No heap; less than 1 KB of stack beside that of the flash functions. */
 #ifndef TIGRIS_UPDATE_H
 #define TIGRIS_UPDATE_H
 
@@ -35,66 +35,64 @@
 extern "C" {
 #endif
 
-/* Programmed at once; a sector has a multiple of it. */
+/* Bytes that one program operation writes; divides a sector. */
 #define TIGRIS_UPDATE_PAGE 256U
 
-/* An update on its way. The caller owns the struct, its members are the functions' own. Nothing is held in it that must
- * be given back: to forget it is as good as tigris_update_abort, but for the flash. */
+/* An update in progress. The caller owns the struct; its members are private. It holds no resource: to drop it leaves a
+ * half-written slot, which tigris_update_abort would erase. */
 typedef struct tigris_update {
     const tigris_model *model;
-    uint32_t stage;
-    uint32_t slot;        /* that is written */
-    uint32_t taken;       /* bytes of the plan that have come */
-    uint32_t total_bytes; /* of the plan by its header; 0: that has not come */
-    uint32_t wanted_crc32, crc32;
+    uint32_t step;
+    uint32_t slot;           /* the slot to write */
+    uint32_t received_bytes; /* of the plan, so far */
+    uint32_t total_bytes;    /* of the plan according to its header; 0: not received yet */
+    uint32_t expected_crc32, crc32;
     uint32_t page[TIGRIS_UPDATE_PAGE / 4U];
 } tigris_update;
 
-/* Starts an update of the slot that is not the opened plan's. Writes a record that this plan stays, and erases no
- * slot yet. Opens and closes that plan, so its checksum is computed once. A plan that was committed before and never
- * opened is given up.
+/* Starts an update of the slot that is not in use. Opens and closes the plan in use, which computes its checksum, and
+ * writes a record that it stays; erases no slot yet. Gives up a plan that was committed and never opened.
  *
  *     TIGRIS_ERR_NO_SLOTS     the firmware was built with one slot for the model
- *     TIGRIS_ERR_UNCONFIRMED  the open plan is on trial: confirm it, or close and open the model to give it up
- *     TIGRIS_ERR_PARTITION, TIGRIS_ERR_PARTITION_TOO_SMALL, TIGRIS_ERR_MAPPING, TIGRIS_ERR_FLASH   of the flash */
+ *     TIGRIS_ERR_UNCONFIRMED  the plan in use is on trial: confirm it, or close and open the model to give it up
+ *     TIGRIS_ERR_PARTITION, TIGRIS_ERR_PARTITION_TOO_SMALL, TIGRIS_ERR_MAPPING, TIGRIS_ERR_FLASH   from the flash */
 TIGRIS_MUST_CHECK tigris_status tigris_update_begin(tigris_update *update, const tigris_model *model);
 
-/* The next bytes of the plan, as many as there are. A sector is erased when its first byte comes, and 256 bytes are
- * programmed at once. The header is looked at before anything is erased. After a failure nothing but
- * tigris_update_begin and tigris_update_abort is possible.
+/* Takes the next `bytes` bytes of the plan. It checks the header before it erases anything, erases a sector before
+ * the first write to it, and programs 256 bytes at a time. After a failure only tigris_update_begin and
+ * tigris_update_abort are allowed.
  *
- *     TIGRIS_ERR_NOT_A_PLAN, TIGRIS_ERR_VERSION, TIGRIS_ERR_OTHER_MODEL   by the first bytes
+ *     TIGRIS_ERR_NOT_A_PLAN, TIGRIS_ERR_VERSION, TIGRIS_ERR_OTHER_MODEL   the header shows it
  *     TIGRIS_ERR_SLOT_TOO_SMALL   the plan is larger than a slot
- *     TIGRIS_ERR_DAMAGED          more bytes than the plan has by its header
+ *     TIGRIS_ERR_DAMAGED          the header is invalid, or there are more bytes than it says
  *     TIGRIS_ERR_ORDER            not between begin and finish
  *     TIGRIS_ERR_FLASH and the other statuses of the flash */
 TIGRIS_MUST_CHECK tigris_status tigris_update_write(tigris_update *update, const void *data, size_t bytes);
 
-/* Writes what is left and proves the plan as it lies in flash: its checksum, its structure, and that it has the
- * inputs, the outputs and the arenas that this firmware was built for. Whether its kernels are linked only a session
- * tells, on trial.
+/* Writes the remaining bytes and checks the plan in flash: checksum, structure, and the inputs, outputs and arenas that
+ * the firmware was built for. Only tigris_session_init, during the trial, shows whether the plan's kernels are linked.
  *
- *     TIGRIS_ERR_TRUNCATED   fewer bytes than the plan has by its header
- *     TIGRIS_ERR_DAMAGED     the bytes that came have another checksum
- *     TIGRIS_ERR_FLASH       the flash does not hold the bytes that came
+ *     TIGRIS_ERR_TRUNCATED   fewer bytes came than the header says
+ *     TIGRIS_ERR_DAMAGED     the received bytes have another checksum
+ *     TIGRIS_ERR_FLASH       the flash does not hold the received bytes
  *     TIGRIS_ERR_INTERFACE, TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL and all others of tigris_model_open */
 TIGRIS_MUST_CHECK tigris_status tigris_update_finish(tigris_update *update);
 
-/* The next tigris_model_open opens the new plan, once. One program operation, and at times the erasure of a sector of
- * records before it. TIGRIS_ERR_ORDER unless finish was the last step and succeeded; statuses of the flash: on these
- * the new plan may be pending or not. */
+/* Makes the next tigris_model_open open the new plan on trial: one program operation, sometimes after the erasure of a
+ * sector of records. TIGRIS_ERR_ORDER unless a successful tigris_update_finish was the step before. After a status of
+ * the flash the new plan may be pending or not. */
 TIGRIS_MUST_CHECK tigris_status tigris_update_commit(tigris_update *update);
 
-/* Ends an update that is not committed; the slot then holds no plan. Statuses of the flash. Does nothing, and returns
- * TIGRIS_OK, when nothing was written or the update was committed. */
+/* Ends an update that is not committed and erases the start of its slot. Returns the statuses of the flash. Does
+ * nothing, and returns TIGRIS_OK, if nothing was written or the update was committed. */
 tigris_status tigris_update_abort(tigris_update *update);
 
-/* `plan`, opened by tigris_model_open, is the one to open from now on. One program operation for a plan on trial; for
- * any other it writes nothing and returns TIGRIS_OK, so it may be called at every start. TIGRIS_ERR_ARGUMENT when the
- * plan is not open, TIGRIS_ERR_OTHER_MODEL when no slot holds it, statuses of the flash. */
+/* Ends the trial of `plan`, which tigris_model_open opened: it is opened from now on. It takes one program operation
+ * for a plan on trial and writes nothing for any other, so firmware may call it at every start. TIGRIS_ERR_ARGUMENT:
+ * the plan is not open; TIGRIS_ERR_OTHER_MODEL: no slot holds it; and the statuses of the flash. */
 TIGRIS_MUST_CHECK tigris_status tigris_update_confirm(const tigris_model *model, const tigris_plan *plan);
 
-/* tigris_model_open of models with two slots: what the build writes into tigris_slots. */
+/* The tigris_slots.open of models with two slots; applications call tigris_model_open. */
 TIGRIS_MUST_CHECK tigris_status tigris_slots_open(const tigris_model *model, tigris_plan *plan);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Partitions of the emulated boards: their whole flash chip is mapped at all times. */
+/* The port of the emulated boards, whose flash chip is always mapped. */
 #if defined(BOARD_EMULATED)
 
 #include <string.h>

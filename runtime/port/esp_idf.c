@@ -1,4 +1,4 @@
-/* Partitions, memory, time and pauses on ESP-IDF, and on Arduino-ESP32, which is built on it. */
+/* The port of ESP-IDF and of Arduino-ESP32, which is built on it: partitions, arenas, clock and yield hook. */
 #if defined(ESP_PLATFORM)
 
 #include "sdkconfig.h"
@@ -46,11 +46,11 @@ tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, siz
     return esp_partition_read(partition, offset, to, bytes) == ESP_OK ? TIGRIS_OK : TIGRIS_ERR_MAPPING;
 }
 
-/* Only the pages that the plan touches are taken from the window for mapped data; ESP-IDF rounds to its MMU's pages.
- * Models are read in place, so the mapping is held until the model is closed. Mapped flash cannot be read while flash is
- * written or erased; ESP-IDF suspends the other core for that time. A second mapping of the same pages takes no more of
- * the window: ESP-IDF hands out those that are mapped already. A handle of 0, which chips never give, is not released. */
-tigris_status tigris_port_hold(const char *label, uint32_t offset, size_t bytes, const void **data, uint32_t *mapping)
+/* Maps the MMU pages that the plan touches. The plan is read in place, so the mapping stays until the model is closed.
+ * While flash is written or erased, mapped flash cannot be read; ESP-IDF suspends the other core meanwhile. A second
+ * mapping of the same pages takes no more address space. A handle of 0, which chips never give, is not released. */
+tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes, const void **data,
+                                         uint32_t *mapping)
 {
     const esp_partition_t *partition = find_partition(label);
     esp_partition_mmap_handle_t handle;
@@ -63,7 +63,7 @@ tigris_status tigris_port_hold(const char *label, uint32_t offset, size_t bytes,
     return TIGRIS_OK;
 }
 
-void tigris_port_release(uint32_t mapping)
+void tigris_port_unmap(uint32_t mapping)
 {
     if (mapping != 0U)
         esp_partition_munmap((esp_partition_mmap_handle_t)mapping);
@@ -72,7 +72,7 @@ void tigris_port_release(uint32_t mapping)
 tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
 {
     uint32_t never_released = 0U;
-    return tigris_port_hold(label, offset, bytes, data, &never_released);
+    return tigris_port_map_releasable(label, offset, bytes, data, &never_released);
 }
 
 static void *arena(size_t bytes, uint32_t capabilities)
@@ -96,7 +96,7 @@ int tigris_esp_yield(void *pauses)
     const uint32_t now = (uint32_t)xTaskGetTickCount();
     if (now - state->last_pause < (uint32_t)pdMS_TO_TICKS(state->period_ms))
         return 0;
-    /* A mere yield would not do: it passes over tasks of lower priority, and the idle task has the lowest. */
+    /* taskYIELD() would not do: it never lets tasks of lower priority run, such as the idle task. */
     vTaskDelay(1);
 #if HAS_TASK_WATCHDOG
     if (esp_task_wdt_status(NULL) == ESP_OK)

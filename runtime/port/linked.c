@@ -1,10 +1,10 @@
-/* A port for firmware without a partition table: one partition, whose place the linker knows.
+/* A port for firmware without a partition table: the linker places the only partition.
  *
  * Define TIGRIS_PORT_LINKED for the runtime, and the two symbols either in the linker script
  *
  *     .model : ALIGN(64) { tigris_partition_start = .; KEEP(*(.model)) tigris_partition_end = .; } > FLASH
  *
- * or in an assembler file that includes what `tigris layout` wrote:
+ * or in an assembler file that includes the file that `tigris layout` wrote:
  *
  *             .section .rodata
  *             .balign 64

@@ -1,11 +1,11 @@
-/* Opens a model of the firmware from its partition. */
+/* tigris_model_open and tigris_model_close: a model's plan in its flash partition. */
 #include <string.h>
 
 #include "../src/crc32.h"
 #include "../src/records.h"
 #include "model.h"
 
-/* Flash reads as 0xFF where nothing was written since it was erased. */
+/* Whether all bytes are 0xFF, as erased flash reads. */
 static int is_erased(const void *data, size_t bytes)
 {
     const uint8_t *byte = data;
@@ -15,60 +15,62 @@ static int is_erased(const void *data, size_t bytes)
     return 1;
 }
 
-/* The CRC-32 of the types, shapes, scales and zero points of inputs and outputs, in their order: firmware relies on them.
- * With `any_scale` 1 it leaves out scales and zero points, and begins with 1, so that the two never agree. The compiler
- * computes the same (emit/model_header.py). */
+/* The CRC-32 of types, shapes, scales and zero points of the inputs and outputs, in their order: the facts that
+ * firmware is compiled with. If `any_scale` is 1, scales and zero points count as 0 and the digest starts from 1, so
+ * that the two kinds of digest differ. The compiler computes the same (emit/model_header.py). */
 static uint32_t interface_crc32(const tigris_plan *plan, uint32_t any_scale)
 {
     const uint32_t count = (uint32_t)plan->header->input_count + plan->header->output_count;
     struct {
-        uint32_t before; /* digest of the ports before this one */
+        uint32_t before; /* digest of the inputs and outputs so far */
         tigris_io_record io;
         tigris_tensor_record tensor;
-    } port = {0};
-    port.before = any_scale;
+    } digested = {0};
+    digested.before = any_scale;
     for (uint32_t i = 0; i < count; i++) {
-        port.io = plan->io[i];
-        port.tensor = plan->tensors[port.io.tensor];
-        port.io.name = 0U;
-        port.io.tensor = 0U;
-        port.io.mover = port.io.mover != 0U; /* streamed or not, by whichever operator */
-        port.tensor.name = 0U;
-        port.tensor.home = 0U;
-        port.tensor.home_offset = 0U;
+        digested.io = plan->io[i];
+        digested.tensor = plan->tensors[digested.io.tensor];
+        digested.io.name = 0U;
+        digested.io.tensor = 0U;
+        digested.io.mover = digested.io.mover != 0U; /* whether it is streamed, not by which operator */
+        digested.tensor.name = 0U;
+        digested.tensor.home = 0U;
+        digested.tensor.home_offset = 0U;
         if (any_scale) {
-            port.tensor.scale = 0.0F;
-            port.tensor.zero_point = 0;
+            digested.tensor.scale = 0.0F;
+            digested.tensor.zero_point = 0;
         }
-        port.before = tigris_crc32((const uint8_t *)&port, sizeof port);
+        digested.before = tigris_crc32((const uint8_t *)&digested, sizeof digested);
     }
-    return port.before;
+    return digested.before;
 }
 
-/* An upload writes a plan's first sector last, so one that was cut short leaves it erased before others that are not. */
-static tigris_status check_absence(const tigris_model *model)
+/* The status of an erased first sector. An upload writes that sector last, so if the next sector is not erased, the
+ * upload was cut short. */
+static tigris_status check_unwritten(const tigris_model *model)
 {
     uint8_t behind[64];
-    const tigris_status status = tigris_port_read(model->partition, model->offset + TIGRIS_FLASH_SECTOR, behind, sizeof behind);
+    const uint32_t offset = model->offset + TIGRIS_FLASH_SECTOR;
+    const tigris_status status = tigris_port_read(model->partition, offset, behind, sizeof behind);
     return status != TIGRIS_OK || is_erased(behind, sizeof behind) ? TIGRIS_ERR_PLAN_ABSENT : TIGRIS_ERR_DAMAGED;
 }
 
 #define STREAM_FLAGS ((uint32_t)(TIGRIS_HEADER_FLAG_FETCHES | TIGRIS_HEADER_FLAG_TAKES))
 
-/* What can be told before anything is mapped: `header` is a copy of the plan's first bytes, of which the checksum leaves
- * out the first few. */
+/* Checks a copy of the header before the plan is mapped. The checksum does not cover the header's first fields, so
+ * damage in them must show here. */
 static tigris_status check_header(const tigris_model *model, const tigris_header_record *header)
 {
     const int has_magic = memcmp(header->magic, "TGRS", sizeof header->magic) == 0;
     const int has_version = header->version == TIGRIS_FORMAT_VERSION;
     const int has_size = header->header_bytes == sizeof *header;
     if (is_erased(header, sizeof *header))
-        return check_absence(model);
+        return check_unwritten(model);
     if (!has_magic && !(has_version && has_size))
         return TIGRIS_ERR_NOT_A_PLAN;
     if (has_magic && !has_version)
         return TIGRIS_ERR_VERSION;
-    /* The weights are the last section, and gaps only bring sections to their alignment. */
+    /* The weights are the last section, and a gap before a section is shorter than its alignment. */
     const uint32_t gap = header->total_bytes - header->weights - header->weights_bytes;
     const int is_whole = has_magic && has_size && header->total_bytes >= sizeof *header &&
                          gap < TIGRIS_SECTION_ALIGNMENT &&
@@ -76,7 +78,7 @@ static tigris_status check_header(const tigris_model *model, const tigris_header
     return is_whole ? TIGRIS_OK : TIGRIS_ERR_DAMAGED;
 }
 
-/* Whether it is the model's plan at all. Only after the checksum, for a name may be damaged, too. */
+/* Whether the plan is of this model. Called after the checksum, because damage may also change the name. */
 static tigris_status check_identity(const tigris_model *model, const tigris_header_record *header)
 {
     if (strncmp(header->name, model->name, sizeof header->name) != 0)
@@ -84,7 +86,7 @@ static tigris_status check_identity(const tigris_model *model, const tigris_head
     return model->plan_crc32 == 0U || model->plan_crc32 == header->crc32 ? TIGRIS_OK : TIGRIS_ERR_OTHER_MODEL;
 }
 
-/* Whether the plan suits the constants that the firmware was built with. */
+/* Whether the plan has the inputs, outputs and arenas that the firmware was built for. */
 static tigris_status check_fit(const tigris_model *model, const tigris_plan *plan)
 {
     if (interface_crc32(plan, 0U) != model->interface_crc32 && interface_crc32(plan, 1U) != model->interface_crc32)
@@ -94,7 +96,7 @@ static tigris_status check_fit(const tigris_model *model, const tigris_plan *pla
     return plan->header->slow_bytes > model->slow_bytes ? TIGRIS_ERR_SLOW_TOO_SMALL : TIGRIS_OK;
 }
 
-/* What inputs and outputs say of the hooks that a run needs. */
+/* The header flags that follow from the inputs and outputs. */
 static uint32_t stream_flags(const tigris_plan *plan)
 {
     uint32_t flags = 0U;
@@ -105,7 +107,7 @@ static uint32_t stream_flags(const tigris_plan *plan)
     return flags;
 }
 
-/* The mapped plan, whose first bytes `header` is a copy of. */
+/* Opens the plan mapped at `data`; `header` is a copy of its header. */
 static tigris_status open_mapped(const tigris_model *model, const tigris_header_record *header, const uint8_t *data,
                                  tigris_plan *plan)
 {
@@ -115,7 +117,7 @@ static tigris_status open_mapped(const tigris_model *model, const tigris_header_
     tigris_status status = check_identity(model, header);
     if (status == TIGRIS_OK)
         status = tigris_plan_open(plan, data, header->total_bytes);
-    /* The checksum does not cover the flags: this one is set, and yet weights are to be copied. */
+    /* The checksum does not cover the flags. If XIP is set although a stage copies its weights, the flag is damaged. */
     if (status == TIGRIS_ERR_STAGE && (header->flags & TIGRIS_HEADER_FLAG_XIP) != 0U)
         return TIGRIS_ERR_DAMAGED;
     if (status == TIGRIS_OK && (header->flags & STREAM_FLAGS) != stream_flags(plan))
@@ -128,7 +130,7 @@ static tigris_status open_mapped(const tigris_model *model, const tigris_header_
     return status;
 }
 
-tigris_status tigris_model_open_place(const tigris_model *model, tigris_plan *plan)
+tigris_status tigris_model_open_at_offset(const tigris_model *model, tigris_plan *plan)
 {
     tigris_header_record header;
     const void *data = NULL;
@@ -138,14 +140,14 @@ tigris_status tigris_model_open_place(const tigris_model *model, tigris_plan *pl
     if (status == TIGRIS_OK)
         status = check_header(model, &header);
     if (status == TIGRIS_OK)
-        status = tigris_port_hold(model->partition, model->offset, header.total_bytes, &data, &mapping);
+        status = tigris_port_map_releasable(model->partition, model->offset, header.total_bytes, &data, &mapping);
     if (status != TIGRIS_OK)
         return status;
     status = open_mapped(model, &header, data, plan);
     if (status == TIGRIS_OK)
         plan->mapping = mapping;
     else
-        tigris_port_release(mapping);
+        tigris_port_unmap(mapping);
     return status;
 }
 
@@ -153,7 +155,7 @@ tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan)
 {
     if (model == NULL || plan == NULL)
         return TIGRIS_ERR_ARGUMENT;
-    return model->slots != NULL ? model->slots->open(model, plan) : tigris_model_open_place(model, plan);
+    return model->slots != NULL ? model->slots->open(model, plan) : tigris_model_open_at_offset(model, plan);
 }
 
 void tigris_model_close(tigris_plan *plan)
@@ -162,25 +164,26 @@ void tigris_model_close(tigris_plan *plan)
         return;
     const uint32_t mapping = plan->mapping;
     memset(plan, 0, sizeof *plan);
-    tigris_port_release(mapping);
+    tigris_port_unmap(mapping);
 }
 
-/* Of ports that have no more than tigris_port_map. Firmware's compilers know weak symbols; for another one define
- * TIGRIS_PORT_HOLD when the port has these two. */
+/* Defaults for ports that have tigris_port_map only. A compiler without weak symbols needs TIGRIS_PORT_HAS_UNMAP if the
+ * port defines these two itself. */
 #if defined(__GNUC__)
-__attribute__((weak)) tigris_status tigris_port_hold(const char *label, uint32_t offset, size_t bytes,
-                                                     const void **data, uint32_t *mapping);
-__attribute__((weak)) void tigris_port_release(uint32_t mapping);
+__attribute__((weak)) tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes,
+                                                               const void **data, uint32_t *mapping);
+__attribute__((weak)) void tigris_port_unmap(uint32_t mapping);
 #endif
 
-#if defined(__GNUC__) || !defined(TIGRIS_PORT_HOLD)
-tigris_status tigris_port_hold(const char *label, uint32_t offset, size_t bytes, const void **data, uint32_t *mapping)
+#if defined(__GNUC__) || !defined(TIGRIS_PORT_HAS_UNMAP)
+tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes, const void **data,
+                                         uint32_t *mapping)
 {
     *mapping = 0U;
     return tigris_port_map(label, offset, bytes, data);
 }
 
-void tigris_port_release(uint32_t mapping)
+void tigris_port_unmap(uint32_t mapping)
 {
     (void)mapping;
 }

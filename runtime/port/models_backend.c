@@ -21,7 +21,7 @@ static uint32_t prepare(const tigris_plan *plan)
 #define PREPARE NULL
 #endif
 
-/* A kernel that several models need stands here several times, and is linked once. */
+/* TIGRIS_MODELS_KERNELS lists a kernel once for each model that needs it; it is linked once. */
 static const tigris_kernel_entry *const kernels[] = {TIGRIS_MODELS_KERNELS};
 const tigris_backend tigris_models_backend = {"models", kernels, sizeof kernels / sizeof kernels[0], PREPARE, NULL};
 

@@ -1,52 +1,55 @@
-/* The records that say which of a model's two slots counts.
+/* The log that says which of a model's two slots to open.
  *
- * Two flash sectors, used in turn. Each is a log of 128 records of 32 bytes; a record is written once, whole, by one
- * program operation into flash that is erased, and never changed. The last valid one of a sector is that sector's, and the
- * one with the later number is the model's. When a sector is full the other one is erased and gets the next record, so
- * a valid record is there at every moment but before the first, when slot 0 counts.
+ * The log has two flash sectors, used in turn, each with 128 records of 32 bytes. One program operation writes a
+ * record to erased flash; records never change. The last valid record of each sector counts, and of these two the one
+ * with the later number. When a sector is full, the other one is erased and gets the next record. So a valid record
+ * exists at all times after the first; without any, slot 0 is confirmed.
  *
- * A record that was cut off is told by its second half, the complement of the first: a program operation clears bits,
- * and where one that was to be cleared is not, a bit and its complement are both set. Other damage the CRC-32 tells. */
+ * A record's second half is the complement of its first. A program operation clears bits; if power fails during it,
+ * some bit and its complement are both still set, which shows that the record was cut off. The CRC-32 shows other
+ * damage. */
 #ifndef TIGRIS_SLOT_LOG_H
 #define TIGRIS_SLOT_LOG_H
 
 #include "tigris_port.h"
 
-typedef enum tigris_slot_stage {
-    TIGRIS_SLOT_CONFIRMED = 1, /* the slot's plan is opened */
-    TIGRIS_SLOT_PENDING = 2,   /* the slot's plan is opened next, on trial */
-    TIGRIS_SLOT_TRIED = 3      /* it was opened on trial, and has not been confirmed: the other one is opened next */
-} tigris_slot_stage;
+/* What a record says about its slot, and what the next tigris_model_open does. */
+typedef enum tigris_slot_record_kind {
+    TIGRIS_SLOT_CONFIRMED = 1, /* its plan is good: open it */
+    TIGRIS_SLOT_PENDING = 2,   /* its plan is new: append TRIED, then open it on trial */
+    TIGRIS_SLOT_TRIED = 3      /* its plan was not confirmed: append CONFIRMED for the other slot, and open that */
+} tigris_slot_record_kind;
 
 typedef struct tigris_slot_record {
     char magic[4];          /* the bytes "TGSL" */
-    uint32_t number;        /* modulo 2^32: one more than that of the record before, 256 more in another sector */
-    uint8_t stage;          /* tigris_slot_stage */
+    uint32_t number;        /* modulo 2^32: the record before plus 1, or plus 256 at the start of a sector */
+    uint8_t kind;           /* tigris_slot_record_kind */
     uint8_t slot;           /* 0 or 1 */
     uint16_t zero;
-    uint32_t crc32;         /* of the bytes before */
-    uint32_t complement[4]; /* of the bytes before */
+    uint32_t crc32;         /* of the 12 bytes before */
+    uint32_t complement[4]; /* of the 16 bytes before */
 } tigris_slot_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_slot_record) == 32U, tigris_slot_record_size);
 
 #define TIGRIS_SLOT_RECORDS_PER_SECTOR (TIGRIS_FLASH_SECTOR / sizeof(tigris_slot_record))
 
-/* The last record, as it was read. */
-typedef struct tigris_slot_state {
-    tigris_slot_stage stage;
+/* The last record, as read. */
+typedef struct tigris_slot_entry {
+    tigris_slot_record_kind kind;
     uint32_t slot;
-    uint32_t number; /* 0 when there is no record */
-    uint32_t place;  /* of the record in both sectors, counted in records; UINT32_MAX: there is none */
-    int is_foreign;  /* the other sector has a record whose number no log of this kind has beside this one */
-} tigris_slot_state;
+    uint32_t number;      /* 0 if there is no record */
+    uint32_t index;       /* of the record in both sectors; UINT32_MAX: there is no record */
+    int has_stale_sector; /* 1: the other sector's number does not fit this log, so the sector must be erased */
+} tigris_slot_entry;
 
-/* Reads the last record; without any, slot 0 is confirmed. Returns tigris_port_read's statuses. `model` has slots. */
-TIGRIS_MUST_CHECK tigris_status tigris_slot_log_read(const tigris_model *model, tigris_slot_state *state);
+/* Reads the last record; without any, *last says that slot 0 is confirmed. `model` must have slots. Returns the
+ * statuses of tigris_port_read. */
+TIGRIS_MUST_CHECK tigris_status tigris_slot_log_read(const tigris_model *model, tigris_slot_entry *last);
 
-/* Adds a record behind *state, the one last read, and makes *state the new one. One program operation, after the erasure of
- * the other sector when this one is full. On a failure the last record is the one before, or the new one. Statuses of
- * the flash; TIGRIS_ERR_FLASH when the record cannot be read back. */
-TIGRIS_MUST_CHECK tigris_status tigris_slot_log_append(const tigris_model *model, tigris_slot_state *state,
-                                                       tigris_slot_stage stage, uint32_t slot);
+/* Appends a record after *last, which tigris_slot_log_read set, and sets *last to it: one program operation, after
+ * the erasure of the other sector if this one is full. After a failure the last record is the old one or the new one.
+ * Returns the statuses of the flash; TIGRIS_ERR_FLASH also if the record reads back wrong. */
+TIGRIS_MUST_CHECK tigris_status tigris_slot_log_append(const tigris_model *model, tigris_slot_entry *last,
+                                                       tigris_slot_record_kind kind, uint32_t slot);
 
 #endif

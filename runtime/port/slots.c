@@ -1,17 +1,17 @@
-/* Which of a model's two plans is opened, and what is remembered of it. */
+/* Chooses which of a model's two plans to open, and records the trial and the confirmation of a new one. */
 #include <string.h>
 
 #include "model.h"
 #include "slots.h"
 #include "tigris_update.h"
 
-tigris_status tigris_slot_open(const tigris_model *model, uint32_t slot, int proven, tigris_plan *plan)
+tigris_status tigris_slot_open(const tigris_model *model, uint32_t slot, int force_checksum, tigris_plan *plan)
 {
     tigris_model place = *model;
     place.offset = tigris_slot_offset(model, slot);
-    if (proven)
+    if (force_checksum)
         place.unchecked = 0U;
-    tigris_status status = tigris_model_open_place(&place, plan);
+    tigris_status status = tigris_model_open_at_offset(&place, plan);
     if (status == TIGRIS_OK && plan->header->total_bytes > model->slots->bytes) {
         tigris_model_close(plan);
         status = TIGRIS_ERR_SLOT_TOO_SMALL;
@@ -19,72 +19,72 @@ tigris_status tigris_slot_open(const tigris_model *model, uint32_t slot, int pro
     return status;
 }
 
-/* The slot to open by the last record, after writing down what opening it means. A trial that cannot be written down
- * would go on for ever, so it does not begin. */
-static uint32_t choose(const tigris_model *model, tigris_slot_state *state)
+/* The slot to open according to the last record. Appends the record that follows from opening it, before it is
+ * opened. If TRIED cannot be written, the other slot is opened: otherwise the trial would repeat at each start. */
+static uint32_t choose_slot(const tigris_model *model, tigris_slot_entry *last)
 {
-    const uint32_t slot = state->slot;
-    if (state->stage == TIGRIS_SLOT_CONFIRMED)
+    const uint32_t slot = last->slot;
+    if (last->kind == TIGRIS_SLOT_CONFIRMED)
         return slot;
-    if (state->stage == TIGRIS_SLOT_PENDING)
-        return tigris_slot_log_append(model, state, TIGRIS_SLOT_TRIED, slot) == TIGRIS_OK ? slot : 1U - slot;
-    /* The next open gives the trial up again if this is not written. */
-    (void)!tigris_slot_log_append(model, state, TIGRIS_SLOT_CONFIRMED, 1U - slot);
+    if (last->kind == TIGRIS_SLOT_PENDING)
+        return tigris_slot_log_append(model, last, TIGRIS_SLOT_TRIED, slot) == TIGRIS_OK ? slot : 1U - slot;
+    /* If this record cannot be written, the next open ends the trial in the same way. */
+    (void)!tigris_slot_log_append(model, last, TIGRIS_SLOT_CONFIRMED, 1U - slot);
     return 1U - slot;
 }
 
 tigris_status tigris_slots_open(const tigris_model *model, tigris_plan *plan)
 {
-    tigris_slot_state state;
+    tigris_slot_entry last;
     memset(plan, 0, sizeof *plan);
-    tigris_status status = tigris_slot_log_read(model, &state);
+    tigris_status status = tigris_slot_log_read(model, &last);
     if (status != TIGRIS_OK)
         return status;
-    const uint32_t slot = choose(model, &state);
+    const uint32_t slot = choose_slot(model, &last);
     status = tigris_slot_open(model, slot, 0, plan);
     if (status == TIGRIS_OK)
         return TIGRIS_OK;
-    /* Beside a confirmed slot the other one may hold anything, a plan that was not written to its end among it. */
+    /* If this slot is confirmed, the other one may hold anything, such as a half-written plan: check its checksum. */
     const tigris_fault fault = plan->fault;
-    const int proven = state.stage == TIGRIS_SLOT_CONFIRMED;
-    if (tigris_slot_open(model, 1U - slot, proven, plan) != TIGRIS_OK) {
+    const int force_checksum = last.kind == TIGRIS_SLOT_CONFIRMED;
+    if (tigris_slot_open(model, 1U - slot, force_checksum, plan) != TIGRIS_OK) {
         plan->fault = fault;
         return status;
     }
-    if (state.stage == TIGRIS_SLOT_TRIED && state.slot == slot)
-        (void)!tigris_slot_log_append(model, &state, TIGRIS_SLOT_CONFIRMED, 1U - slot);
+    if (last.kind == TIGRIS_SLOT_TRIED && last.slot == slot)
+        (void)!tigris_slot_log_append(model, &last, TIGRIS_SLOT_CONFIRMED, 1U - slot);
     return TIGRIS_OK;
 }
 
-/* Whether the slot's plan begins with the header of this one, which names its checksum. */
-static tigris_status compare(const tigris_model *model, uint32_t slot, const tigris_plan *plan, int *same)
+/* Sets *is_same to whether the slot holds the header of `plan`, which includes the plan's checksum. */
+static tigris_status compare_header(const tigris_model *model, uint32_t slot, const tigris_plan *plan, int *is_same)
 {
     tigris_header_record header;
     const uint32_t offset = tigris_slot_offset(model, slot);
     const tigris_status status = tigris_port_read(model->partition, offset, &header, sizeof header);
-    *same = status == TIGRIS_OK && memcmp(&header, plan->header, sizeof header) == 0;
+    *is_same = status == TIGRIS_OK && memcmp(&header, plan->header, sizeof header) == 0;
     return status;
 }
 
 tigris_status tigris_update_confirm(const tigris_model *model, const tigris_plan *plan)
 {
-    tigris_slot_state state;
-    int same = 0;
+    tigris_slot_entry last;
+    int is_same = 0;
     if (model == NULL || plan == NULL || plan->header == NULL)
         return TIGRIS_ERR_ARGUMENT;
     if (model->slots == NULL)
         return TIGRIS_OK;
-    tigris_status status = tigris_slot_log_read(model, &state);
-    /* A plan that waits for its trial is not the one that is open. */
-    if (status != TIGRIS_OK || state.stage == TIGRIS_SLOT_PENDING)
+    tigris_status status = tigris_slot_log_read(model, &last);
+    /* PENDING: the new plan waits for its trial, so the open plan is the confirmed one. */
+    if (status != TIGRIS_OK || last.kind == TIGRIS_SLOT_PENDING)
         return status;
-    uint32_t slot = state.slot;
-    status = compare(model, slot, plan, &same);
-    if (status == TIGRIS_OK && !same) {
+    uint32_t slot = last.slot;
+    status = compare_header(model, slot, plan, &is_same);
+    if (status == TIGRIS_OK && !is_same) {
         slot = 1U - slot;
-        status = compare(model, slot, plan, &same);
+        status = compare_header(model, slot, plan, &is_same);
     }
-    if (status != TIGRIS_OK || (state.stage == TIGRIS_SLOT_CONFIRMED && state.slot == slot))
+    if (status != TIGRIS_OK || (last.kind == TIGRIS_SLOT_CONFIRMED && last.slot == slot))
         return status;
-    return same ? tigris_slot_log_append(model, &state, TIGRIS_SLOT_CONFIRMED, slot) : TIGRIS_ERR_OTHER_MODEL;
+    return is_same ? tigris_slot_log_append(model, &last, TIGRIS_SLOT_CONFIRMED, slot) : TIGRIS_ERR_OTHER_MODEL;
 }

@@ -139,7 +139,7 @@ def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: P
     assert text_bytes(MACHINES["rv32imc"], program) <= 17168
     symbols = output("riscv64-unknown-elf-nm", program)
     assert "dynamic_placement" not in symbols, "placement in small arenas is linked when asked for"
-    assert "tigris_rows_line" not in symbols, "so is the row adapter"
+    assert "tigris_camera_add_line" not in symbols, "so is the camera adapter"
     assert "tigris_split_rows" not in symbols, "so is the work of two cores"
     assert "tigris_portable_backend" not in symbols
     assert not re.search(r"__(add|sub|mul|div)[sd]f3|expf", symbols), "no floating-point code for an int8 model"

@@ -21,7 +21,7 @@ static image plans[PLANS];
 static tigris_model model;
 static tigris_update update;
 static tigris_plan plan;
-static tigris_slot_state state;
+static tigris_slot_entry state;
 
 static void is(int found, int wanted, const char *what, int line)
 {
@@ -254,7 +254,7 @@ static void an_abort_takes_a_doubtful_commit_back(void)
     nor_fails_from = UINT32_MAX;
     IS(tigris_update_abort(&update), TIGRIS_OK);
     read_log();
-    DEMAND(state.stage == TIGRIS_SLOT_CONFIRMED && state.slot == 0U);
+    DEMAND(state.kind == TIGRIS_SLOT_CONFIRMED && state.slot == 0U);
     DEMAND(slot_bytes(1)[0] == 0xFFU && opens(&plans[0]));
 }
 
@@ -281,9 +281,9 @@ static tigris_slot_record *record_at(uint32_t place)
     return (tigris_slot_record *)(void *)(nor.bytes + model.offset - TIGRIS_SLOT_RECORDS_BYTES) + place;
 }
 
-static void append(tigris_slot_stage stage, uint32_t slot)
+static void append(tigris_slot_record_kind kind, uint32_t slot)
 {
-    IS(tigris_slot_log_append(&model, &state, stage, slot), TIGRIS_OK);
+    IS(tigris_slot_log_append(&model, &state, kind, slot), TIGRIS_OK);
 }
 
 /* Sets one bit that was to be cleared: what a cut may leave. */
@@ -303,7 +303,7 @@ static void a_checksum_that_fits_a_torn_record(void)
     append(TIGRIS_SLOT_TRIED, 0U);
     memcpy(record_at(2U), &other, 16U);
     read_log();
-    DEMAND(state.place == 1U && state.stage == TIGRIS_SLOT_PENDING);
+    DEMAND(state.index == 1U && state.kind == TIGRIS_SLOT_PENDING);
 }
 
 /* A record that was cut off in a full sector, is not believed, and reads as valid when the other sector has the next. */
@@ -324,13 +324,13 @@ static void a_record_that_comes_back(void)
             for (uint32_t bit = 0; bit < 8U; bit++)
                 tear(record_at(i), bit);
         read_log();
-        DEMAND(state.place == cut - 1U);
+        DEMAND(state.index == cut - 1U);
         append(TIGRIS_SLOT_CONFIRMED, 1U);
-        DEMAND(state.place == PER_SECTOR);
+        DEMAND(state.index == PER_SECTOR);
         for (uint32_t i = cut; i < PER_SECTOR; i++)
             *record_at(i) = torn[i - cut];
         read_log();
-        DEMAND(state.place == PER_SECTOR && state.stage == TIGRIS_SLOT_CONFIRMED && state.slot == 1U);
+        DEMAND(state.index == PER_SECTOR && state.kind == TIGRIS_SLOT_CONFIRMED && state.slot == 1U);
     }
 }
 

@@ -363,7 +363,7 @@ static void cut_many_updates(uint32_t updates, uint32_t cuts_of)
 {
     uint32_t cuts = 0;
     uint32_t wraps = 0;
-    tigris_slot_state state = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, UINT32_MAX, 0};
+    tigris_slot_entry state = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, UINT32_MAX, 0};
     flash_anew();
     for (generation = 0; generation < updates; generation++) {
         const uint32_t sector = state.place / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;

@@ -19,23 +19,23 @@
 #endif
 
 static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_PERSON_FAST_BYTES];
-static uint32_t sums[TIGRIS_ROWS_SUMS(PERSON_SIDE, CHANNELS)];
+static uint32_t sums[TIGRIS_CAMERA_SUMS(PERSON_SIDE, CHANNELS)];
 static int8_t table[256];
 
 static tigris_status start_rows(person *state, tigris_pixels format, uint32_t width, uint32_t height)
 {
     const uint32_t square = width < height ? width : height;
-    const tigris_rows_config config = {
+    const tigris_camera_config config = {
         .format = (uint8_t)format, .resize = TIGRIS_RESIZE_AREA, .dtype = TIGRIS_DTYPE_INT8, .channels = CHANNELS,
         .frame_width = width, .frame_height = height, .crop_x = (width - square) / 2, .crop_y = (height - square) / 2,
         .crop_width = square, .crop_height = square, .width = PERSON_SIDE, .height = PERSON_SIDE,
         .tables = {table, table, table},
     };
     const tigris_status status =
-        tigris_rows_fill_table(table, sizeof table, TIGRIS_DTYPE_INT8, PERSON_MEAN, PERSON_DEVIATION,
+        tigris_camera_fill_table(table, sizeof table, TIGRIS_DTYPE_INT8, PERSON_MEAN, PERSON_DEVIATION,
                                TIGRIS_MODEL_PERSON_INPUT0_SCALE, TIGRIS_MODEL_PERSON_INPUT0_ZERO_POINT,
                                TIGRIS_MODEL_PERSON_ROUNDING);
-    return status != TIGRIS_OK ? status : tigris_rows_init(&state->rows, &config, sums, sizeof sums / sizeof *sums);
+    return status != TIGRIS_OK ? status : tigris_camera_init(&state->rows, &config, sums, sizeof sums / sizeof *sums);
 }
 
 /* The network asks for rows of its input; they are made of as many lines as that takes. */
@@ -43,7 +43,7 @@ static int fetch(void *context, uint32_t input, uint32_t first, uint32_t rows, v
 {
     person *state = context;
     (void)input;
-    return tigris_rows_fetch(&state->rows, first, rows, destination, state->next, state->next_context) != TIGRIS_OK;
+    return tigris_camera_fetch_rows(&state->rows, first, rows, destination, state->next, state->next_context) != TIGRIS_OK;
 }
 
 tigris_status person_begin(person *state, tigris_pixels format, uint32_t width, uint32_t height)
@@ -57,11 +57,11 @@ tigris_status person_begin(person *state, tigris_pixels format, uint32_t width, 
     return status != TIGRIS_OK ? status : start_rows(state, format, width, height);
 }
 
-tigris_status person_look(person *state, tigris_rows_next_line next, void *context)
+tigris_status person_look(person *state, tigris_camera_line_hook next, void *context)
 {
     state->next = next;
     state->next_context = context;
-    tigris_status status = tigris_rows_begin_stream(&state->rows);
+    tigris_status status = tigris_camera_begin_streamed_frame(&state->rows);
     if (status == TIGRIS_OK)
         status = tigris_run(&state->session);
     if (status != TIGRIS_OK)

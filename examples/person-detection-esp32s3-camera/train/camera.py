@@ -1,5 +1,5 @@
 """What camera and firmware make of a picture: lines of RGB565, and of those the network's input, in the integers that
-tigris_rows.h tells."""
+tigris_camera.h tells."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-/* Requests on the standard input, answers on the standard output: the row adapter with buffers of exactly the bytes that
+/* Requests on the standard input, answers on the standard output: the camera adapter with buffers of exactly the bytes that
  * it may touch. 't': a table. 'f': a frame, and how its lines go. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tigris_rows.h"
+#include "tigris_camera.h"
 
 static void get(void *data, size_t bytes)
 {
@@ -28,7 +28,7 @@ static void table(void)
     const size_t bytes = (size_t)numbers[1];
     uint8_t *made = malloc(bytes > 0U ? bytes : 1U);
     memset(made, 0, bytes);
-    const int32_t status = tigris_rows_fill_table(made, bytes, (tigris_dtype)numbers[0], parts[0], parts[1], parts[2],
+    const int32_t status = tigris_camera_fill_table(made, bytes, (tigris_dtype)numbers[0], parts[0], parts[1], parts[2],
                                                   numbers[2], (tigris_rounding)numbers[3]);
     put(&status, sizeof status);
     put(made, bytes);
@@ -54,17 +54,17 @@ static const uint8_t *next_line(void *context, size_t *bytes)
 }
 
 /* Fetches rows, `most` at a time, into memory of exactly their size and from there into the input; the last status. */
-static tigris_status fetch(tigris_rows_adapter *rows, camera *from, uint32_t height, uint32_t most, uint8_t *input,
+static tigris_status fetch(tigris_camera_adapter *rows, camera *from, uint32_t height, uint32_t most, uint8_t *input,
                            size_t row_bytes)
 {
     tigris_status status = TIGRIS_OK;
-    if (tigris_rows_fetch(rows, 1U, 0U, input, next_line, from) != TIGRIS_ERR_ARGUMENT ||
-        tigris_rows_fetch(rows, 0U, height + 1U, input, next_line, from) != TIGRIS_ERR_ARGUMENT)
+    if (tigris_camera_fetch_rows(rows, 1U, 0U, input, next_line, from) != TIGRIS_ERR_ARGUMENT ||
+        tigris_camera_fetch_rows(rows, 0U, height + 1U, input, next_line, from) != TIGRIS_ERR_ARGUMENT)
         return TIGRIS_ERR_PARAMS;
     for (uint32_t first = 0U, count; first < height && status == TIGRIS_OK; first += count) {
         count = most < height - first ? most : height - first;
         uint8_t *some = malloc(count * row_bytes);
-        status = tigris_rows_fetch(rows, first, count, some, next_line, from);
+        status = tigris_camera_fetch_rows(rows, first, count, some, next_line, from);
         if (status == TIGRIS_OK)
             memcpy(input + first * row_bytes, some, count * row_bytes);
         free(some);
@@ -85,33 +85,33 @@ static void frame(void)
         tables[c] = malloc(n[14] > 0U ? n[14] : 1U);
         get(tables[c], n[14]);
     }
-    const tigris_rows_config config = {
+    const tigris_camera_config config = {
         .format = (uint8_t)n[0], .resize = (uint8_t)n[1], .dtype = (uint8_t)n[2], .channels = (uint8_t)n[3],
         .frame_width = n[4], .frame_height = n[5], .crop_x = n[6], .crop_y = n[7], .crop_width = n[8],
         .crop_height = n[9], .width = n[10], .height = n[11], .tables = {tables[0], tables[1], tables[2]},
     };
-    tigris_rows_adapter rows;
+    tigris_camera_adapter rows;
     memset(input, 0xA5, n[13]);
     memset(sums, 0xA5, n[12] * sizeof *sums);
-    int32_t statuses[3] = {tigris_rows_init(&rows, &config, n[12] > 0U ? sums : NULL, n[12]), 0, 0};
+    int32_t statuses[3] = {tigris_camera_init(&rows, &config, n[12] > 0U ? sums : NULL, n[12]), 0, 0};
     memset(line, 0x3C, n[15]);
     for (uint32_t passes = n[16] > 0U ? 2U : 1U; passes > 0U; passes--) {
-        statuses[1] = tigris_rows_begin(&rows, n[13] > 0U ? input : NULL, n[13]);
+        statuses[1] = tigris_camera_begin_frame(&rows, n[13] > 0U ? input : NULL, n[13]);
         for (uint32_t i = 0; passes == 2U && i < n[16]; i++)
-            statuses[2] = tigris_rows_line(&rows, line, n[15]);
+            statuses[2] = tigris_camera_add_line(&rows, line, n[15]);
     }
     camera from = {line, n[15], n[17]};
     if (n[18] > 0U) {
-        statuses[1] = tigris_rows_begin_stream(&rows);
+        statuses[1] = tigris_camera_begin_streamed_frame(&rows);
         statuses[2] = statuses[1] == TIGRIS_OK ? fetch(&rows, &from, n[11], n[18], input, n[13] / n[11]) : statuses[1];
         for (size_t bytes; next_line(&from, &bytes) != NULL;)
             continue;
     }
     for (uint32_t i = 0; n[18] == 0U && i < n[17]; i++) {
         get(line, n[15]);
-        statuses[2] = tigris_rows_line(&rows, n[15] > 0U ? line : NULL, n[15]);
+        statuses[2] = tigris_camera_add_line(&rows, n[15] > 0U ? line : NULL, n[15]);
     }
-    const int32_t complete = statuses[0] == TIGRIS_OK && tigris_rows_complete(&rows);
+    const int32_t complete = statuses[0] == TIGRIS_OK && tigris_camera_is_complete(&rows);
     put(statuses, sizeof statuses);
     put(&complete, sizeof complete);
     put(input, n[13]);

@@ -1,4 +1,4 @@
-"""What the row adapter of tigris_rows.h costs: python -m bench.rows
+"""What the camera adapter of tigris_camera.h costs: python -m bench.camera
 
 Instructions per pixel of the crop, of a frame of 320 x 240 whose 240 x 240 in the middle become 96 x 96, on each
 emulated machine, and the adapter's code on rv32imc, compiled for size.
@@ -19,7 +19,7 @@ from bench.text import SMALL, text_bytes
 FORMATS = ("grey", "RGB565, low byte first", "RGB565, high byte first", "RGB888", "BGR888", "YUYV", "UYVY")
 WAYS = (("mean, grey", 0, 1), ("mean, RGB", 0, 3), ("nearest, grey", 1, 1), ("nearest, RGB", 1, 3))
 PIXELS = 240 * 240
-SOURCES = [str(path) for path in sorted((RUNTIME / "src").glob("rows*.c"))]
+SOURCES = [str(path) for path in sorted((RUNTIME / "src").glob("camera*.c"))]
 COLUMNS = [("format", "format", ""), *((name, name, ",.1f") for name, _, _ in WAYS)]
 
 
@@ -29,7 +29,7 @@ def measured(machine: Machine, folder: Path) -> list[dict[str, Any]]:
     program = folder / f"{machine.name}.elf"
     run_tool([
         f"{machine.toolchain}-gcc", *machine.flags, "-O2", "-std=gnu99", *SECTIONS, "-nostartfiles",
-        f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "rows.c"), str(FIRMWARE / machine.support),
+        f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "camera.c"), str(FIRMWARE / machine.support),
         *SOURCES, f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-o", str(program),
     ])  # fmt: skip
     output = run_tool([
@@ -57,8 +57,8 @@ def main() -> int:
             small = MACHINES["rv32imc"]
             run_tool([f"{small.toolchain}-gcc", *small.flags, *SMALL, "-std=gnu99", f"-I{RUNTIME / 'include'}", "-c",
                       *SOURCES], Path(folder))  # fmt: skip
-            sizes = {name: text_bytes(small, Path(folder, f"{name}.o")) for name in ("rows", "rows_table")}
-            print(f"{small.name}, -Os: {sizes['rows']:,} bytes of code, and {sizes['rows_table']:,} to fill tables")
+            sizes = {name: text_bytes(small, Path(folder, f"{name}.o")) for name in ("camera", "camera_table")}
+            print(f"{small.name}, -Os: {sizes['camera']:,} bytes of code, and {sizes['camera_table']:,} to fill tables")
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -1,32 +1,32 @@
-/* Takes a frame of 320 x 240 pixels through the row adapter, its square in the middle shrunk to 96 x 96, in every format;
+/* Takes a frame of 320 x 240 pixels through the camera adapter, its square in the middle shrunk to 96 x 96, in every format;
  * prints a line each: format, method, channels, instructions. */
 #include "bench.h"
 #include "measured.h"
 
-#include "tigris_rows.h"
+#include "tigris_camera.h"
 
 #define WIDTH 320U
 #define HEIGHT 240U
 #define SIDE 96U
 
 static uint8_t table[256], line[3U * WIDTH], input[SIDE * SIDE * 3U];
-static uint32_t sums[TIGRIS_ROWS_SUMS(SIDE, 3U)];
+static uint32_t sums[TIGRIS_CAMERA_SUMS(SIDE, 3U)];
 
 static uint32_t measure(uint32_t format, uint32_t method, uint32_t channels)
 {
-    tigris_rows_adapter rows;
-    const tigris_rows_config config = {
+    tigris_camera_adapter rows;
+    const tigris_camera_config config = {
         .format = (uint8_t)format, .resize = (uint8_t)method, .dtype = TIGRIS_DTYPE_UINT8, .channels = (uint8_t)channels,
         .frame_width = WIDTH, .frame_height = HEIGHT, .crop_x = (WIDTH - HEIGHT) / 2U, .crop_width = HEIGHT,
         .crop_height = HEIGHT, .width = SIDE, .height = SIDE, .tables = {table, table, table},
     };
     const uint32_t before = bench_instructions();
-    tigris_status status = tigris_rows_init(&rows, &config, sums, sizeof sums / sizeof *sums);
+    tigris_status status = tigris_camera_init(&rows, &config, sums, sizeof sums / sizeof *sums);
     if (status == TIGRIS_OK)
-        status = tigris_rows_begin(&rows, input, SIDE * SIDE * channels);
+        status = tigris_camera_begin_frame(&rows, input, SIDE * SIDE * channels);
     for (uint32_t i = 0; status == TIGRIS_OK && i < HEIGHT; i++)
-        status = tigris_rows_line(&rows, line, sizeof line);
-    if (status != TIGRIS_OK || !tigris_rows_complete(&rows))
+        status = tigris_camera_add_line(&rows, line, sizeof line);
+    if (status != TIGRIS_OK || !tigris_camera_is_complete(&rows))
         bench_print("error ");
     return bench_instructions() - before;
 }

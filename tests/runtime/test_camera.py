@@ -1,4 +1,4 @@
-"""The row adapter of tigris_rows.h against its definition, written here once more with whole arrays."""
+"""The camera adapter of tigris_camera.h against its definition, written here once more with whole arrays."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Config:
 
 
 class Driver:
-    """rows.c, sanitised; one process for many requests."""
+    """camera.c, sanitised; one process for many requests."""
 
     def __init__(self, program: Path) -> None:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -88,7 +88,7 @@ class Driver:
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
     program = tmp_path_factory.mktemp("rows") / "driver"
-    running = Driver(compile_program(program, [Path(__file__).with_name("rows.c")], *SANITIZERS))
+    running = Driver(compile_program(program, [Path(__file__).with_name("camera.c")], *SANITIZERS))
     yield running
     assert running.process.stdin and running.process.stdout
     running.process.stdin.close()
@@ -316,7 +316,7 @@ def test_tables_of_nonsense_are_refused(driver: Driver) -> None:
 
 def test_lines_take_integers_alone(tmp_path: Path) -> None:
     """No floating point, no libc but memcpy and memset: on a processor without either."""
-    (made,) = compile_each([*compiler("rv32imc"), "-Os", f"-I{INCLUDE}"], [RUNTIME / "src" / "rows.c"], tmp_path)
+    (made,) = compile_each([*compiler("rv32imc"), "-Os", f"-I{INCLUDE}"], [RUNTIME / "src" / "camera.c"], tmp_path)
     command = ["riscv64-unknown-elf-nm", "-u", str(made)]
     listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert set(listing) - {"U"} == {"memcpy", "memset"}
