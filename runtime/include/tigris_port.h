@@ -99,11 +99,11 @@ TIGRIS_MUST_CHECK tigris_status tigris_port_map(const char *label, uint32_t offs
 
 /* A platform whose mappings can be released also defines the next two. model.c has weak defaults, which map for good.
  *
- * Maps the range like tigris_port_map until tigris_port_unmap(*mapping); *mapping is 0 if there is nothing to
+ * Maps the range like tigris_port_map until tigris_port_unmap(*handle); *handle is 0 if there is nothing to
  * release. */
-TIGRIS_MUST_CHECK tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes,
-                                                           const void **data, uint32_t *mapping);
-void tigris_port_unmap(uint32_t mapping);
+TIGRIS_MUST_CHECK tigris_status tigris_port_map_held(const char *label, uint32_t offset, size_t bytes,
+                                                     const void **data, uint32_t *handle);
+void tigris_port_unmap(uint32_t handle);
 
 #ifdef __cplusplus
 }

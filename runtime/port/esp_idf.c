@@ -49,30 +49,30 @@ tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, siz
 /* Maps the MMU pages that the plan touches. The plan is read in place, so the mapping stays until the model is closed.
  * While flash is written or erased, mapped flash cannot be read; ESP-IDF suspends the other core meanwhile. A second
  * mapping of the same pages takes no more address space. A handle of 0, which chips never give, is not released. */
-tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes, const void **data,
-                                         uint32_t *mapping)
+tigris_status tigris_port_map_held(const char *label, uint32_t offset, size_t bytes, const void **data,
+                                   uint32_t *handle)
 {
     const esp_partition_t *partition = find_partition(label);
-    esp_partition_mmap_handle_t handle;
+    esp_partition_mmap_handle_t mapping;
     const tigris_status status = check_range(partition, offset, bytes);
     if (status != TIGRIS_OK)
         return status;
-    if (esp_partition_mmap(partition, offset, bytes, ESP_PARTITION_MMAP_DATA, data, &handle) != ESP_OK)
+    if (esp_partition_mmap(partition, offset, bytes, ESP_PARTITION_MMAP_DATA, data, &mapping) != ESP_OK)
         return TIGRIS_ERR_MAPPING;
-    *mapping = (uint32_t)handle;
+    *handle = (uint32_t)mapping;
     return TIGRIS_OK;
 }
 
-void tigris_port_unmap(uint32_t mapping)
+void tigris_port_unmap(uint32_t handle)
 {
-    if (mapping != 0U)
-        esp_partition_munmap((esp_partition_mmap_handle_t)mapping);
+    if (handle != 0U)
+        esp_partition_munmap((esp_partition_mmap_handle_t)handle);
 }
 
 tigris_status tigris_port_map(const char *label, uint32_t offset, size_t bytes, const void **data)
 {
     uint32_t never_released = 0U;
-    return tigris_port_map_releasable(label, offset, bytes, data, &never_released);
+    return tigris_port_map_held(label, offset, bytes, data, &never_released);
 }
 
 static void *arena(size_t bytes, uint32_t capabilities)

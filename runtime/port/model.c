@@ -122,9 +122,8 @@ static tigris_status open_mapped(const tigris_model *model, const tigris_header_
         return TIGRIS_ERR_DAMAGED;
     if (status == TIGRIS_OK && (header->flags & STREAM_FLAGS) != stream_flags(plan))
         status = TIGRIS_ERR_DAMAGED;
-    if (status == TIGRIS_OK) {
+    if (status == TIGRIS_OK)
         status = check_fit(model, plan);
-    }
     if (status != TIGRIS_OK && plan->header != NULL)
         memset(plan, 0, sizeof *plan);
     return status;
@@ -140,7 +139,7 @@ tigris_status tigris_model_open_at_offset(const tigris_model *model, tigris_plan
     if (status == TIGRIS_OK)
         status = check_header(model, &header);
     if (status == TIGRIS_OK)
-        status = tigris_port_map_releasable(model->partition, model->offset, header.total_bytes, &data, &mapping);
+        status = tigris_port_map_held(model->partition, model->offset, header.total_bytes, &data, &mapping);
     if (status != TIGRIS_OK)
         return status;
     status = open_mapped(model, &header, data, plan);
@@ -170,21 +169,21 @@ void tigris_model_close(tigris_plan *plan)
 /* Defaults for ports that have tigris_port_map only. A compiler without weak symbols needs TIGRIS_PORT_HAS_UNMAP if the
  * port defines these two itself. */
 #if defined(__GNUC__)
-__attribute__((weak)) tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes,
-                                                               const void **data, uint32_t *mapping);
-__attribute__((weak)) void tigris_port_unmap(uint32_t mapping);
+__attribute__((weak)) tigris_status tigris_port_map_held(const char *label, uint32_t offset, size_t bytes,
+                                                         const void **data, uint32_t *handle);
+__attribute__((weak)) void tigris_port_unmap(uint32_t handle);
 #endif
 
 #if defined(__GNUC__) || !defined(TIGRIS_PORT_HAS_UNMAP)
-tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes, const void **data,
-                                         uint32_t *mapping)
+tigris_status tigris_port_map_held(const char *label, uint32_t offset, size_t bytes, const void **data,
+                                   uint32_t *handle)
 {
-    *mapping = 0U;
+    *handle = 0U;
     return tigris_port_map(label, offset, bytes, data);
 }
 
-void tigris_port_unmap(uint32_t mapping)
+void tigris_port_unmap(uint32_t handle)
 {
-    (void)mapping;
+    (void)handle;
 }
 #endif

@@ -40,20 +40,19 @@ static int is_valid(const tigris_slot_record *record)
 /* Reads the last valid record of a sector; last->index becomes NO_RECORD if there is none. */
 static tigris_status read_sector(const tigris_model *model, uint32_t sector, tigris_slot_entry *last)
 {
-    tigris_slot_record records[RECORDS_READ];
+    tigris_slot_record chunk[RECORDS_READ];
     last->index = NO_RECORD;
     last->number = 0U;
     for (uint32_t end = PER_SECTOR; end > 0U && last->index == NO_RECORD; end -= RECORDS_READ) {
         const uint32_t first = sector * PER_SECTOR + end - RECORDS_READ;
-        const uint32_t offset = offset_of(model, first);
-        const tigris_status status = tigris_port_read(model->partition, offset, records, sizeof records);
+        const tigris_status status = tigris_port_read(model->partition, offset_of(model, first), chunk, sizeof chunk);
         if (status != TIGRIS_OK)
             return status;
         for (uint32_t i = RECORDS_READ; i > 0U && last->index == NO_RECORD; i--)
-            if (is_valid(&records[i - 1U])) {
-                last->kind = (tigris_slot_record_kind)records[i - 1U].kind;
-                last->slot = records[i - 1U].slot;
-                last->number = records[i - 1U].number;
+            if (is_valid(&chunk[i - 1U])) {
+                last->kind = (tigris_slot_record_kind)chunk[i - 1U].kind;
+                last->slot = chunk[i - 1U].slot;
+                last->number = chunk[i - 1U].number;
                 last->index = first + i - 1U;
             }
     }

@@ -35,11 +35,9 @@ static int is_side(uint32_t pixels)
 static int has_valid_sizes(const tigris_camera_config *config)
 {
     const int pairs = config->format == TIGRIS_PIXELS_YUYV || config->format == TIGRIS_PIXELS_UYVY;
-    if (!is_side(config->frame_width) || !is_side(config->frame_height) || !is_side(config->width) ||
-        !is_side(config->height) || !is_side(config->crop_width) || !is_side(config->crop_height)) {
-        return 0;
-    }
-    return config->crop_width <= config->frame_width && config->crop_x <= config->frame_width - config->crop_width &&
+    return is_side(config->frame_width) && is_side(config->frame_height) && is_side(config->width) &&
+           is_side(config->height) && is_side(config->crop_width) && is_side(config->crop_height) &&
+           config->crop_width <= config->frame_width && config->crop_x <= config->frame_width - config->crop_width &&
            config->crop_height <= config->frame_height &&
            config->crop_y <= config->frame_height - config->crop_height &&
            !(pairs && config->frame_width % 2U != 0U);
@@ -115,7 +113,7 @@ static uint32_t clamp_component(int32_t n)
 }
 
 /* Writes a pixel in the model's channels; returns the address after it. */
-static uint8_t *write_pixel(uint8_t *values, uint32_t channels, uint32_t red, uint32_t green, uint32_t blue)
+static uint8_t *put_pixel(uint8_t *values, uint32_t channels, uint32_t red, uint32_t green, uint32_t blue)
 {
     if (channels == 1U) {
         values[0] = (uint8_t)((77U * red + 150U * green + 29U * blue + 128U) >> 8U);
@@ -144,8 +142,7 @@ static void unpack_565(const uint8_t *at, uint32_t high, uint32_t count, uint32_
     for (; count > 0U; count--, at += 2) {
         const uint32_t bits = (uint32_t)at[high] << 8U | at[1U - high];
         const uint32_t red = bits >> 11U, green = bits >> 5U & 63U, blue = bits & 31U;
-        values = write_pixel(values, channels, red << 3U | red >> 2U, green << 2U | green >> 4U,
-                             blue << 3U | blue >> 2U);
+        values = put_pixel(values, channels, red << 3U | red >> 2U, green << 2U | green >> 4U, blue << 3U | blue >> 2U);
     }
 }
 
@@ -153,7 +150,7 @@ static void unpack_565(const uint8_t *at, uint32_t high, uint32_t count, uint32_
 static void unpack_888(const uint8_t *at, uint32_t red, uint32_t count, uint32_t channels, uint8_t *values)
 {
     for (; count > 0U; count--, at += 3) {
-        values = write_pixel(values, channels, at[red], at[1], at[2U - red]);
+        values = put_pixel(values, channels, at[red], at[1], at[2U - red]);
     }
 }
 
@@ -168,8 +165,8 @@ static void unpack_yuv(const uint8_t *line, uint32_t luma, uint32_t first, uint3
         if (channels == 1U) {
             *values++ = y;
         } else {
-            values = write_pixel(values, channels, clamp_component(grey + 359 * v),
-                                 clamp_component(grey - 88 * u - 183 * v), clamp_component(grey + 454 * u));
+            values = put_pixel(values, channels, clamp_component(grey + 359 * v),
+                               clamp_component(grey - 88 * u - 183 * v), clamp_component(grey + 454 * u));
         }
     }
 }
@@ -199,16 +196,16 @@ static void unpack(const tigris_camera_config *config, const uint8_t *line, uint
     }
 }
 
-static void store_value(const tigris_camera_adapter *camera, uint32_t row, uint32_t value_in_row,
-                        uint32_t channel, uint32_t value)
+/* Stores a number as value `index` of a row, through the table of its channel. */
+static void store_value(const tigris_camera_adapter *camera, uint32_t row, uint32_t index, uint32_t channel, uint32_t v)
 {
     const tigris_camera_config *config = &camera->config;
     const uint8_t *table = config->tables[channel];
-    const size_t at = (size_t)(row - camera->first_row) * config->width * config->channels + value_in_row;
+    const size_t at = (size_t)(row - camera->first_row) * config->width * config->channels + index;
     if (camera->element == 1U) {
-        camera->input[at] = table[value];
+        camera->input[at] = table[v];
     } else {
-        memcpy(camera->input + at * camera->element, table + (size_t)value * camera->element, camera->element);
+        memcpy(camera->input + at * camera->element, table + (size_t)v * camera->element, camera->element);
     }
 }
 

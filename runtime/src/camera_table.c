@@ -31,13 +31,9 @@ tigris_status tigris_camera_fill_table(void *table, size_t bytes, tigris_dtype d
     int32_t least, most;
     const int quantised = set_bounds(dtype, &least, &most);
     const size_t element = dtype == TIGRIS_DTYPE_FLOAT32 ? 4U : dtype == TIGRIS_DTYPE_INT16 ? 2U : 1U;
-    if (table == NULL || bytes < 256U * element || !(quantised || dtype == TIGRIS_DTYPE_FLOAT32)) {
-        return TIGRIS_ERR_ARGUMENT;
-    }
-    if (!is_finite(mean) || !is_finite(deviation) || !(deviation > 0.0F)) {
-        return TIGRIS_ERR_ARGUMENT;
-    }
-    if (quantised && (!is_finite(scale) || !(scale > 0.0F) || zero_point < least || zero_point > most)) {
+    if (table == NULL || bytes < 256U * element || !(quantised || dtype == TIGRIS_DTYPE_FLOAT32) ||
+        !is_finite(mean) || !is_finite(deviation) || !(deviation > 0.0F) ||
+        (quantised && (!is_finite(scale) || !(scale > 0.0F) || zero_point < least || zero_point > most))) {
         return TIGRIS_ERR_ARGUMENT;
     }
     for (size_t v = 0; v < 256U; v++) {

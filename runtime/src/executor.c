@@ -166,10 +166,7 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
 {
     const tigris_tensor_record *tensor = view->tensor;
     const tigris_view_state *state = view->state;
-    int32_t valid = band->first;
-    if (band->rows == 0) {
-        valid = state->held_first; /* an empty band may have any address */
-    }
+    const int32_t valid = band->rows != 0 ? band->first : state->held_first; /* an empty band may lie anywhere */
     if (valid < state->held_first || valid + band->rows > state->held_end ||
         (uint32_t)(state->held_end - state->held_first) > view->record->capacity_rows) {
         return report_missing_rows(run, view);

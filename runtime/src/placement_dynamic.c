@@ -90,7 +90,7 @@ static uint32_t io_count(const tigris_session *session)
 }
 
 /* Offset of the first object in fast memory, after the run-time state and the bookkeeping. */
-static uint32_t first_object_offset(const tigris_session *session)
+static uint32_t objects_start(const tigris_session *session)
 {
     const uint32_t state = round_up(session->plan->header->state_bytes, session);
     const uint32_t bytes = (uint32_t)(sizeof(bookkeeping) + (scratch_index(session) + 1U) * sizeof(object) +
@@ -303,8 +303,7 @@ static void prepare_run(tigris_session *session, uint32_t endless)
     const tigris_plan *plan = session->plan;
     const tigris_header_record *header = plan->header;
     bookkeeping *books = bookkeeping_of(session);
-    const uint32_t start = first_object_offset(session);
-    clear_arena(&books->arenas[FAST], start, session->fast_bytes, header->alignment, endless == FAST);
+    clear_arena(&books->arenas[FAST], objects_start(session), session->fast_bytes, header->alignment, endless == FAST);
     clear_arena(&books->arenas[SLOW], 0U, session->slow_bytes, header->alignment, endless == SLOW);
     books->first_op = 0U;
     books->next_op = 0U;
@@ -419,7 +418,7 @@ static tigris_status bind_session(tigris_session *session)
         session->placement = NULL; /* large enough: the addresses are the plan's */
         return TIGRIS_OK;
     }
-    const uint32_t start = is_small_enough(session) ? first_object_offset(session) : UINT32_MAX;
+    const uint32_t start = is_small_enough(session) ? objects_start(session) : UINT32_MAX;
     if (start > session->fast_bytes) {
         session->bytes_short = start != UINT32_MAX ? start - session->fast_bytes : UINT32_MAX;
         return TIGRIS_ERR_FAST_TOO_SMALL;

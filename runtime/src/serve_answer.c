@@ -11,18 +11,16 @@ void tigris_serve_respond(tigris_serve *server, const void *payload, uint32_t by
 
 void tigris_serve_refuse(tigris_serve *server, tigris_serve_refusal refusal)
 {
-    tigris_serve_error error;
+    const tigris_serve_error error = {(uint32_t)refusal};
 
-    error.refusal = (uint32_t)refusal;
     tigris_serve_send(server, TIGRIS_SERVE_ANSWER_ERROR, &error, (uint32_t)sizeof error);
 }
 
 void tigris_serve_refuse_frame(const tigris_serve *server, const tigris_serve_header *header,
                                tigris_serve_refusal refusal)
 {
-    tigris_serve_error error;
+    const tigris_serve_error error = {(uint32_t)refusal};
 
-    error.refusal = (uint32_t)refusal;
     tigris_serve_send_unstored(server, header, TIGRIS_SERVE_ANSWER_ERROR, &error, (uint32_t)sizeof error);
 }
 
@@ -63,10 +61,9 @@ uint32_t tigris_serve_next_sequence(uint32_t sequence)
 
 static void send_busy(tigris_serve *server)
 {
-    tigris_serve_busy busy;
+    const tigris_serve_busy busy = {server->yields};
 
     server->last_busy = tigris_serve_count(server);
-    busy.yields = server->yields;
     tigris_serve_send(server, TIGRIS_SERVE_ANSWER_BUSY, &busy, (uint32_t)sizeof busy);
 }
 

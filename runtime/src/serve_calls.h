@@ -35,10 +35,10 @@ typedef struct tigris_call_trace {
     void *trace_context;
 } tigris_call_trace;
 
-/* Replaces the session's counter, profile and trace hooks until tigris_end_calls restores them. Its yield hook
+/* Replaces the session's counter, profile and trace hooks until tigris_stop_call_trace restores them. Its yield hook
  * stays. */
-void tigris_begin_calls(tigris_call_trace *calls, tigris_session *session, tigris_call_hook hook, void *context);
-void tigris_end_calls(tigris_call_trace *calls);
+void tigris_start_call_trace(tigris_call_trace *calls, tigris_session *session, tigris_call_hook hook, void *context);
+void tigris_stop_call_trace(tigris_call_trace *calls);
 
 /* Rows of operand `index`; index operand_count is the output. If an operator reads its own output of earlier calls,
  * only rows above those that this call makes count. */

@@ -83,9 +83,7 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
     }
     memset(session, 0, sizeof *session);
     session->fault.status = TIGRIS_ERR_ARGUMENT; /* four stores are smaller than a copied literal */
-    session->fault.stage = TIGRIS_NOWHERE;
-    session->fault.op = TIGRIS_NOWHERE;
-    session->fault.tensor = TIGRIS_NOWHERE;
+    session->fault.stage = session->fault.op = session->fault.tensor = TIGRIS_NOWHERE;
     if (plan == NULL || plan->header == NULL || backend == NULL || (fast == NULL && plan->header->fast_bytes != 0U)) {
         return TIGRIS_ERR_ARGUMENT;
     }

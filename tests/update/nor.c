@@ -166,7 +166,7 @@ tigris_status tigris_port_read(const char *label, uint32_t offset, void *to, siz
     return status;
 }
 
-tigris_status tigris_port_map_releasable(const char *label, uint32_t offset, size_t bytes, const void **data, uint32_t *mapping)
+tigris_status tigris_port_map_held(const char *label, uint32_t offset, size_t bytes, const void **data, uint32_t *mapping)
 {
     const tigris_status status = tigris_port_map(label, offset, bytes, data);
     nor_held += status == TIGRIS_OK;

@@ -366,11 +366,11 @@ static void cut_many_updates(uint32_t updates, uint32_t cuts_of)
     tigris_slot_entry state = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, UINT32_MAX, 0};
     flash_anew();
     for (generation = 0; generation < updates; generation++) {
-        const uint32_t sector = state.place / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
+        const uint32_t sector = state.index / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
         cut_everywhere(next_update, cuts_of, &cuts, NULL);
         nor_start(UINT32_MAX, NOR_AFTER);
         demand(tigris_slot_log_read(&model, &state) == TIGRIS_OK, "the log");
-        wraps += sector <= 1U && sector != state.place / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
+        wraps += sector <= 1U && sector != state.index / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
     }
     demand(wraps >= 2U, "the log did not begin again");
     printf("%u updates in a row: %u cuts, %u times a sector of records was full\n", (unsigned)updates, (unsigned)cuts,
