@@ -67,7 +67,7 @@ typedef enum tigris_header_flag {
     TIGRIS_HEADER_FLAG_FETCHES = 2,
     /* some output is streamed: the session needs take_rows */
     TIGRIS_HEADER_FLAG_TAKES = 4,
-    /* float32 that is stored as integers is rounded by Rounding.HALF_AWAY on its way in */
+    /* float32 inputs are quantised with Rounding.HALF_AWAY */
     TIGRIS_HEADER_FLAG_HALF_AWAY = 8
 } tigris_header_flag;
 
@@ -83,23 +83,23 @@ typedef enum tigris_rounding {
 typedef enum tigris_tensor_flag {
     /* all rows share one place: row r is the sum of rows 0 to r */
     TIGRIS_TENSOR_FLAG_FOLDED = 1,
-    /* its place and its value stay from run to run */
+    /* it keeps its address and its value from run to run */
     TIGRIS_TENSOR_FLAG_STATE = 2
 } tigris_tensor_flag;
 
 /* How a stage sees a tensor. */
 typedef enum tigris_view_flag {
-    /* through a buffer of capacity_rows rows at offset; otherwise at its home */
+    /* through a buffer of capacity_rows rows at offset; without it, at its home */
     TIGRIS_VIEW_FLAG_WINDOW = 1,
-    /* rows are copied in from the tensor's home when an operator needs them */
+    /* rows are copied from the tensor's home when an operator needs them */
     TIGRIS_VIEW_FLAG_LOAD = 2,
-    /* rows are copied to the tensor's home as soon as they are produced */
+    /* rows are copied to the tensor's home as soon as they are computed */
     TIGRIS_VIEW_FLAG_STORE = 4,
-    /* rows still needed by a later band are kept (rolling) instead of made again */
+    /* rows that a later band reads are kept, not computed again (rolling) */
     TIGRIS_VIEW_FLAG_KEEP = 8
 } tigris_view_flag;
 
-/* How an operand's view is treated after its operator has run in a band. */
+/* Treatment of an operand's view after its operator has run in a band. */
 typedef enum tigris_operand_flag {
     /* no later operator of the stage reads it: its window parks the kept rows */
     TIGRIS_OPERAND_FLAG_LAST = 1
@@ -107,7 +107,7 @@ typedef enum tigris_operand_flag {
 
 /* How an operator may run. */
 typedef enum tigris_op_flag {
-    /* two cores may make half of a call's rows each, with half of its scratch */
+    /* two cores may compute half of a call's rows each, with half of its scratch */
     TIGRIS_OP_FLAG_SPLIT = 1
 } tigris_op_flag;
 
@@ -122,7 +122,7 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_SUB = 7,
     TIGRIS_OP_KIND_MUL = 8,
     TIGRIS_OP_KIND_SOFTMAX = 9,
-    /* any unary function: of int8 by a table of 256 bytes, of int16 by straight lines */
+    /* any unary function: int8 by a table of 256 bytes, int16 by linear segments */
     TIGRIS_OP_KIND_LOOKUP = 10,
     /* unary float functions, chosen by UnaryFunction */
     TIGRIS_OP_KIND_UNARY = 11,
@@ -131,7 +131,7 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_CONCAT = 14,
     TIGRIS_OP_KIND_QUANTIZE = 15,
     TIGRIS_OP_KIND_DEQUANTIZE = 16,
-    /* rows, columns and channels of the input, each by a table or a progression */
+    /* picks rows, columns and channels of the input, each by a table or a progression */
     TIGRIS_OP_KIND_SELECT = 17,
     /* weighted sums of neighbouring rows and columns */
     TIGRIS_OP_KIND_RESAMPLE = 18,
@@ -142,17 +142,17 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_BINARY = 31,
     /* first input not 0 ? second : third */
     TIGRIS_OP_KIND_WHERE = 32,
-    /* one number a vector, chosen by ReduceFunction */
+    /* one number for each vector, chosen by ReduceFunction */
     TIGRIS_OP_KIND_REDUCE = 33,
     /* position of the largest or smallest element of a vector, as float32 */
     TIGRIS_OP_KIND_ARG_REDUCE = 34,
-    /* each element by its vector, chosen by VectorFunction; INT8: cumulative sums */
+    /* a function of each element and its vector, chosen by VectorFunction; INT8: cumulative sums */
     TIGRIS_OP_KIND_VECTOR = 35,
     /* local response normalisation across channels */
     TIGRIS_OP_KIND_LRN = 36,
-    /* products of two activations' matrices */
+    /* matrix products of two activations */
     TIGRIS_OP_KIND_MAT_MUL = 37,
-    /* between element types */
+    /* converts between element types */
     TIGRIS_OP_KIND_CAST = 38,
     /* sums over the rows and columns of each channel, row by row into a folded tensor */
     TIGRIS_OP_KIND_SUM_MAP = 39,
@@ -172,22 +172,22 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_PRELU = 51,
     /* quotients of two int8 */
     TIGRIS_OP_KIND_DIVIDE = 52,
-    /* of two int8 */
+    /* squared difference of two int8 */
     TIGRIS_OP_KIND_SQUARED_DIFFERENCE = 53,
     /* CONV_2D with weights that have zero points */
     TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D = 54,
-    /* its weights less their zero points, in 16 bits */
+    /* the weights are stored less their zero points, in 16 bits */
     TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D = 55,
     TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED = 56,
-    /* rows of a streamed input, of any type, from the caller; without operands */
+    /* gets rows of a streamed input, of any type, from the caller; has no operands */
     TIGRIS_OP_KIND_FETCH = 58,
-    /* rows of a streamed output, of any type, to the caller; its own output has no meaning */
+    /* gives rows of a streamed output, of any type, to the caller; its own output has no meaning */
     TIGRIS_OP_KIND_TAKE = 59,
-    /* the value of a state in the next run, of any type; after all other operators */
+    /* writes the value of a state for the next run, of any type; follows all other operators */
     TIGRIS_OP_KIND_COMMIT = 60,
     /* LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16 */
     TIGRIS_OP_KIND_RECURRENT = 61,
-    /* slices of the first input, at the positions in the second, of float32 */
+    /* slices of the first input at the positions in the second, which is float32 */
     TIGRIS_OP_KIND_GATHER = 62,
     /* positions of the largest or smallest elements of a vector, in order, as float32 */
     TIGRIS_OP_KIND_TOP_K = 63,
@@ -198,21 +198,21 @@ typedef enum tigris_op_kind {
     /* the best boxes of each class, without those that overlap a better one */
     TIGRIS_OP_KIND_SUPPRESS = 66,
     TIGRIS_OP_KIND_LOG_SOFTMAX = 67,
-    /* int8 or int16 to int8 or int16: requantised, with a slope of its own below zero */
+    /* requantises int8 or int16 to int8 or int16, with another slope below zero */
     TIGRIS_OP_KIND_RESCALE = 80,
-    /* the logistic function and the hyperbolic tangent of int16 */
+    /* the logistic function or the hyperbolic tangent of int16 */
     TIGRIS_OP_KIND_LOGISTIC = 81
 } tigris_op_kind;
 
 /* The order of an operator's weights. The runtime looks for a kernel with the same packing. */
 typedef enum tigris_packing {
-    /* blocks of four channels, tiles of four taps; also of operators without packed weights */
+    /* blocks of four channels, tiles of four taps; also for operators without packed weights */
     TIGRIS_PACKING_PORTABLE = 0,
     /* each channel's taps in model order */
     TIGRIS_PACKING_ROWS = 1,
     /* blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles */
     TIGRIS_PACKING_LANES_16 = 2,
-    /* as the ESP32-S3's vector kernels read them, requantisation included */
+    /* the order of the ESP32-S3's vector kernels, requantisation included */
     TIGRIS_PACKING_PIE = 3
 } tigris_packing;
 
@@ -230,15 +230,15 @@ typedef struct tigris_header_record {
     uint32_t total_bytes;
     /* CRC-32 of every byte after this field */
     uint32_t crc32;
-    /* every arena offset is a multiple of this; a power of two; arenas must be aligned to it */
+    /* a power of two; arenas must be aligned to it, and every arena offset is a multiple of it */
     uint32_t alignment;
-    /* fast arena the plan needs, run-time state included */
+    /* bytes of the fast arena, run-time state included */
     uint32_t fast_bytes;
-    /* slow arena the plan needs; 0: none */
+    /* bytes of the slow arena; 0: none */
     uint32_t slow_bytes;
     /* run-time state at the start of the fast arena: 16 bytes per view of the largest stage */
     uint32_t state_bytes;
-    /* fast bytes that copied or decompressed weights take in the stage that needs most */
+    /* most fast bytes that copied or decompressed weights take in one stage */
     uint32_t fast_reserved;
     /* section of zero-terminated UTF-8 names */
     uint32_t strings;
@@ -280,16 +280,17 @@ typedef struct tigris_header_record {
     uint32_t weights_bytes;
     /* multiply-accumulates per inference, low word first */
     uint32_t macs[2];
-    /* SHA-256 of the model the plan was made from, with its data files */
+    /* SHA-256 of the model that was compiled, with its data files */
     uint8_t source_sha256[32];
     /* model name */
     char name[48];
 } tigris_header_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_header_record) == 200U, tigris_header_record_size);
 
-/* One activation or constant, stored as [batch, height, width, channels], channels fastest. Ranks
- * other than four are brought into this form; a row is one index of height. A folded tensor takes
- * the memory of one row: the maker of row r adds to row r - 1, which no longer exists afterwards. */
+/* One activation or constant, stored as [batch, height, width, channels], channels fastest. Tensors
+ * of other ranks are reshaped to this form; a row is one index of height. A folded tensor takes the
+ * memory of one row: the operator that makes row r adds to row r - 1, which no longer exists
+ * afterwards. */
 typedef struct tigris_tensor_record {
     /* offset in strings */
     uint32_t name;
@@ -307,19 +308,19 @@ typedef struct tigris_tensor_record {
     uint8_t home;
     /* bit set of tigris_tensor_flag */
     uint16_t flags;
-    /* where in its home's region; 0 for none */
+    /* offset in the region of its home; 0 without a home */
     uint32_t home_offset;
-    /* real = (q - zero_point) * scale; 0 when not quantised */
+    /* real = (q - zero_point) * scale; 0: not quantised */
     float scale;
     /* see scale */
     int32_t zero_point;
 } tigris_tensor_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_tensor_record) == 36U, tigris_tensor_record_size);
 
-/* A model input or output as its user knows it. The model's array is the stored array, viewed as
- * stored_shape, with its axes permuted by permutation, then reshaped to shape. If model_dtype is
- * float32 and the tensor's is not, values are dequantised by its scale. If model_dtype is uint8 and
- * the tensor's int8, values are 128 more. */
+/* A model input or output in the form that the model has it. The model's array is the stored array,
+ * viewed as stored_shape, with its axes permuted by permutation, then reshaped to shape. If
+ * model_dtype is float32 and the tensor's is not, values are dequantised by its scale. If
+ * model_dtype is uint8 and the tensor's int8, the model's values are 128 higher. */
 typedef struct tigris_io_record {
     /* offset in strings */
     uint32_t name;
@@ -354,21 +355,21 @@ typedef struct tigris_stage_record {
     uint32_t first_view;
     /* views */
     uint32_t view_count;
-    /* bands, at least 1; times views and operands at most 2^20, of all stages together */
+    /* bands, at least 1; bands times views and operands, summed over stages, at most 2^20 */
     uint32_t band_count;
     /* tigris_strategy, informational */
     uint8_t strategy;
     /* tigris_weight_mode */
     uint8_t weight_mode;
-    /* runs of the bands, one for each image; the same number for all its operators */
+    /* how often the bands run, once for each image; each of its operators has the same number */
     uint16_t images;
     /* offset of the stage's weight block in the weights section */
     uint32_t block;
     /* bytes of the block in the file */
     uint32_t block_stored_bytes;
-    /* bytes of the block once decompressed; equal when not compressed */
+    /* bytes of the decompressed block; equal if it is not compressed */
     uint32_t block_raw_bytes;
-    /* where in the fast arena a copied or decompressed block goes */
+    /* fast-arena offset of a copied or decompressed block */
     uint32_t block_fast_offset;
 } tigris_stage_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_stage_record) == 40U, tigris_stage_record_size);
@@ -381,15 +382,15 @@ typedef struct tigris_view_record {
     uint16_t flags;
     /* fast-arena offset of the window; 0 without one */
     uint32_t offset;
-    /* rows the window holds; the tensor's height without one */
+    /* rows that the window holds; the tensor's height without one */
     uint32_t capacity_rows;
-    /* pace at which rows appear, see SPEC.md; 0: only as later operators need them */
+    /* pace of the rows, see SPEC.md section 3; 0: rows are made as later operators need them */
     uint32_t pace_numerator;
     /* see pace_numerator; at least 1 with a pace, 0 without */
     uint32_t pace_denominator;
     /* see pace_numerator */
     int32_t pace_offset;
-    /* fast-arena offset of the kept rows between bands; offset: they stay at the window's start */
+    /* fast-arena offset of the kept rows between bands; if equal to offset, the window's start */
     uint32_t parked;
 } tigris_view_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_view_record) == 28U, tigris_view_record_size);
@@ -398,7 +399,7 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_view_record) == 28U, tigris_view_record_size)
 typedef struct tigris_op_record {
     /* tigris_op_kind */
     uint16_t kind;
-    /* tigris_dtype of the arithmetic; with kind and packing it names the kernel */
+    /* tigris_dtype of the arithmetic; kind, dtype and packing select the kernel */
     uint8_t dtype;
     /* tigris_packing of its weights */
     uint8_t packing;
@@ -410,7 +411,7 @@ typedef struct tigris_op_record {
     uint16_t output_view;
     /* index of the first operand */
     uint32_t first_operand;
-    /* the batch when it takes one image at a time; 1 when it takes the tensors whole */
+    /* the batch if a call takes one image; 1 if a call takes the whole tensors */
     uint32_t images;
     /* offset in strings */
     uint32_t name;
@@ -425,10 +426,10 @@ typedef struct tigris_op_record {
 } tigris_op_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_op_record) == 36U, tigris_op_record_size);
 
-/* One input of an operator, and which of its rows a range of output rows needs. Output rows [a, b)
- * need input rows [(a * numerator + first) // denominator, ((b - 1) * numerator + last) //
- * denominator + 1), with floor division. Rows outside the tensor are padding. Numerator 0, first 0
- * and last height - 1 ask for the whole input. */
+/* One input of an operator, and its row map: the input rows that a range of output rows needs.
+ * Output rows [a, b) need input rows [(a * numerator + first) // denominator, ((b - 1) * numerator
+ * + last) // denominator + 1), with floor division. Rows outside the tensor are padding. Numerator
+ * 0, first 0 and last height - 1 ask for the whole input. */
 typedef struct tigris_operand_record {
     /* view of the input, counted from the stage's first view */
     uint16_t view;

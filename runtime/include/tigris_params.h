@@ -5,13 +5,13 @@
 
 #include "tigris_format.h"
 
-/* Cells of OpKind.RECURRENT, and the order of their gates; as ONNX defines them. */
+/* Cells of OpKind.RECURRENT, with the order of their gates, as ONNX defines them. */
 typedef enum tigris_recurrent_cell {
     /* input, output, forget, cell */
     TIGRIS_RECURRENT_CELL_LSTM = 1,
     /* update, reset, hidden */
     TIGRIS_RECURRENT_CELL_GRU = 2,
-    /* one */
+    /* one gate */
     TIGRIS_RECURRENT_CELL_RNN = 3
 } tigris_recurrent_cell;
 
@@ -75,7 +75,7 @@ typedef enum tigris_unary_function {
     TIGRIS_UNARY_FUNCTION_CELU = 23,
     /* x / 2 * (1 + erf(x / sqrt(2))) */
     TIGRIS_UNARY_FUNCTION_GELU = 24,
-    /* its approximation by tanh */
+    /* the approximation of GELU by tanh */
     TIGRIS_UNARY_FUNCTION_GELU_TANH = 25,
     /* x * tanh(log(1 + exp(x))) */
     TIGRIS_UNARY_FUNCTION_MISH = 26,
@@ -87,11 +87,11 @@ typedef enum tigris_unary_function {
     TIGRIS_UNARY_FUNCTION_SHRINK = 29,
     /* 1 or 0 */
     TIGRIS_UNARY_FUNCTION_IS_NAN = 30,
-    /* 1 or 0; alpha and beta not 0: counts negative and positive infinity */
+    /* 1 or 0; alpha != 0 counts negative infinity, beta != 0 positive infinity */
     TIGRIS_UNARY_FUNCTION_IS_INF = 31,
-    /* x is 0 ? 1 : 0 */
+    /* x == 0 ? 1 : 0 */
     TIGRIS_UNARY_FUNCTION_NOT = 32,
-    /* x is 0 ? 0 : 1 */
+    /* x != 0 ? 1 : 0 */
     TIGRIS_UNARY_FUNCTION_IS_TRUE = 33,
     TIGRIS_UNARY_FUNCTION_SIN = 40,
     TIGRIS_UNARY_FUNCTION_COS = 41,
@@ -106,14 +106,14 @@ typedef enum tigris_unary_function {
     TIGRIS_UNARY_FUNCTION_ATANH = 50
 } tigris_unary_function;
 
-/* Functions of OpKind.BINARY (float32). Comparisons and logic give 1 or 0; inputs of logic are true
- * when not 0. */
+/* Functions of OpKind.BINARY (float32). Comparisons and logic return 1 or 0; an input of logic is
+ * true if not 0. */
 typedef enum tigris_binary_function {
     TIGRIS_BINARY_FUNCTION_DIVIDE = 1,
     TIGRIS_BINARY_FUNCTION_POWER = 2,
-    /* NaN when one input is */
+    /* NaN if an input is NaN */
     TIGRIS_BINARY_FUNCTION_MAXIMUM = 3,
-    /* NaN when one input is */
+    /* NaN if an input is NaN */
     TIGRIS_BINARY_FUNCTION_MINIMUM = 4,
     /* remainder with the sign of the divisor */
     TIGRIS_BINARY_FUNCTION_FLOOR_MOD = 5,
@@ -151,9 +151,9 @@ typedef enum tigris_vector_function {
     TIGRIS_VECTOR_FUNCTION_STANDARDISE = 1,
     /* x / sqrt(mean of squares + epsilon) */
     TIGRIS_VECTOR_FUNCTION_RMS = 2,
-    /* x / sum of |x|; 0 when that is 0 */
+    /* x / sum of |x|; 0 if the sum is 0 */
     TIGRIS_VECTOR_FUNCTION_L1 = 3,
-    /* x / sqrt(sum of squares); 0 when that is 0 */
+    /* x / sqrt(sum of squares); 0 if the sum is 0 */
     TIGRIS_VECTOR_FUNCTION_L2 = 4,
     TIGRIS_VECTOR_FUNCTION_LOG_SOFTMAX = 5,
     /* 1 at the first of the largest elements, 0 elsewhere */

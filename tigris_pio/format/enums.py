@@ -51,10 +51,10 @@ class WeightMode(enum.IntEnum):
 class Packing(enum.IntEnum):
     """The order of an operator's weights. The runtime looks for a kernel with the same packing."""
 
-    PORTABLE = 0  #: blocks of four channels, tiles of four taps; also of operators without packed weights
+    PORTABLE = 0  #: blocks of four channels, tiles of four taps; also for operators without packed weights
     ROWS = 1  #: each channel's taps in model order
     LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
-    PIE = 3  #: as the ESP32-S3's vector kernels read them, requantisation included
+    PIE = 3  #: the order of the ESP32-S3's vector kernels, requantisation included
 
 
 class HeaderFlag(enum.IntFlag):
@@ -63,7 +63,7 @@ class HeaderFlag(enum.IntFlag):
     XIP = 1  #: every stage's weights are read in place
     FETCHES = 2  #: some input is streamed: the session needs fetch_rows
     TAKES = 4  #: some output is streamed: the session needs take_rows
-    HALF_AWAY = 8  #: float32 that is stored as integers is rounded by Rounding.HALF_AWAY on its way in
+    HALF_AWAY = 8  #: float32 inputs are quantised with Rounding.HALF_AWAY
 
 
 class Rounding(enum.IntEnum):
@@ -77,20 +77,20 @@ class TensorFlag(enum.IntFlag):
     """How a tensor is stored."""
 
     FOLDED = 1  #: all rows share one place: row r is the sum of rows 0 to r
-    STATE = 2  #: its place and its value stay from run to run
+    STATE = 2  #: it keeps its address and its value from run to run
 
 
 class ViewFlag(enum.IntFlag):
     """How a stage sees a tensor."""
 
-    WINDOW = 1  #: through a buffer of `capacity_rows` rows at `offset`; otherwise at its home
-    LOAD = 2  #: rows are copied in from the tensor's home when an operator needs them
-    STORE = 4  #: rows are copied to the tensor's home as soon as they are produced
-    KEEP = 8  #: rows still needed by a later band are kept (rolling) instead of made again
+    WINDOW = 1  #: through a buffer of `capacity_rows` rows at `offset`; without it, at its home
+    LOAD = 2  #: rows are copied from the tensor's home when an operator needs them
+    STORE = 4  #: rows are copied to the tensor's home as soon as they are computed
+    KEEP = 8  #: rows that a later band reads are kept, not computed again (rolling)
 
 
 class OperandFlag(enum.IntFlag):
-    """How an operand's view is treated after its operator has run in a band."""
+    """Treatment of an operand's view after its operator has run in a band."""
 
     LAST = 1  #: no later operator of the stage reads it: its window parks the kept rows
 
@@ -98,7 +98,7 @@ class OperandFlag(enum.IntFlag):
 class OpFlag(enum.IntFlag):
     """How an operator may run."""
 
-    SPLIT = 1  #: two cores may make half of a call's rows each, with half of its scratch
+    SPLIT = 1  #: two cores may compute half of a call's rows each, with half of its scratch
 
 
 class OpKind(enum.IntEnum):
@@ -113,60 +113,60 @@ class OpKind(enum.IntEnum):
     SUB = 7
     MUL = 8
     SOFTMAX = 9
-    LOOKUP = 10  #: any unary function: of int8 by a table of 256 bytes, of int16 by straight lines
+    LOOKUP = 10  #: any unary function: int8 by a table of 256 bytes, int16 by linear segments
     UNARY = 11  #: unary float functions, chosen by UnaryFunction
     COPY = 12
     TRANSPOSE = 13
     CONCAT = 14
     QUANTIZE = 15
     DEQUANTIZE = 16
-    SELECT = 17  #: rows, columns and channels of the input, each by a table or a progression
+    SELECT = 17  #: picks rows, columns and channels of the input, each by a table or a progression
     RESAMPLE = 18  #: weighted sums of neighbouring rows and columns
     TRANSPOSE_CONV = 19
     TRIGONOMETRIC = 30  #: unary float functions of UnaryFunction from SIN to ATANH
     BINARY = 31  #: two float inputs, chosen by BinaryFunction; INT8: comparisons
     WHERE = 32  #: first input not 0 ? second : third
-    REDUCE = 33  #: one number a vector, chosen by ReduceFunction
+    REDUCE = 33  #: one number for each vector, chosen by ReduceFunction
     ARG_REDUCE = 34  #: position of the largest or smallest element of a vector, as float32
-    VECTOR = 35  #: each element by its vector, chosen by VectorFunction; INT8: cumulative sums
+    VECTOR = 35  #: a function of each element and its vector, chosen by VectorFunction; INT8: cumulative sums
     LRN = 36  #: local response normalisation across channels
-    MAT_MUL = 37  #: products of two activations' matrices
-    CAST = 38  #: between element types
+    MAT_MUL = 37  #: matrix products of two activations
+    CAST = 38  #: converts between element types
     SUM_MAP = 39  #: sums over the rows and columns of each channel, row by row into a folded tensor
     MEAN_OF_SUMS = 40  #: the mean of each channel from the last row of SUM_MAP's result
     PLAIN_CONV_2D = 41  #: CONV_2D for kernel libraries: weights not packed, zero points not folded
     PLAIN_DEPTHWISE_CONV_2D = 42
     PLAIN_FULLY_CONNECTED = 43
-    # 47 and 48 differ from 39 and 40 in one bit: so the runtime tells which take folded tensors.
+    # 47 and 48 differ from 39 and 40 in one bit; runtime/src/dispatch.c knows kinds with folded tensors by it.
     SUM_PRODUCTS = 47  #: products of rows with their parts of a matrix, summed in a folded tensor
     SCALE_SUMS = 48  #: outputs of a fully connected layer from the last row of SUM_PRODUCTS's result
     EXTREME = 50  #: the larger or the smaller of two int8
     PRELU = 51  #: int8: negative elements times their slope
     DIVIDE = 52  #: quotients of two int8
-    SQUARED_DIFFERENCE = 53  #: of two int8
+    SQUARED_DIFFERENCE = 53  #: squared difference of two int8
     ASYMMETRIC_CONV_2D = 54  #: CONV_2D with weights that have zero points
-    ASYMMETRIC_DEPTHWISE_CONV_2D = 55  #: its weights less their zero points, in 16 bits
+    ASYMMETRIC_DEPTHWISE_CONV_2D = 55  #: the weights are stored less their zero points, in 16 bits
     ASYMMETRIC_FULLY_CONNECTED = 56
-    FETCH = 58  #: rows of a streamed input, of any type, from the caller; without operands
-    TAKE = 59  #: rows of a streamed output, of any type, to the caller; its own output has no meaning
-    COMMIT = 60  #: the value of a state in the next run, of any type; after all other operators
+    FETCH = 58  #: gets rows of a streamed input, of any type, from the caller; has no operands
+    TAKE = 59  #: gives rows of a streamed output, of any type, to the caller; its own output has no meaning
+    COMMIT = 60  #: writes the value of a state for the next run, of any type; follows all other operators
     RECURRENT = 61  #: LSTM, GRU or RNN; INT8: float32 with int8 weights; INT16: int8 with a cell of int16
-    GATHER = 62  #: slices of the first input, at the positions in the second, of float32
+    GATHER = 62  #: slices of the first input at the positions in the second, which is float32
     TOP_K = 63  #: positions of the largest or smallest elements of a vector, in order, as float32
     SCATTER = 64  #: the first input, with slices of the third at the positions in the second
     NORMALISE = 65  #: int8: (element - mean of its vector) / deviation * factor + offset
     SUPPRESS = 66  #: the best boxes of each class, without those that overlap a better one
     LOG_SOFTMAX = 67
-    RESCALE = 80  #: int8 or int16 to int8 or int16: requantised, with a slope of its own below zero
-    LOGISTIC = 81  #: the logistic function and the hyperbolic tangent of int16
+    RESCALE = 80  #: requantises int8 or int16 to int8 or int16, with another slope below zero
+    LOGISTIC = 81  #: the logistic function or the hyperbolic tangent of int16
 
 
 class RecurrentCell(enum.IntEnum):
-    """Cells of OpKind.RECURRENT, and the order of their gates; as ONNX defines them."""
+    """Cells of OpKind.RECURRENT, with the order of their gates, as ONNX defines them."""
 
     LSTM = 1  #: input, output, forget, cell
     GRU = 2  #: update, reset, hidden
-    RNN = 3  #: one
+    RNN = 3  #: one gate
 
 
 class RecurrentFunction(enum.IntEnum):
@@ -212,15 +212,15 @@ class UnaryFunction(enum.IntEnum):
     ELU = 22  #: x < 0 ? alpha * (exp(x) - 1) : beta * x
     CELU = 23  #: x < 0 ? alpha * (exp(x / alpha) - 1) : x
     GELU = 24  #: x / 2 * (1 + erf(x / sqrt(2)))
-    GELU_TANH = 25  #: its approximation by tanh
+    GELU_TANH = 25  #: the approximation of GELU by tanh
     MISH = 26  #: x * tanh(log(1 + exp(x)))
     SWISH = 27  #: x / (1 + exp(-alpha * x))
     THRESHOLD = 28  #: x > alpha ? x : 0
     SHRINK = 29  #: x < -alpha ? x + beta : x > alpha ? x - beta : 0
     IS_NAN = 30  #: 1 or 0
-    IS_INF = 31  #: 1 or 0; alpha and beta not 0: counts negative and positive infinity
-    NOT = 32  #: x is 0 ? 1 : 0
-    IS_TRUE = 33  #: x is 0 ? 0 : 1
+    IS_INF = 31  #: 1 or 0; alpha != 0 counts negative infinity, beta != 0 positive infinity
+    NOT = 32  #: x == 0 ? 1 : 0
+    IS_TRUE = 33  #: x != 0 ? 1 : 0
     SIN = 40
     COS = 41
     TAN = 42
@@ -235,12 +235,12 @@ class UnaryFunction(enum.IntEnum):
 
 
 class BinaryFunction(enum.IntEnum):
-    """Functions of OpKind.BINARY (float32). Comparisons and logic give 1 or 0; inputs of logic are true when not 0."""
+    """Functions of OpKind.BINARY (float32). Comparisons and logic return 1 or 0; an input of logic is true if not 0."""
 
     DIVIDE = 1
     POWER = 2
-    MAXIMUM = 3  #: NaN when one input is
-    MINIMUM = 4  #: NaN when one input is
+    MAXIMUM = 3  #: NaN if an input is NaN
+    MINIMUM = 4  #: NaN if an input is NaN
     FLOOR_MOD = 5  #: remainder with the sign of the divisor
     TRUNCATE_MOD = 6  #: remainder with the sign of the dividend
     PRELU = 7  #: a < 0 ? a * b : a
@@ -274,8 +274,8 @@ class VectorFunction(enum.IntEnum):
 
     STANDARDISE = 1  #: (x - m) / sqrt(v + epsilon)
     RMS = 2  #: x / sqrt(mean of squares + epsilon)
-    L1 = 3  #: x / sum of |x|; 0 when that is 0
-    L2 = 4  #: x / sqrt(sum of squares); 0 when that is 0
+    L1 = 3  #: x / sum of |x|; 0 if the sum is 0
+    L2 = 4  #: x / sqrt(sum of squares); 0 if the sum is 0
     LOG_SOFTMAX = 5
     HARDMAX = 6  #: 1 at the first of the largest elements, 0 elsewhere
     CUMULATIVE_SUM = 7

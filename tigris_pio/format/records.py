@@ -33,11 +33,11 @@ class Header(Record):
     flags: int = u32("bit set of tigris_header_flag")
     total_bytes: int = u32("size of the whole plan")
     crc32: int = u32("CRC-32 of every byte after this field")
-    alignment: int = u32("every arena offset is a multiple of this; a power of two; arenas must be aligned to it")
-    fast_bytes: int = u32("fast arena the plan needs, run-time state included")
-    slow_bytes: int = u32("slow arena the plan needs; 0: none")
+    alignment: int = u32("a power of two; arenas must be aligned to it, and every arena offset is a multiple of it")
+    fast_bytes: int = u32("bytes of the fast arena, run-time state included")
+    slow_bytes: int = u32("bytes of the slow arena; 0: none")
     state_bytes: int = u32("run-time state at the start of the fast arena: 16 bytes per view of the largest stage")
-    fast_reserved: int = u32("fast bytes that copied or decompressed weights take in the stage that needs most")
+    fast_reserved: int = u32("most fast bytes that copied or decompressed weights take in one stage")
     strings: int = u32("section of zero-terminated UTF-8 names")
     strings_bytes: int = u32("bytes in that section")
     tensors: int = u32("section of tensor records")
@@ -58,7 +58,7 @@ class Header(Record):
     weights: int = u32("section of constants and weight blocks")
     weights_bytes: int = u32("bytes in that section")
     macs: tuple[int, int] = u32_array(2, "multiply-accumulates per inference, low word first")
-    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the model the plan was made from, with its data files")
+    source_sha256: tuple[int, ...] = u8_array(32, "SHA-256 of the model that was compiled, with its data files")
     name: bytes = text(48, "model name")
 
 
@@ -66,8 +66,8 @@ class Header(Record):
 class TensorRecord(Record):
     """One activation or constant, stored as [batch, height, width, channels], channels fastest.
 
-    Ranks other than four are brought into this form; a row is one index of `height`. A folded tensor
-    takes the memory of one row: the maker of row r adds to row r - 1, which no longer exists afterwards.
+    Tensors of other ranks are reshaped to this form; a row is one index of `height`. A folded tensor takes the memory
+    of one row: the operator that makes row r adds to row r - 1, which no longer exists afterwards.
     """
 
     C_NAME = "tigris_tensor_record"
@@ -80,18 +80,18 @@ class TensorRecord(Record):
     dtype: int = u8("tigris_dtype")
     home: int = u8("tigris_home")
     flags: int = u16("bit set of tigris_tensor_flag")
-    home_offset: int = u32("where in its home's region; 0 for none")
-    scale: float = f32("real = (q - zero_point) * scale; 0 when not quantised")
+    home_offset: int = u32("offset in the region of its home; 0 without a home")
+    scale: float = f32("real = (q - zero_point) * scale; 0: not quantised")
     zero_point: int = i32("see scale")
 
 
 @dataclasses.dataclass(frozen=True)
 class IoRecord(Record):
-    """A model input or output as its user knows it.
+    """A model input or output in the form that the model has it.
 
     The model's array is the stored array, viewed as `stored_shape`, with its axes permuted by `permutation`, then
     reshaped to `shape`. If `model_dtype` is float32 and the tensor's is not, values are dequantised by its scale.
-    If `model_dtype` is uint8 and the tensor's int8, values are 128 more.
+    If `model_dtype` is uint8 and the tensor's int8, the model's values are 128 higher.
     """
 
     C_NAME = "tigris_io_record"
@@ -118,14 +118,14 @@ class StageRecord(Record):
     op_count: int = u32("operators")
     first_view: int = u32("index of its first view")
     view_count: int = u32("views")
-    band_count: int = u32("bands, at least 1; times views and operands at most 2^20, of all stages together")
+    band_count: int = u32("bands, at least 1; bands times views and operands, summed over stages, at most 2^20")
     strategy: int = u8("tigris_strategy, informational")
     weight_mode: int = u8("tigris_weight_mode")
-    images: int = u16("runs of the bands, one for each image; the same number for all its operators")
+    images: int = u16("how often the bands run, once for each image; each of its operators has the same number")
     block: int = u32("offset of the stage's weight block in the weights section")
     block_stored_bytes: int = u32("bytes of the block in the file")
-    block_raw_bytes: int = u32("bytes of the block once decompressed; equal when not compressed")
-    block_fast_offset: int = u32("where in the fast arena a copied or decompressed block goes")
+    block_raw_bytes: int = u32("bytes of the decompressed block; equal if it is not compressed")
+    block_fast_offset: int = u32("fast-arena offset of a copied or decompressed block")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,11 +137,11 @@ class ViewRecord(Record):
     tensor: int = u16("index of the tensor")
     flags: int = u16("bit set of tigris_view_flag")
     offset: int = u32("fast-arena offset of the window; 0 without one")
-    capacity_rows: int = u32("rows the window holds; the tensor's height without one")
-    pace_numerator: int = u32("pace at which rows appear, see SPEC.md; 0: only as later operators need them")
+    capacity_rows: int = u32("rows that the window holds; the tensor's height without one")
+    pace_numerator: int = u32("pace of the rows, see SPEC.md section 3; 0: rows are made as later operators need them")
     pace_denominator: int = u32("see pace_numerator; at least 1 with a pace, 0 without")
     pace_offset: int = i32("see pace_numerator")
-    parked: int = u32("fast-arena offset of the kept rows between bands; `offset`: they stay at the window's start")
+    parked: int = u32("fast-arena offset of the kept rows between bands; if equal to `offset`, the window's start")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,13 +151,13 @@ class OpRecord(Record):
     C_NAME = "tigris_op_record"
 
     kind: int = u16("tigris_op_kind")
-    dtype: int = u8("tigris_dtype of the arithmetic; with kind and packing it names the kernel")
+    dtype: int = u8("tigris_dtype of the arithmetic; kind, dtype and packing select the kernel")
     packing: int = u8("tigris_packing of its weights")
     operand_count: int = u8("inputs")
     flags: int = u8("bit set of tigris_op_flag")
     output_view: int = u16("view of the output, counted from the stage's first view")
     first_operand: int = u32("index of the first operand")
-    images: int = u32("the batch when it takes one image at a time; 1 when it takes the tensors whole")
+    images: int = u32("the batch if a call takes one image; 1 if a call takes the whole tensors")
     name: int = u32("offset in strings")
     params: int = u32("offset of its parameters in the params section")
     params_bytes: int = u32("bytes of its parameters")
@@ -167,7 +167,7 @@ class OpRecord(Record):
 
 @dataclasses.dataclass(frozen=True)
 class OperandRecord(Record):
-    """One input of an operator, and which of its rows a range of output rows needs.
+    """One input of an operator, and its row map: the input rows that a range of output rows needs.
 
     Output rows [a, b) need input rows [(a * numerator + first) // denominator,
     ((b - 1) * numerator + last) // denominator + 1), with floor division. Rows outside the tensor are padding.
