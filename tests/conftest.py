@@ -1,7 +1,5 @@
 """Fixtures for all tests. tests/harness/hooks.py says which of them run, where, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models as training gives them the next time: the same network with other numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`compile_model` and `Session` as people call them from Python: names, types, what is printed and shown."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import re

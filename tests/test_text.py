@@ -1,7 +1,5 @@
 """Text of a model in C, in JSON and on a terminal: any name at all, and nothing but text."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

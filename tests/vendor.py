@@ -6,8 +6,6 @@ Says which variable is missing for how many tests. Exit status 2 when a variable
 at all, 1 when a test fails or none ran, else 0.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess

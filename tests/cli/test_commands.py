@@ -1,7 +1,5 @@
 """The commands as their users call them: exit status, one JSON document, no half-written files, no tracebacks."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What somebody new does wrong: each gets a sentence with what would be right, and nothing is written."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`tigris hil` is a group whose command `check` needs not be named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

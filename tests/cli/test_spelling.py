@@ -1,7 +1,5 @@
 """Messages name options in the words of whoever called the compiler, and in no other's."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What commands print on narrow terminals: no line too long, no word broken, and a note of what is left out."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

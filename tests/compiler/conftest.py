@@ -1,7 +1,5 @@
 """Fixtures for the compiler's tests."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any
 

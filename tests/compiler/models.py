@@ -1,7 +1,5 @@
 """Small ONNX models for tests."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Verifies the graph after each pass, for every model that a test compiles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tigris_pio.compiler.ir.graph import Graph, Node, Tensor

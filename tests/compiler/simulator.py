@@ -4,8 +4,6 @@ It transcribes SPEC.md's execution rules, independently of the compiler's band g
 plan that passes has correct windows, offsets and lifetimes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Programs of row maps and sizes alone, without arithmetic, for tests of the planner."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 

@@ -1,7 +1,5 @@
 """The cheapest plan over orders, tiles and sizes of memory."""
 
-from __future__ import annotations
-
 import functools
 import json
 

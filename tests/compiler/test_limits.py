@@ -1,8 +1,6 @@
 """Limits on model files: small files that require much are refused quickly and in little memory. The message names
 the limit and the option that raises it; with it, the files compile."""
 
-from __future__ import annotations
-
 import itertools
 import resource
 import subprocess

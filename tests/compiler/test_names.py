@@ -1,7 +1,5 @@
 """The compiler's names never collide with a model's: renaming the model's tensors to them changes nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Operators that share memory copy nothing: vectors, and a layer behind a map."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -1,7 +1,5 @@
 """Models with states, at any budget and in any arenas: bit-exact with a loop around the model without states."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Storage of weights: in place, copied, compressed, in the plan and in its report."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import lz4.block

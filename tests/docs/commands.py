@@ -1,7 +1,5 @@
 """Command lines of pages: each is read by what would run it, without running it."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import itertools

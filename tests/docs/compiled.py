@@ -1,7 +1,5 @@
 """Blocks of C: what stands in them compiles against the runtime, with a tigris_models.h as the build writes it."""
 
-from __future__ import annotations
-
 import functools
 import re
 import subprocess

@@ -5,8 +5,6 @@ The models are ONNX's own node tests, as they are and quantised, and .tflite fil
 `python -m tests.docs.operator_types` measures all and writes the page.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """The pages and what is in them: fenced blocks, headings, links."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import textwrap

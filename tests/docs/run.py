@@ -1,7 +1,5 @@
 """Runs the blocks of a page in their order: its commands of tigris and its Python, in a folder with what they name."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from typing import Any

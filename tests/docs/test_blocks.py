@@ -1,7 +1,5 @@
 """Every fenced block has a language, and is run, compiled or read by what would read it."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import csv

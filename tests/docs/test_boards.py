@@ -1,7 +1,5 @@
 """docs/boards.md: its board for which nothing is there runs on this machine, made as the page says."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """docs/extending.md: its changes are made to a copy of the sources, which are built; its checks run there."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

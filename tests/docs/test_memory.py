@@ -1,7 +1,5 @@
 """docs/memory.md: its figures and its JSON are what the commands say."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The messages in the troubleshooting chapters are those that the code prints."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -1,7 +1,5 @@
 """docs/operators.md says what the compiler does: each row's smallest models compile in the types that it names."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.docs.operator_types import onnx_types, tflite_types, written

@@ -3,8 +3,6 @@
 The README's three steps are among the commands of the first.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

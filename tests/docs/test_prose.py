@@ -1,7 +1,5 @@
 """The README and the pages of docs are written in short sentences, in the words of the field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands and the Python of docs/commands.md, docs/python.md and docs/models.md run as they stand there."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The README of each room, and DESIGN.md: every file and function that they name in backticks exists."""
 
-from __future__ import annotations
-
 import functools
 import keyword
 import re

@@ -1,7 +1,5 @@
 """The site: MkDocs builds it without a warning, and it asks no other site for anything."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

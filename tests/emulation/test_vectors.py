@@ -1,7 +1,5 @@
 """Every vector instruction of the ESP32-S3's and the ESP32-P4's interpreter, by what numpy makes of its operands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

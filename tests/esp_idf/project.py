@@ -1,7 +1,5 @@
 """CMake projects that use the component, in their own folders, and the tools that build them."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

@@ -1,8 +1,6 @@
 """tigris_add_model in a CMake project that records calls of ESP-IDF's functions. The steps that ninja would run
 (Project.planned) show whether a change is noticed; few tests build the plan."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """The ESP-IDF port's second core, with threads instead of FreeRTOS's tasks."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -5,8 +5,6 @@ esp-idf-kconfig, idf-component-manager, pyparsing and setuptools; for chips espt
 path. See docs/esp-idf.md, "Testing without hardware".
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The ESP-IDF port against ESP-IDF's documented interface, on this computer."""
 
-from __future__ import annotations
-
 import subprocess
 import zlib
 from pathlib import Path

@@ -3,8 +3,6 @@
 Beside what test_idf.py needs for chips: qemu-system-riscv32 in PATH or where idf_tools.py puts it.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 

@@ -1,7 +1,5 @@
 """Figures of the examples' READMEs, by their networks in the board's arithmetic: `python -m tests.examples`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.examples import sensors

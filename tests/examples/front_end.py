@@ -1,7 +1,5 @@
 """The wake word's front end in C, built for this machine with the sanitizers."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil

@@ -1,8 +1,6 @@
 """What the boards of the examples with sensors should answer, computed on this machine: their plans, and around these
 what their C does, written once more."""
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

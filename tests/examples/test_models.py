@@ -1,7 +1,5 @@
 """The examples' models and sensors."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

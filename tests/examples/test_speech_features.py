@@ -1,7 +1,5 @@
 """The front end of examples/wake-word gives every number of TensorFlow's, by the package pymicro-features."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """examples/wake-word on this machine: its front end in C, its plan, and what wake_word.c does with the answers."""
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

@@ -1,7 +1,5 @@
 """Every family by name."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Image classifiers: the published block structures with fewer blocks and narrower layers, as PyTorch exports them."""
 
-from __future__ import annotations
-
 import onnx
 
 from tests.families.net import Net

@@ -1,7 +1,5 @@
 """Networks whose outputs are maps: segmentation, detection, decoders, super-resolution."""
 
-from __future__ import annotations
-
 import onnx
 
 from tests.families.net import Net

@@ -1,7 +1,5 @@
 """What exporters do that is no architecture: layouts, constants, old operator sets, leftovers of training."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 from onnx import TensorProto, helper

@@ -1,7 +1,5 @@
 """Every layer of a plan fed with the plan's own values: what it may miss by, and why."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 

@@ -1,7 +1,5 @@
 """Runs one model at one budget and measures what a board would."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 

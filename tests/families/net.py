@@ -4,8 +4,6 @@ Activations are NCHW. Weights are scaled by their fan-in, so that activations st
 network is. Constants are Constant nodes, weights initialisers, names are scoped paths.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """onnxruntime's quantize_static on any family: QDQ, as its users run it."""
 
-from __future__ import annotations
-
 import dataclasses
 import tempfile
 from pathlib import Path

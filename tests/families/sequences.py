@@ -1,7 +1,5 @@
 """Networks of tokens: attention over frames and over windows of an image, and perceptrons that mix tokens."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

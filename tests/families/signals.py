@@ -1,7 +1,5 @@
 """Signals, audio and tabular networks."""
 
-from __future__ import annotations
-
 import onnx
 
 from tests.families.net import Net

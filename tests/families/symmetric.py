@@ -5,8 +5,6 @@ int8 once the zero point is taken off is rounded again, to a scale of a 127th of
 they are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

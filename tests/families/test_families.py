@@ -1,7 +1,5 @@
 """Every family, float32 and int8, at every budget: right, within the budget, and the same bytes each time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

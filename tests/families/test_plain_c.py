@@ -1,7 +1,5 @@
 """Families as plain C: the bytes of the plan, each at another budget and with weights in another way."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

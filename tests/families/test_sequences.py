@@ -1,7 +1,5 @@
 """Little fast memory for networks of tokens: what takes it, with nothing computed again, and how exact refusals are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

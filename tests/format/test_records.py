@@ -1,7 +1,5 @@
 """Records, generated header and SPEC.md say the same."""
 
-from __future__ import annotations
-
 import dataclasses
 import struct
 import subprocess

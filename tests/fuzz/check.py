@@ -1,7 +1,5 @@
 """What must hold of any graph: right against onnxruntime, and the same bytes at every budget."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from unittest.mock import patch
 

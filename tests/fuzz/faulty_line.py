@@ -1,7 +1,5 @@
 """A simulated line that does to frames what bad lines and relays do, at a share of them and by a seed."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A step is (kind, source, seed): which layer, which tensor, and the seed of its p
 changes little of the others, which makes counterexamples small.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

@@ -5,8 +5,6 @@ either refused with a message, or a plan that the runtime opens.
     python -m tests.fuzz.hostile SECONDS [SEED]    in a child of little memory, forever new ones
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import random

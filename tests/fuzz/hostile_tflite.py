@@ -1,7 +1,5 @@
 """TensorFlow Lite files that nobody meant: sound ones with fields of the schema changed, or bytes of the flatbuffer."""
 
-from __future__ import annotations
-
 import functools
 import random
 import struct

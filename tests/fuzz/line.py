@@ -8,8 +8,6 @@ later runs and sessions; boards restart, runs are cancelled, hosts connect anew.
 is 1 when a wrong result was accepted, or an operation took longer than all its repeats may.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import faulthandler

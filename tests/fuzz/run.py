@@ -4,8 +4,6 @@ Ends with 1 and the smallest counterexample found, as arguments of tests.fuzz.ch
 one graph in fifty was not compared.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,7 +1,5 @@
 """Random graphs, float32 and int8, against onnxruntime. `make fuzz` runs the same for as long as one likes."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 

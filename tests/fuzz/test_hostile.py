@@ -1,7 +1,5 @@
 """Some of the hostile models, the same ones each time; `make fuzz` tries others for as long as it is told."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

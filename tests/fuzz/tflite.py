@@ -5,8 +5,6 @@ a table of what was compared and what was refused, and each difference with the 
 something differs. SEED is where to begin.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """Random TensorFlow Lite operators, one a file: shapes, scales, axes, broadcasting and types of every kind that
 TensorFlow Lite Micro registers. What it refuses is not compared."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

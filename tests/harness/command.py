@@ -1,7 +1,5 @@
 """The command line, run in this process: starting another one takes most of a second, nearly all of it imports."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """PlatformIO's core folder for tests: one of each process, whichever of their folders uses it."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

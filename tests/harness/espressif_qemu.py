@@ -9,8 +9,6 @@ argument. It boots what lies in flash as the ROM would look for it, where "firmw
 The variable QEMU_LOG names a file to which each call adds its arguments.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

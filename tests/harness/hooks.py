@@ -1,7 +1,5 @@
 """pytest's hooks: which tests run, how processes share them, a time limit for each and a budget for all."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

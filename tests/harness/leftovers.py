@@ -1,7 +1,5 @@
 """A pytest plugin: a process that a test has left behind fails the run, is named and is ended."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -3,8 +3,6 @@
 pytest-xdist's own groups have no effect with pytest 9.2, whose node identifiers leave out the suffix that names them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

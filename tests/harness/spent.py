@@ -7,8 +7,6 @@ prints a table by folder and file.
 A pytest plugin: processes of pytest-xdist stamp each report, and the process that prints adds them up.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Which tests run in which tier, what they may take, and what they may not leave behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A test that hangs fails alone, with a traceback, and leaves no process behind; files stay in one process."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """make test-vendor never succeeds for want of something to run, and says what is missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@
 the tests marked `fuzzed` with many more random examples. By hand: `pytest --tier all tests/runtime`.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable

@@ -5,8 +5,6 @@ do not end. A test that stays in C code ends its process, after all threads' tra
 new one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import os

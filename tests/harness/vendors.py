@@ -4,8 +4,6 @@
 with a stand-in. `make test-vendor` runs them all.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Boards for the harness's tests: the real server, compiled here with sanitisers, once for all tests."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack

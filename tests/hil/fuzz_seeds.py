@@ -1,8 +1,6 @@
 """Writes seeds for libFuzzer at the board's side of the serial line: python -m tests.hil.fuzz_seeds FOLDER. A seed is a
 sequence of pieces for fuzz_serve.c: flags, length, and that many bytes of a frame."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

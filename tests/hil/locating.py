@@ -1,7 +1,5 @@
 """Boards with a fault, and checks of the fault's description."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

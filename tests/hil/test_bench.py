@@ -1,7 +1,5 @@
 """`tigris hil bench`: figures of the board, and the comparison with earlier ones."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from pathlib import Path

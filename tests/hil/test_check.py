@@ -1,7 +1,5 @@
 """The runtime on a board against the host: equal outputs pass, differences are found."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from dataclasses import replace

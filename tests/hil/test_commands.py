@@ -1,7 +1,5 @@
 """`tigris hil` and the digits demo from the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Duplicate and late frames: none is executed, none is taken for an answer."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Callable, Iterator

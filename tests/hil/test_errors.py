@@ -1,7 +1,5 @@
 """Messages about boards that do not behave as expected."""
 
-from __future__ import annotations
-
 import os
 import select
 import socket

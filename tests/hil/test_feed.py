@@ -1,7 +1,5 @@
 """tigris_pio.hil.feed: records to a board that answers in lines of text, and its errors."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

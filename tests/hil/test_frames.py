@@ -1,7 +1,5 @@
 """Frames are found among any other bytes, and no damaged frame is accepted."""
 
-from __future__ import annotations
-
 import subprocess
 import zlib
 from pathlib import Path

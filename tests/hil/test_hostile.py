@@ -1,7 +1,5 @@
 """For any received bytes, the server accesses only its own buffers, and keeps serving."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from pathlib import Path

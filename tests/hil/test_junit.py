@@ -1,7 +1,5 @@
 """`tigris hil check --junit` and `--repeat`: the report for continuous integration."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Client and server over lines that lose, damage, delay and add bytes."""
 
-from __future__ import annotations
-
 import random
 import select
 import socket

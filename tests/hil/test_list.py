@@ -1,7 +1,5 @@
 """`tigris hil list`: the ports, and the boards at them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The first wrong operator: for any wrong kernel in any plan, it is found and named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`tigris hil monitor`: the firmware's lines and the frames among them, as text."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket

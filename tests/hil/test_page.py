@@ -1,7 +1,5 @@
 """`tigris hil check --report`: the board's figures beside the plan's, also for a failed check."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

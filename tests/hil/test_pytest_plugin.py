@@ -1,7 +1,5 @@
 """The pytest plugin in pytest's own process: several processes, several boards, the report of a failed test."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import itertools
 import subprocess

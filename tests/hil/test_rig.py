@@ -1,7 +1,5 @@
 """Places of a rig: the boards that fit the options, their locks, the list of boards."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

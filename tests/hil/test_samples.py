@@ -1,7 +1,5 @@
 """Inputs from files and random inputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Streamed inputs and outputs on a board: their rows travel during the run, over a line with losses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

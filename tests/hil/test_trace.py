@@ -1,7 +1,5 @@
 """Requests TRACE and ROWS: runs that stop after a kernel call, and the rows that it made and read."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

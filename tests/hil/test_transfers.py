@@ -1,7 +1,5 @@
 """Transfers of inputs and outputs: late, duplicate, reordered and lost frames, at the board and at the host."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Vector files: their content, their model, and the messages of a check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

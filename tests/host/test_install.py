@@ -1,7 +1,5 @@
 """Building the library: what goes into the source distribution, and what a machine without compiler says."""
 
-from __future__ import annotations
-
 import os
 import runpy
 import shutil

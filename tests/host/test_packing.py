@@ -1,7 +1,5 @@
 """Plans packed for other kernels than the host's: sessions compute the same bytes, the runtime itself refuses them."""
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`Session`: arrays in and out, errors, measurements, traces."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys

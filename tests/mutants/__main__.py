@@ -4,8 +4,6 @@ The tests of the fast tier run first; `--tier all`, the default, runs all tests 
 The test that killed a mutant in an earlier run is kept in .tigris/mutants.json and is tried before the others.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

@@ -12,8 +12,6 @@ The text of the `-` lines stands once in the file and becomes that of the `+` li
 whole lines. One of the tests, pytest's arguments, must fail then.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

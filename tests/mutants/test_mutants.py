@@ -1,7 +1,5 @@
 """The tables can be read, their mutants stand in the project's files, and the judge tells killed from survived."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

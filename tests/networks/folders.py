@@ -1,7 +1,5 @@
 """Where the networks lie: the project's own in the clone, and in addition those of the folder TIGRIS_MODELS names."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

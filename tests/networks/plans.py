@@ -1,7 +1,5 @@
 """Plans of the project's own networks, compiled once for all tests of a process."""
 
-from __future__ import annotations
-
 import functools
 
 from tests.networks.folders import OWN

@@ -1,7 +1,5 @@
 """Batches larger than one: every image like a run of its own, whole or spilled."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -4,8 +4,6 @@ A plan that is right but takes more memory or traffic fails nothing else. Where 
 be written again with what `python -m bench.memory` prints.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The project's own, as ONNX and as TensorFlow Lite files, and those that TIGRIS_MODELS names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

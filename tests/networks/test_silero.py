@@ -4,8 +4,6 @@ The package wants PyTorch when it is installed, so it is no requirement of the t
 (`pip download --no-deps silero-vad`), its folder, or the installed package is found. Without one the tests are skipped.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """Networks that PyTorch exported, its older and its newer exporter by turns, give PyTorch's outputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

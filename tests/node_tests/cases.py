@@ -11,8 +11,6 @@ That is 798 tests in onnx 1.23.
 A quantised node test is one of an operator that takes or makes quantised tensors, again with static shapes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import warnings

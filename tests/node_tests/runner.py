@@ -5,8 +5,6 @@ three ways: as it is, with integer (and boolean) inputs but the first bound as c
 but the first bound. It passes when one way does and no way is worse than refused.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import traceback

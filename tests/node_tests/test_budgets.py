@@ -1,7 +1,5 @@
 """Node tests when memory is scarce: the same bytes as with plenty, from the plan and from its C."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence

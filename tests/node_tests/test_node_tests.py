@@ -1,7 +1,5 @@
 """ONNX's own node tests through compiler and runtime: `make test` two of each operator, `make test-all` all."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.harness.tiers import examples

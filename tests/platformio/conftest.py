@@ -1,7 +1,5 @@
 """PlatformIO projects in temporary folders whose names have spaces and an umlaut."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Iterator

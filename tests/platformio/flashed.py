@@ -1,7 +1,5 @@
 """Runs what was flashed to a stand-in chip, as a program of this computer."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

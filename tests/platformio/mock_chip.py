@@ -1,7 +1,5 @@
 """A chip's ROM bootloader for uploads, on a TCP port, and its flash."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A PlatformIO project under test, and the board that it is flashed to."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

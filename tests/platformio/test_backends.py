@@ -1,7 +1,5 @@
 """A kernel library of platformio.ini runs the model on the board, with the host's outputs."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The emulated flash chip and its board's port."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

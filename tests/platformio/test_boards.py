@@ -1,7 +1,5 @@
 """Each emulated board boots the flashed firmware, and opens a real plan in its flash."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

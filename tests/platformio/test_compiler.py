@@ -1,7 +1,5 @@
 """The search for the model compiler, and the compiler's runs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

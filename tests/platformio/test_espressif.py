@@ -1,7 +1,5 @@
 """The hook in the build order of espressif32 and pioarduino, flashed by esptool to a chip's ROM bootloader."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 builds firmware for this computer: it finds its partition in the flash that was read back and serves the harness. The
 emulated environment runs the same models as RISC-V code."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

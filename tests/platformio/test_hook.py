@@ -1,7 +1,5 @@
 """The hook in real `pio run`s, with a compiler whose plans are known byte by byte."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zlib

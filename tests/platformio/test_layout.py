@@ -1,7 +1,5 @@
 """Plans in one partition, and the header with their places."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """`tigris new`: three commands from a model to the host's outputs, without a change to the written files.
 tests/docs/test_projects.py does it for an emulated board."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

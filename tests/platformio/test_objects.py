@@ -1,7 +1,5 @@
 """The runtime's sources that a build compiles, and their flags."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Options of platformio.ini: their values, and the message of each refusal."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Packages for registries: PlatformIO's library and ESP-IDF's component contain the compiler."""
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import shutil

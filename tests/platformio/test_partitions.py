@@ -1,7 +1,5 @@
 """Partition tables: both formats, and the place of the model's partition."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pio test` of a project that `tigris new` wrote: vectors on an emulated board, in PlatformIO's reports."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

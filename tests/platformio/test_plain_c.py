@@ -1,7 +1,5 @@
 """Models as C in a real `pio run`: the board prints the host's outputs."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shutil

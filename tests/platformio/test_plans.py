@@ -1,7 +1,5 @@
 """The cache of plans: the inputs of its key, and that only complete plans come out of it."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import json

@@ -2,8 +2,6 @@
 are those of -t uploadmodel and of the emulated boards. Flash is erased by sectors and written in order. The
 firmware's tigris_model_open opens the plans, in this process."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import itertools

@@ -2,8 +2,6 @@
 Without Espressif's QEMU a stand-in replaces it (tests/harness/espressif_qemu.py). The chip's platform is a stand-in
 too; esptool is the real one."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -1,8 +1,6 @@
 """The examples with sensors: on a stand-in chip whose sensor measures the bytes of the line, and on an emulated board
 that receives a sensor's data. Every answer must be the one computed on this computer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

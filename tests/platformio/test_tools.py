@@ -1,7 +1,5 @@
 """The set-up scripts, as far as tests can run them without changing this computer."""
 
-from __future__ import annotations
-
 import os
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Differences of Windows, with simulated calls: processes, ports, locks, launchers, code pages."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """What a new project is made of, for boards of every kind; what is refused, and in which words."""
 
-from __future__ import annotations
-
 import configparser
 import json
 from pathlib import Path

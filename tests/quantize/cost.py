@@ -4,8 +4,6 @@ The rows of the table in docs/models.md: accuracy of the float twin and of the i
 outputs' error, RAM and flash of both without a budget.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

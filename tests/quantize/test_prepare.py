@@ -1,7 +1,5 @@
 """Models as exporters write them become int8 throughout: what onnxruntime needs before is done."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tigris quantize` on the project's networks and on small ones: what it costs, what can be chosen, what is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from pathlib import Path

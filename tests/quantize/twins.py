@@ -1,7 +1,5 @@
 """Float networks with samples and classes: twins of the project's int8 ones, on samples that training did not see."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any

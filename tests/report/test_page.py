@@ -1,7 +1,5 @@
 """The page that `--report` writes: right figures, one file, readable by everybody."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

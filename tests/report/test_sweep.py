@@ -1,7 +1,5 @@
 """Other budgets: plans that were made, smallest ones that work, and an end when time runs out."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Band geometry written a second time, plainly, to size windows in tests and to compare the runtime with."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

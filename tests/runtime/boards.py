@@ -1,7 +1,5 @@
 """Programs for emulated machines that run many plans after one start."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import struct

@@ -3,8 +3,6 @@
 Sources are compiled one by one, which two processors can share and a compiler cache can remember.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os

@@ -1,7 +1,5 @@
 """Chains of operators over bands: small plans that exercise windows of every kind, and random ones."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Plans with words overwritten: every one with awkward values, or some at random."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Runs one operator in every way a stage can run it, and insists that all ways give the same bytes, as do the portable
 kernels and those in this processor's vector instructions."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Shapes that kernels for particular processors take apart, each for a path of its own."""
 
-from __future__ import annotations
-
 from tests.runtime.random_layers import CONV, DEPTHWISE, window
 
 NONE, SAME = (0, 0, 0, 0), (1, 1, 1, 1)

@@ -1,7 +1,5 @@
 """Status codes of opening and binding a plan, without `Session`'s exceptions."""
 
-from __future__ import annotations
-
 import re
 
 from tests.runtime.build import INCLUDE

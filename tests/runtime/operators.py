@@ -1,7 +1,5 @@
 """One small valid operator per kernel, for tests that damage plans."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One small valid operator per kernel of int16."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.runtime.kernel_harness import SAME, Operator, operator

@@ -1,7 +1,5 @@
 """Operators and programs with the kernels of the ESP32-S3's vectors, whose assembly something else stands in for."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Int8 operators whose kernels depend on the processor, of random sizes."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Iterator

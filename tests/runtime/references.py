@@ -1,7 +1,5 @@
 """int8 arithmetic of TensorFlow Lite in numpy, written from its definitions and not from the runtime."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

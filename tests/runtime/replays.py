@@ -1,7 +1,5 @@
 """Plans in the sanitised program (tests/runtime/fuzz/replay.c), and the outputs that the portable kernels give."""
 
-from __future__ import annotations
-
 import functools
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """Random operators for property tests: sizes, quantisation, data."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

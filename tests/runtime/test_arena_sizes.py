@@ -1,7 +1,5 @@
 """Arenas smaller than planned: the same bytes, or a status that says what is missing, and no byte outside them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bands through windows: any chain gives the bytes of whole execution, in windows of exactly the size needed."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import subprocess

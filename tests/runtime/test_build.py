@@ -1,7 +1,5 @@
 """The runtime as a C project: clean with every compiler, small, alone linkable kernels, shallow stack."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The camera adapter of tigris_camera.h against its definition, written here once more with whole arrays."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import struct

@@ -1,7 +1,5 @@
 """Conv2D and depthwise Conv2D, packed and plain, against numpy, in every way a stage can run them."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

@@ -1,7 +1,5 @@
 """Damaged plans under AddressSanitizer and UndefinedBehaviorSanitizer: refused or run, never a crash."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Functions of one, two and three float32 tensors, and casts, against numpy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

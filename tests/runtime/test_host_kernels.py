@@ -1,8 +1,6 @@
 """Kernels in the vector instructions of the machines that the host library runs on: the portable kernels' bytes, for
 layers of all sizes, on this processor, under AddressSanitizer and UndefinedBehaviorSanitizer, and on 64-bit Arm."""
 
-from __future__ import annotations
-
 import itertools
 import platform
 import random

@@ -2,8 +2,6 @@
 Lite Micro in tests/tflite.
 """
 
-from __future__ import annotations
-
 import functools
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The decompressor by itself, into memory of exactly the size asked for, against the format's definition."""
 
-from __future__ import annotations
-
 import random
 import struct
 import subprocess

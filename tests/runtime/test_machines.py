@@ -1,8 +1,6 @@
 """Kernels with instructions that no host has, on emulated machines: DSP instructions (Cortex-M4), vectors of Arm
 (Cortex-M55) and of RISC-V. The outputs are the portable kernels', which other tests hold to numpy's."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

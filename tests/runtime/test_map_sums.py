@@ -1,7 +1,5 @@
 """Sums, means and products over maps."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Moves by words, in memory of exactly their size, against moves byte by byte."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from pathlib import Path

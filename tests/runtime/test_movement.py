@@ -1,7 +1,5 @@
 """Kernels that only move data: COPY, TRANSPOSE, CONCAT."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 """What calls the assembly for the ESP32-S3's vectors, with C in the assembly's place: the host's bytes, under
 AddressSanitizer and UndefinedBehaviorSanitizer. What the assembly does, tests/emulation/xtensa sees."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 

@@ -1,7 +1,5 @@
 """Average and max pooling against numpy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Each kind of damage has its own status, and none of it reaches a kernel."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

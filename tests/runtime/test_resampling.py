@@ -1,7 +1,5 @@
 """Kernels that select, interpolate and convolve transposed, whole and in bands."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,8 +1,6 @@
 """Sessions in C as applications use them, with what lives from run to run too: on this machine, under valgrind, and on
 64-bit Arm."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re

@@ -1,7 +1,5 @@
 """What lives from run to run, in C: runs that are cancelled anywhere, plans that are damaged, arenas of any size."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from pathlib import Path

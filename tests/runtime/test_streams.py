@@ -1,7 +1,5 @@
 """Streamed inputs and outputs in C: hooks that are missing or stop, plans that are damaged, arenas of any size."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

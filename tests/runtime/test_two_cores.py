@@ -1,7 +1,5 @@
 """Operators whose rows two cores share: the same bytes in whatever order the halves run, and no race between them."""
 
-from __future__ import annotations
-
 import dataclasses
 import subprocess
 from pathlib import Path

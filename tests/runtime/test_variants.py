@@ -3,8 +3,6 @@ with C in place of Arm's instructions (pixel tiles of three), and kernels for ma
 Outputs must equal those of the portable kernels, which other tests compare with numpy. test_machines.py runs the
 instructions themselves on an emulated Cortex-M4."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Kernels that look at whole vectors or matrices, against numpy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fully connected, softmax and element-wise kernels: operators that treat the tensor as vectors."""
 
-from __future__ import annotations
-
 import decimal
 import math
 

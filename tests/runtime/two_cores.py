@@ -1,7 +1,5 @@
 """What shows whether two cores may share an operator: halves that run in the wrong order, and plans that split all."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from tests.runtime.plan_builder import changed

@@ -1,7 +1,5 @@
 """Files of one operator with edge cases; tests/fuzz/tflite_cases.py makes random ones."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence

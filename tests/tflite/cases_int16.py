@@ -1,7 +1,5 @@
 """Operators of int16, and a network of int16 and int8."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Compares a compiled model's output bytes with TensorFlow Lite Micro's, at several budgets."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

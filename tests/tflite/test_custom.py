@@ -1,7 +1,5 @@
 """TensorFlow Lite Micro's custom operators: ring buffers of rows, a detector's boxes, packed weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

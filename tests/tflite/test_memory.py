@@ -1,7 +1,5 @@
 """Operators with a memory of their own: LSTM and SVDF."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every operator in int8 and int16, and its float32 and integer forms: TensorFlow Lite Micro's bytes."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """WHILE: unrolled if its number of trips follows from constants; a loop on data is refused by name."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """TensorFlow Lite Micro's interpreter, the reference for int8."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

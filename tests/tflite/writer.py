@@ -3,8 +3,6 @@
 The schema's classes are from TensorFlow Lite Micro's package.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Wheels that need no C compiler: what `make dist` packs installs and runs plans."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

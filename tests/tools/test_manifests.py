@@ -1,7 +1,5 @@
 """Version and address stand in one place; manifests and pages repeat them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Code lines: what counts, and that no room exceeds its budget."""
 
-from __future__ import annotations
-
 from tools import size
 
 

@@ -6,8 +6,6 @@ EVERY: of how many pairs of cuts one is tried. UPDATES: how many are made in a r
 is tried. Without numbers all are, and 140 updates are made.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

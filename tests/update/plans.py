@@ -1,7 +1,5 @@
 """Plans of one small model with other weights, and programs that update it on a simulated chip."""
 
-from __future__ import annotations
-
 import functools
 import random
 import struct

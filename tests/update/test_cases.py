@@ -1,7 +1,5 @@
 """Updates step by step, under AddressSanitizer: refusals, failing chips, and the valid records."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

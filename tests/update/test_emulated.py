@@ -1,7 +1,5 @@
 """Updates on an emulated board, which writes its own flash chip; killing the emulator cuts its power."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import socket

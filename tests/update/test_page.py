@@ -1,7 +1,5 @@
 """docs/updates.md: its firmware is built as one file and runs on a simulated chip, and its sender talks to it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import zlib

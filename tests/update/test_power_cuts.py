@@ -1,7 +1,5 @@
 """Power failures at every flash operation of an update: the next open finds the old plan or the new one, complete."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

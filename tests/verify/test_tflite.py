@@ -1,7 +1,5 @@
 """`tigris verify` of .tflite files compares every stored tensor with TensorFlow Lite Micro's interpreter."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

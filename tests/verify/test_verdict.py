@@ -1,7 +1,5 @@
 """The verdict: a layer that differs fails the model even if the outputs hide it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable

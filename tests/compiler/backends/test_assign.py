@@ -1,7 +1,5 @@
 """Which operators a library gets, in what form, and what its scratch leaves of the budget."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How fast memory is shared between the arena and a library's scratch."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

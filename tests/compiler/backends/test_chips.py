@@ -1,7 +1,5 @@
 """--chip: every spelling of a known name, and nothing else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

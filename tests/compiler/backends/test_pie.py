@@ -1,7 +1,5 @@
 """The kernels in the ESP32-S3's vector instructions: what they take, what a plan for them holds, and who refuses it."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models as C on this machine: compiled to a shared library, called with arenas between guard bytes."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """States, streams, hops, batches, several inputs and outputs, and names that are none in C."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kernels out of the runtime's sources: each alone, all together, and nothing that they do not need."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

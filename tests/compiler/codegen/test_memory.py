@@ -1,7 +1,5 @@
 """Memory of generated C: its stack, and the order of its calls."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path

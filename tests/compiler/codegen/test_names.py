@@ -1,7 +1,5 @@
 """Names that are none in C, that C or the model's file has already, or that two things share."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

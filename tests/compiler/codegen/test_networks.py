@@ -1,7 +1,5 @@
 """The project's networks as C: recorded bytes at every budget, small, with little stack, clean with every compiler."""
 
-from __future__ import annotations
-
 import functools
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """docs/codegen.md and examples/plain-c: what they show is run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Plain C before analysers, sanitisers, a debugger and Rust, and what it keeps to of MISRA C."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

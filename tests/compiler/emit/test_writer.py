@@ -1,7 +1,5 @@
 """The header that the writer makes, with fields at their limits."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What the model says that kernels with vector instructions do, against going through their loops."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Instructions of operators that run whole, without bands, against what an emulated processor counted."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.float_twin import float_twin

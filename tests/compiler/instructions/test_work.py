@@ -1,7 +1,5 @@
 """What the model says that kernels do, against counting it out; and the fit of its coefficients."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

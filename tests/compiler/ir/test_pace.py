@@ -1,7 +1,5 @@
 """Paces against their definition: an output's rows are made as soon as its input's rows allow, never earlier."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Compares compiled models with a reference, in ample and in little memory; models of one node, for tables of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Arithmetic operators, compiled and run by the runtime, equal onnxruntime; with much memory and with little."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

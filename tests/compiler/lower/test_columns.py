@@ -1,7 +1,5 @@
 """Operators in tiles of columns make the same bytes, whatever is tiled."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Element orders: every description is checked against numpy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Tensors without elements, wherever they come from and whoever reads them: computed right, or refused by a node's
 name. Never a plan that the runtime refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -1,7 +1,5 @@
 """Float operators and short graphs of them equal onnxruntime, by the kernels that they ought to become."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -1,7 +1,5 @@
 """x times a function of x, int8: one table, with the bytes of the two operators that it replaces."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -2,8 +2,6 @@
 and quantised; and what is no Gemm, refused by its node.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

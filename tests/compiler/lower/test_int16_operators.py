@@ -1,7 +1,5 @@
 """Operators between int16 tensors, and between int16 and int8: within a step of onnxruntime, by the right kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

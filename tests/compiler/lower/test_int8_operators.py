@@ -2,8 +2,6 @@
 intended kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

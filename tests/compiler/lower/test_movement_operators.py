@@ -1,7 +1,5 @@
 """Operators that pick, pad, repeat and rearrange elements, lowered and run by the runtime, equal onnxruntime's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

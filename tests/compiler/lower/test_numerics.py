@@ -1,7 +1,5 @@
 """Fixed-point constants against their definitions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -2,8 +2,6 @@
 rounded, however much finer or coarser that step is.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Layers are joined, split and narrowed to selected rows, to the byte."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

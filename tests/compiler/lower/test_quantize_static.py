@@ -1,7 +1,5 @@
 """A network that onnxruntime's quantize_static writes with QLinearConv and its relatives; QDQ is in tests/families."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -1,7 +1,5 @@
 """LSTM, GRU and RNN against onnxruntime and, where that has no such option, against ONNX's formulas in numpy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

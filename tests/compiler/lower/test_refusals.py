@@ -1,7 +1,5 @@
 """What is not supported is refused by name, all of it at once, and never with a traceback."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

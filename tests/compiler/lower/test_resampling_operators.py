@@ -1,7 +1,5 @@
 """Transposed convolutions, Resize and Upsample, lowered and run by the runtime, equal onnxruntime."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

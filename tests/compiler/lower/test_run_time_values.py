@@ -1,7 +1,5 @@
 """Indices, bounds, scales and positions that are known only when the network runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

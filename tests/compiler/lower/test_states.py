@@ -1,7 +1,5 @@
 """States in plans: what a run leaves is what the next one finds, in every form that a tensor can have."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

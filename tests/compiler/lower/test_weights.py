@@ -1,7 +1,5 @@
 """Weights that cannot be used as they are: what is lost is said in numbers, and what are no numbers is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Windows of any numbers: closed forms against counting, and nothing that counts to 2^30."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Layers that exporters write as several nodes are one operator: a bias, LayerNormalization, a table's input."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Converters from TensorFlow Lite leave graph inputs and outputs in int8 or uint8 
 before the first DequantizeLinear and behind the last QuantizeLinear.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The pass manager: order, requirements, statistics."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path

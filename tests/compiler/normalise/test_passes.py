@@ -1,7 +1,5 @@
 """Each pass on small graphs: the remaining operators, and onnxruntime's results."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

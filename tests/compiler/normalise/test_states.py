@@ -1,7 +1,5 @@
 """States in the graph: no pass drops what only a state reads, folds what a state holds, or splits the two sides."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

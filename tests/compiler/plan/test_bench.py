@@ -1,7 +1,5 @@
 """Benches of the planner: what counts as worse, ratios beside another compiler's, and a run of each command."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Which operators are made in tiles of columns."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Any plan, at any budget, hands every operator the rows it needs and stays within its budget."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """A plan is judged by the instructions of the chip that it is made for."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Which budget a refusal names, by networks that say what they work in, and how few budgets are tried to find it."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 from typing import NamedTuple

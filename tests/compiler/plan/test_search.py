@@ -3,8 +3,6 @@
 `python -m tests.compiler.plan.oracle.compare` prints every case.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import json

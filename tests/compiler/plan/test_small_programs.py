@@ -1,7 +1,5 @@
 """Plans of small programs in little memory: found where there are any, and as cheap as the cheapest that is known."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Plans whose inputs and outputs are streamed: every row once, in order, and never more memory than without."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 

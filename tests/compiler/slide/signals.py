@@ -1,7 +1,5 @@
 """Random networks over a signal, and a comparison of runs with a hop with runs on whole input windows."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """`--hop`: rows that are computed and kept, exactness against whole input windows, refusals and warnings."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

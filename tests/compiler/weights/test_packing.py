@@ -1,7 +1,5 @@
 """Weights in every packing: where each lies, what is added, and the way back."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RISC-V's own instructions: what the manual's words make of operands, and the same text under QEMU."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 import subprocess

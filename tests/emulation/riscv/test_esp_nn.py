@@ -1,8 +1,6 @@
 """ESP-NN's functions for the ESP32-P4 give TensorFlow Lite's bytes under the interpreter, and stay where they may; what
 they do otherwise is known, and asked of them neither by the compiler nor by the adapter."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """RISC-V's sources read as text, with data: what compilers write."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.assembly.program import AssemblyError, linked

@@ -1,8 +1,6 @@
 """Whole operators and networks on the ESP32-P4's ESP-NN: the runtime and its adapter on this machine, every call of the
 library under the interpreter, in no more scratch than it asks for."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

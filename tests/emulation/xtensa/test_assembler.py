@@ -1,8 +1,6 @@
 """GNU's assembler, told of the ESP32-S3 by Espressif's description, makes of the sources the instructions that the
 interpreter reads in them. Encodings exist for all of them, loops are short enough, constants fit."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Xtensa's own instructions in the interpreter: arithmetic, memory, branches, loops, windows."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random

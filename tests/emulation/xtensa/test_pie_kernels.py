@@ -1,8 +1,6 @@
 """This project's kernels for the ESP32-S3 under the interpreter: the portable kernels' bytes, within their operands,
 in no more instructions than they are said to take."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Assembly read as text: what of GNU's syntax the sources here use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole operators and networks: the runtime's C on this machine, every call of assembly under the interpreter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ Needs torch and onnxscript, which the tests do without: the models and torch's o
 `NAME.onnx` and `NAME.npz` with the input `x` and the outputs `y0`, `y1`, … Weights are random, seeded, and untrained.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

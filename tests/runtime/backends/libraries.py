@@ -1,8 +1,6 @@
 """Kernel libraries to run the adapters with: stand-ins that are always there, and the real ones where
 TIGRIS_ESP_NN and TIGRIS_CMSIS_NN name checkouts of them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -6,8 +6,6 @@ writes scratch_sizes.txt anew, with the answers of the checkouts that TIGRIS_ESP
 each operator has a name of VARIANTS, the numbers that scratch_of.c takes, and what the library answered.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

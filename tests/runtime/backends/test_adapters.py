@@ -1,8 +1,6 @@
 """The adapters under AddressSanitizer, with libraries that read and write blindly: every geometry that a plan may have,
 and damaged plans. Bytes are those of the portable kernels; what libraries cannot run is refused or run by those."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import random

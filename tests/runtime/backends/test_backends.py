@@ -1,7 +1,5 @@
 """The adapters of kernel libraries: the host's bytes at every budget, and no byte outside the arenas."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scratch of kernel libraries: the compiler reserves what sessions ask for, by sizes that libraries answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

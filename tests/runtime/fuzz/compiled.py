@@ -2,8 +2,6 @@
 graphs of all layers in float32 and int8, and streamed inputs and outputs; whole, in bands with and without slow memory,
 with weights in place, copied and compressed. What else fuzzing has reached, the kept corpus reaches."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Plain convolutions of every geometry that a plan may have, for kernel libraries."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ reach (greedily, most new edges a byte first) becomes corpus.tar.xz, named by co
 libFuzzer names them, stay for good, as `found-…`: they once crashed the runtime.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import subprocess

@@ -1,8 +1,6 @@
 """Valid plans to damage: `python -m tests.runtime.fuzz.seeds FOLDER` writes them, the compiler's and the kept corpus as
 files."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Iterator

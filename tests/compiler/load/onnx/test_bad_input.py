@@ -1,7 +1,5 @@
 """Errors for models that cannot be read name the file, node or dimension."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """scikit-learn's models, in skl2onnx's operators, give onnxruntime's results."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

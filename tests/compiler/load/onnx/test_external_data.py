@@ -1,7 +1,5 @@
 """Data files beside a model: found for every tensor, read only from the model's folder, part of the plan's source."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

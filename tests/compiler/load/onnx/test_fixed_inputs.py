@@ -1,7 +1,5 @@
 """Inputs that the user sets: constants of the input's type; errors name the input."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

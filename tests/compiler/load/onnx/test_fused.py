@@ -1,8 +1,6 @@
 """Operators and types that onnxruntime's optimiser and quantisers write give
 onnxruntime's results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

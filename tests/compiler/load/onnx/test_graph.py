@@ -1,7 +1,5 @@
 """Loaded graphs: names, shapes, constants, order."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """If and Loop: a branch takes its place, and a loop is unrolled, where that is known when compiling; else a refusal."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

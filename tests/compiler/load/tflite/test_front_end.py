@@ -1,7 +1,5 @@
 """The front end for TensorFlow Lite: shapes, names, types, constants, refusals."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Paces of rolling stages: rows that would wait for another branch are made later, and no window gets larger."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

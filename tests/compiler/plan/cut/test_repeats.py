@@ -1,7 +1,5 @@
 """Long programs: places that activations share, and operators that repeat themselves."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from functools import partial

@@ -1,7 +1,5 @@
 """The search for the cheapest cut: what its pruning may leave out, and which searches it need not make."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Offset assignment against its lower bound, an exhaustive check of overlaps, and known cases."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import random

@@ -5,8 +5,6 @@ at most 1 % more than the cheapest, the mean and the worst, refusals where there
 fast memory is exact to the alignment.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import math

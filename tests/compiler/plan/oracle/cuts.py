@@ -1,7 +1,5 @@
 """All the stages that plans of a program can have: what may have run before, and the operators in their order."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 

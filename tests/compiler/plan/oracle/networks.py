@@ -1,7 +1,5 @@
 """Random small networks: geometry, sizes and multiply-accumulates as convolutional networks have them."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 

@@ -1,7 +1,5 @@
 """Whether stages with chosen homes fit a budget, by exact placement: what they ask of both arenas, and offsets."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Irregularly wired programs, and their least peak by brute force."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 

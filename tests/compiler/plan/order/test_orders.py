@@ -1,7 +1,5 @@
 """Orders of operators: the exact search, the heuristics beside it, and attention's."""
 
-from __future__ import annotations
-
 import itertools
 import re
 
