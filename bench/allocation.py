@@ -1,13 +1,13 @@
 """Placements against their lower bounds: python -m bench.allocation FOLDER, or python -m bench.allocation --zoo
 
-FOLDER holds instances as MiniMalloc's benchmarks have them: a CSV file each, with a heading and the columns id, lower,
-upper and size; a buffer takes `size` bytes from step `lower` to step `upper`, the latter not included. A number in the
-file's name is the capacity: A.1048576.csv. A line an instance says how high its placement is, what no placement can be
-lower than, whether the placement is proved to be the lowest, and the seconds it took:
+FOLDER holds instances in the format of MiniMalloc's benchmarks: one CSV file each, with a heading and the columns id,
+lower, upper and size. A buffer takes `size` bytes from step `lower` up to, not including, step `upper`. A number in the
+file's name is the capacity: A.1048576.csv. The command prints a line for each instance: the peak of its placement, the
+lower bound, whether the placement is proved optimal, and the seconds:
 
     python -m bench.allocation minimalloc/benchmarks/challenging
 
-The search may take --nodes to come to the capacity, and --further nodes from there on to a lower bound below it.
+The search expands at most --nodes nodes to reach the capacity, and --further nodes from there to the lower bound.
 
 --zoo prints the table of the ONNC paper (W.-F. Lin et al., "ONNC: A Compilation Framework Connecting ONNX to
 Proprietary Deep Learning Accelerators", AICAS 2019) for the light networks that come with the package onnx, all tensors
@@ -83,7 +83,7 @@ def _request(path: Path, line: int, row: dict[str, str | None]) -> Request:
 
 
 def capacity_of(path: Path) -> int:
-    """What a file's name says of its arena: A.1048576.csv; 0 when it says nothing."""
+    """The capacity in a file's name, such as A.1048576.csv; 0 if there is none."""
     numbers = [int(part) for part in path.stem.split(".") if part.isdigit()]
     return numbers[-1] if numbers else 0
 
@@ -177,10 +177,10 @@ def main() -> int:
         prog="python -m bench.allocation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="with CSV files, or one file")
+    what.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="folder of CSV files, or one file")
     what.add_argument("--zoo", action="store_true", help="the light networks of onnx, and our own networks' plans")
-    parser.add_argument("--nodes", type=int, default=NODES_HERE, help="of the exact search; default: %(default)s")
-    parser.add_argument("--further", type=int, default=FURTHER, help="nodes below the capacity; default: %(default)s")
+    parser.add_argument("--nodes", type=int, default=NODES_HERE, help="most nodes of the search; default: %(default)s")
+    parser.add_argument("--further", type=int, default=FURTHER, help="most nodes behind that; default: %(default)s")
     options = parser.parse_args()
     for name in ("nodes", "further"):
         if getattr(options, name) < 0:

@@ -1,11 +1,11 @@
 """Calibrates the cost model: python -m bench.calibrate [--machines …] [--json FILE] [--from FILE] [--write]
 
-Runs the project's networks at several budgets and in several ways (streamed, in batches, on overlapping windows, with
-weights that are copied or decompressed), their float32 twins, single layers and single operators on emulated machines
-that count instructions, and fits how many each thing takes that kernels and the executor do. Prints how far
-the prediction is from the count for each network, budget and machine. `--write` puts the coefficients into
-tigris_pio/compiler/instructions/coefficients.py, and keeps there those of machines that are not measured; `--from` fits
-what `--json` wrote before, without running anything. Takes some seven minutes of a processor for each machine.
+Runs networks, their float32 versions, single layers and single operators on emulated machines that count instructions.
+Networks run at several budgets and in several variants: streamed, in batches, on overlapping windows, with copied or
+decompressed weights. The command fits the instructions of each step of kernels and executor, and prints the error of
+the prediction for each network, budget and machine. `--write` writes the coefficients to
+tigris_pio/compiler/instructions/coefficients.py and keeps those of machines that were not measured. `--from` fits the
+counts that `--json` wrote, and runs nothing. Takes about seven minutes of processor time for each machine.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def described(plan: ExecutionPlan, processor: str) -> Row:
 
 
 def measured(machines: Sequence[str], folder: Path) -> Iterator[Row]:
-    """Every subject at every budget on each machine, with what was counted."""
+    """A row of counts for every subject, budget and machine."""
     programs = {name: build(MACHINES[name], folder) for name in machines}
     for subject in subjects():
         for budget, compiled in plans(subject):
@@ -98,7 +98,7 @@ def predicted(row: Row, known: Coefficients) -> float:
 
 
 def print_errors(rows: Sequence[Row], known: Mapping[str, Coefficients]) -> None:
-    """How far the prediction is off, of networks one by one and of layers and operators together."""
+    """Prints the error of the prediction: for each network, and for all layers and operators together."""
     networks = {subject.name for subject in network_subjects()}
     groups: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     print(f"{'machine':11}{'network':16}{'way':13}{'type':9}{'budget':8}{'counted':>14}{'predicted':>14}{'error':>8}")
@@ -160,8 +160,8 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--machines", default=",".join(MACHINES))
-    parser.add_argument("--json", type=Path, help="write what was counted to this file")
-    parser.add_argument("--from", type=Path, dest="counted", help="fit what --json wrote")
+    parser.add_argument("--json", type=Path, help="write the counts to this file")
+    parser.add_argument("--from", type=Path, dest="counted", help="fit the counts of a file that --json wrote")
     parser.add_argument("--write", action="store_true", help=f"write {MODULE.name}")
     options = parser.parse_args()
     machines = options.machines.split(",")

@@ -2,12 +2,16 @@
     [--pie]
 
 Runs the int8 networks at three budgets and single layers, planned for a library, on emulated machines that count
-instructions, and fits how many each thing takes that its kernels do (tigris_pio/compiler/instructions/libraries.py).
-Of ESP-NN's assembly for the ESP32-S3 an interpreter counts single kernels; the C around it is estimated (bench/xtensa/
-esp_nn_cases.py). Its kernels for the ESP32-P4 an interpreter counts whole (bench/riscv). `--pie` is for the runtime's
-own kernels for the ESP32-S3: their assembly is interpreted, and the C around it counted on rv32imc. Prints how far the
-model is from the count. `--write` puts the coefficients into tigris_pio/compiler/instructions/counted_libraries.py, and
-keeps there those of a library that is not given. Takes some minutes.
+instructions. The command fits the instructions of each step of the library's kernels
+(tigris_pio/compiler/instructions/libraries.py) and prints the error of the model.
+
+- ESP-NN, ESP32-S3: an interpreter counts the assembly of single kernels; the C around it is estimated
+  (bench/xtensa/esp_nn_cases.py).
+- ESP-NN, ESP32-P4: an interpreter counts whole kernels (bench/riscv).
+- `--pie`: the runtime's own kernels for the ESP32-S3. Their assembly is interpreted; rv32imc counts the C around it.
+
+`--write` writes the coefficients to tigris_pio/compiler/instructions/counted_libraries.py and keeps those of a library
+that is not given. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -154,7 +158,7 @@ def coefficients(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
 
 
 def print_errors(library: str, machine: str, rows: Sequence[Row], known: Coefficients) -> None:
-    """How far the model is off: of each kernel's operators, and of all of them in a network."""
+    """Prints the error of the model: for the operators of each kernel, and for each network."""
     by_kernel: dict[str, list[float]] = defaultdict(list)
     by_network: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows:

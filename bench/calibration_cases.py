@@ -1,5 +1,5 @@
-"""What the cost model is calibrated by: networks, single layers, single operators, at budgets from ample to least; and
-networks whose rows are streamed, whose windows overlap, whose weights are brought to fast memory, in batches."""
+"""The models that calibrate the cost model: networks, single layers and single operators, at budgets from ample to
+smallest; and networks that are streamed, run on overlapping windows, in batches, or with weights in fast memory."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ SHAPES = (
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """A model at the budgets that it is measured at; `inputs`: what it is run on, by default noise. `way`: how it is
-    compiled and run; "": as it is. `options`: of compile_model, for that."""
+    """A model and its budgets. `inputs`: default noise. `way`: the variant in which it is compiled and run, or "";
+    `options`: the options of compile_model for that."""
 
     name: str
     dtype: str
@@ -131,7 +131,7 @@ def _plain() -> onnx.ModelProto:
 
 
 def subjects(folder: Path = NETWORKS) -> Iterator[Subject]:
-    """All of them."""
+    """All models."""
     yield from network_subjects(folder)
     for layer in SHAPES:
         model = build_layer(layer)

@@ -1,8 +1,7 @@
-"""How much processor time planning takes: python bench/compile_speed.py [--nodes 100,1000,10000] [--json FILE]
+"""Processor time of planning: python bench/compile_speed.py [--nodes 100,1000,10000] [--json FILE]
 
-Synthetic programs go through lifetimes, partition and placement at several budgets, loose and tight, with and
-without slow memory. Prints a table; the exponent is the growth of the time from one size to the next
-(1: linear, 2: quadratic).
+Plans synthetic programs at several budgets, loose and tight, with and without slow memory. Prints a table; the exponent
+is the growth of the time from one size to the next (1: linear, 2: quadratic).
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ def exponent(before: dict[str, object] | None, now: dict[str, object]) -> str:
 def main() -> None:
     """Prints the table as it grows and writes the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", default="100,300,1000,3000,10000", help="sizes, ascending")
-    parser.add_argument("--json", help="file for the results")
+    parser.add_argument("--nodes", default="100,300,1000,3000,10000", help="numbers of nodes, ascending")
+    parser.add_argument("--json", help="write the results to this file")
     arguments = parser.parse_args()
     rows = []
     print(f"{'graph':10}{'budget':18}{'nodes':>7}{'seconds':>9}{'exponent':>9}{'stages':>8}{'fast bytes':>12}")

@@ -1,4 +1,4 @@
-"""Builds the harness for each machine and runs plans in it, under QEMU with one nanosecond an instruction."""
+"""Builds the bench firmware for each machine, and runs plans in it under QEMU, where an instruction takes 1 ns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Machine:
     emulator: tuple[str, ...]
     plan_address: int
     samples_address: int
-    clang: tuple[str, ...] = ()  #: by which Clang compiles the runtime, where the toolchain's compiler cannot
+    clang: tuple[str, ...] = ()  #: flags of Clang for the runtime, if the toolchain's compiler cannot compile it
 
 
 _ARM = ("-mthumb", "-mfloat-abi=hard")
@@ -50,8 +50,7 @@ MACHINES = {
 
 
 def vector_machine(bits: int) -> Machine:
-    """rv32imc with vectors (RVV 1.0) in registers of so many bits. No processor that instructions are predicted for, so
-    not one of MACHINES."""
+    """rv32imc with vectors (RVV 1.0) of `bits` bits. Not in MACHINES: no instructions are predicted for it."""
     plain = MACHINES["rv32imc"]
     return dataclasses.replace(
         plain, name=f"rv32imcv-{bits}", flags=(*plain.flags, "-DBENCH_VECTORS"),
@@ -62,7 +61,7 @@ def vector_machine(bits: int) -> Machine:
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """What the machine printed. Instructions, and bytes; output: a hash of it."""
+    """The numbers that the machine printed: instructions, bytes of stack and arenas; `output` is a hash."""
 
     open: int
     check: int
@@ -83,7 +82,7 @@ def runtime_sources() -> list[Path]:
 
 
 def run_tool(command: list[str], cwd: Path | None = None, timeout: int = TIMEOUT_SECONDS) -> str:
-    """Standard output of a command. BenchError when it is missing, fails or hangs."""
+    """Standard output of a command. BenchError if it is missing, fails or hangs."""
     try:
         result = subprocess.run(
             command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
@@ -98,7 +97,7 @@ def run_tool(command: list[str], cwd: Path | None = None, timeout: int = TIMEOUT
 
 
 def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = ()) -> Path:
-    """The harness with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
+    """Builds the bench firmware with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
     script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name.split('-')[1]}.ld"
     target = folder / f"{machine.name}.elf"
     runtime = _clang_objects(machine, folder, optimise) if machine.clang else runtime_sources()
@@ -112,7 +111,7 @@ def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[st
 
 
 def library_headers(machine: Machine) -> Path:
-    """Where the headers of the toolchain's C library lie."""
+    """The folder of the headers of the toolchain's C library."""
     rule = run_tool([f"{machine.toolchain}-gcc", *machine.flags, "-M", "-include", "string.h", "-x", "c", "/dev/null"])
     return next(Path(word).parent for word in rule.split() if word.endswith("/string.h"))
 
@@ -131,7 +130,7 @@ def _clang_objects(machine: Machine, folder: Path, optimise: str) -> list[Path]:
 
 
 def samples(stored_input: bytes, stored_output: bytes) -> bytes:
-    """What the harness reads at bench_samples; several inputs behind each other."""
+    """The bytes that the firmware reads at bench_samples; several inputs are concatenated."""
     return struct.pack("<II", len(stored_input), len(stored_output)) + stored_input + stored_output
 
 

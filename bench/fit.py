@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-#: Different operators from which all coefficients of a kernel are told apart; of fewer, those of a call and of what its
-#: work grows with.
+#: Operators from which all coefficients of a kernel are fitted; with fewer, those of a call and of its main work.
 ENOUGH = 4
 _SWEEPS, _CLOSE = 20_000, 1e-9
-#: Coefficients that are rounding.
+#: Coefficients below this are rounding errors.
 _NOTHING = 1e-6
 
 
 def fit(work: Sequence[Mapping[str, float]], measured: Sequence[float], names: Sequence[str]) -> dict[str, float]:
-    """What each of the `names` takes, given how much of it was done and what all of it took; those of 0 left out."""
+    """The coefficient of each of `names`, from the amounts of work and the total counts; coefficients of 0 left out."""
     rows = np.array([[amounts.get(name, 0.0) for name in names] for amounts in work]) / np.array(measured)[:, None]
     found = _nonnegative(rows, np.ones(len(measured)))
     return {name: float(f"{value:.4g}") for name, value in zip(names, found, strict=True) if value > _NOTHING}

@@ -1,8 +1,8 @@
-"""What runs on overlapping windows take: python -m bench.hop [--folder …] [--hops 1,2,4]
+"""Costs of runs on overlapping windows: python -m bench.hop [--folder …] [--hops 1,2,4]
 
-Keyword spotting, each network at each hop beside runs on whole windows: multiply-accumulates a run, bytes that live
-from run to run, and the smallest fast memory that works. `streaming_spotter` is the family of that name in
-tests/families, quantised; the others are networks of a folder.
+Each keyword-spotting network at each hop size, beside runs on whole windows: multiply-accumulates a run, bytes of state
+between runs, and the smallest fast memory that works. `streaming_spotter` is the family of that name in tests/families,
+quantised; the other networks are files of a folder.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_folder(parser)
-    parser.add_argument("--hops", default=HOPS, help=f"rows; default: {HOPS}")
+    parser.add_argument("--hops", default=HOPS, help=f"hop sizes in rows; default: {HOPS}")
     options = parser.parse_args()
     table = Table(title="runs on overlapping windows, int8")
     for heading in ("network", "hop", "MACs a run", "of whole", "kept bytes", "smallest fast", "edge rows again"):

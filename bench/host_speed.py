@@ -1,10 +1,10 @@
-"""How long inference takes here, beside two other runtimes: python -m bench.host_speed [--models …]
+"""Inference time on this computer, beside two other runtimes: python -m bench.host_speed [--models …]
 
-The project's own networks, NAME_int8.tflite and NAME_int8.onnx, as Session runs them: with this processor's vector
-instructions, and with the portable kernels alone. Beside them onnxruntime, and TensorFlow Lite Micro's interpreter with
-its reference kernels. Needs `pip install tflite-micro onnxruntime`. All run single-threaded, in turns of ten runs, and
-the best of all runs counts: other load only ever adds time. Outputs are compared with the recorded ones, but for
-onnxruntime's, whose arithmetic is another. Exit status 1 if one differs.
+Session runs the project's networks, NAME_int8.tflite and NAME_int8.onnx, with this processor's vector instructions and
+with the portable kernels alone. Beside it run onnxruntime, and TensorFlow Lite Micro's interpreter with its reference
+kernels. Needs `pip install tflite-micro onnxruntime`. All are single-threaded and alternate after ten runs. The best
+run counts, since other load only adds time. Outputs are compared with the recorded ones, except those of onnxruntime,
+whose arithmetic differs. Exit status 1 if one differs.
 """
 
 from __future__ import annotations

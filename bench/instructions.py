@@ -1,8 +1,8 @@
-"""What inference costs: python -m bench.instructions [--machines …] [--models …] [--budgets …] [--json FILE]
+"""Instructions of inference: python -m bench.instructions [--machines …] [--models …] [--budgets …] [--json FILE]
 
-Every int8 network of a folder at each budget, and single layers, on emulated machines that count
-instructions. Prints tables; every output is compared with the recorded one, and a network's instructions with those
-that `tigris analyze` predicts. Exit status 1 if an output differs, or a prediction is off by more than a tenth.
+Runs every int8 network of a folder at each budget, and single layers, on emulated machines that count instructions.
+Prints tables. Every output is compared with the recorded one, and a network's instructions with the prediction of
+`tigris analyze`. Exit status 1 if an output differs, or a prediction is off by more than a tenth.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tigris_pio.errors import BudgetError
 from tigris_pio.sizes import parse_size
 
 BUDGETS = ("256K", "64K", "32K", "16K")
-#: How far the prediction for a network may be off.
+#: Largest relative error of the prediction for a network.
 TOLERANCE = 0.1
 SLOW = "1M"  #: given where a network does not fit without
 Row = dict[str, Any]
@@ -161,7 +161,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--machines", default=",".join(MACHINES))
     add_folder(parser)
-    parser.add_argument("--models", help="networks, by name; default: every int8 one")
+    parser.add_argument("--models", help="names of networks; default: every int8 one")
     parser.add_argument("--budgets", default=",".join(BUDGETS))
     parser.add_argument("--ops", action="store_true", help="also print the operators of each run")
     parser.add_argument("--json", type=Path, help="also write everything to this file")

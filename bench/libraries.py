@@ -1,8 +1,8 @@
 """Kernel libraries against the portable kernels: python -m bench.libraries cmsis-nn CHECKOUT [--machine cortex-m4]
 
-Instructions an inference of the int8 networks of a folder, each plan made for the library whose checkout
-CHECKOUT is, and for the portable kernels. On cortex-m55 both have vector instructions (MVE). Every output is compared
-with the recorded one. Exit status 1 if one differs.
+Instructions of an inference for the int8 networks of a folder. Each network is planned for the library in the folder
+CHECKOUT, and for the portable kernels. On cortex-m55 both use vector instructions (MVE). Every output is compared with
+the recorded one. Exit status 1 if one differs.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", choices=LIBRARIES)
-    parser.add_argument("checkout", type=Path, help="a checkout of it")
+    parser.add_argument("checkout", type=Path, help="folder with a checkout of the library")
     parser.add_argument("--machine", choices=MACHINES, help="default: cortex-m4 for cmsis-nn, rv32imc for esp-nn")
     add_folder(parser)
     options = parser.parse_args()

@@ -1,9 +1,9 @@
-"""How much of a serial line's rate inputs and outputs use: python -m bench.line [--json FILE]
+"""Share of a serial line's rate that transfers of inputs and outputs reach: python -m bench.line [--json FILE]
 
-The board's server and the host's client are the real ones; line, adapter and board are simulated, in their own time: a
-UART with FIFOs of 128 bytes, ten bits a byte, and an adapter that hands on what it has every so many milliseconds, each
-way. "Lost" are bytes that found the board's FIFO full. A transfer is timed from the request that opens it to the last
-answer. At the end, the same over a socket to a process of this machine, in this machine's time.
+The board's server and the host's client are the real ones; line, adapter and board are simulated, with simulated time.
+The UART has FIFOs of 128 bytes and sends ten bits a byte; the adapter forwards its bytes each time its latency is over,
+in both directions. "Lost" counts bytes that arrive while the board's FIFO is full. A transfer is timed from the request
+that opens it to the last answer. Last come transfers over a socket to a process on this computer, in real time.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def measure_socket(size: int = SOCKET_BYTES, clock: Callable[[], float] = time.m
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also writes the figures there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
     options = parser.parse_args()
     table = Table(title="share of the line's rate: input written, output read")
     for heading in ("baud", "adapter", "frame", *(f"{size >> 10} KB" for size in SIZES), "lost"):

@@ -1,9 +1,9 @@
-"""What memory each network takes: python -m bench.memory [--folder …] [--models …] [--budgets …] [--upstream COMMAND]
+"""Memory of each network: python -m bench.memory [--folder …] [--models …] [--budgets …] [--upstream COMMAND]
 
-Every network of a folder: its peak layer by layer, the smallest fast memory that needs no slow memory, and at
-each budget the bytes an inference moves to and from slow memory. `--upstream` names the `tigris` command of the
-package tigris-ml, installed in an environment of its own; what it says of the same files stands beside ours. (It keeps
-a network's input and output in slow memory, so their bytes are the least it moves.)
+For every network of a folder: its peak layer by layer, the smallest fast memory that needs no slow memory, and at each
+budget the bytes that an inference moves to and from slow memory. `--upstream` names the `tigris` command of the package
+tigris-ml, installed in an environment of its own; its figures for the same files stand beside ours. (It keeps a
+network's input and output in slow memory, so it moves at least their bytes.)
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def ours(model: Path, budget: str) -> str:
 
 
 def theirs(command: str, model: Path, budget: str) -> str:
-    """The same of the upstream compiler, by its own analysis."""
+    """Slow bytes moved and stages in bands of the upstream compiler, by its own analysis."""
     call = [command, "analyze", str(model), "-m", f"{budget}+{SLOW}", "--json"]
     result = subprocess.run(call, capture_output=True, text=True, check=False)
     try:
@@ -74,7 +74,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_folder(parser)
-    parser.add_argument("--models", help="networks, by file name without .onnx; default: every int8 one")
+    parser.add_argument("--models", help="names of networks, without .onnx; default: every int8 one")
     parser.add_argument("--budgets", default=",".join(BUDGETS))
     parser.add_argument("--upstream", metavar="COMMAND", help="the tigris command of tigris-ml")
     options = parser.parse_args()

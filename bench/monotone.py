@@ -1,16 +1,16 @@
 """Does more memory ever make a plan worse? python -m bench.monotone [--networks …] [--ladders] [--json FILE]
 
-Plans every network of `bench/zoo.py` and of a folder at a ladder of budgets: fast memory in steps of 6 %, from the
-smallest step that works to where everything lies whole, without slow memory and with more than any plan takes; then,
-where a plan takes slow memory, with a quarter, half and all of what it takes. A budget counts as worse when its plan
-costs more than that of a smaller one, or is refused where a smaller one works. A line a network: of how many budgets
-how many per cent are worse, and the cost there over the least cost of a smaller budget, at worst. "instructions" counts
-in the same way what is predicted of the plans without slow memory, "planned" is the share of the ladder that there was
-time for.
+Plans every network of `bench/zoo.py` and of a folder on a budget grid. Fast memory grows in steps of 6 %, from the
+smallest step that works to the size that holds all tensors whole, without slow memory and with ample. If a plan uses
+slow memory, it is planned again with a quarter, half and all of that. A budget counts as worse if its plan costs more
+than that of a smaller budget, or is refused although a smaller one works. The table has a line for each network: the
+number of budgets, the share that is worse, and the worst ratio to the least cost of a smaller budget. "instructions"
+counts the predictions for plans without slow memory in the same way; "planned" is the share of the grid that was
+planned in time.
 
-`--ladders` prints each plan: its cost (`plan/cost.py`), predicted instructions, the bytes it moves to and from slow
-memory and the multiply-accumulates it does again. A network gets `--seconds` of processor time, spent on budgets far
-apart before those between them.
+`--ladders` prints each plan: its cost (`plan/cost.py`), predicted instructions, the bytes that it moves to and from
+slow memory, and the multiply-accumulates that it repeats. A network gets `--seconds` of processor time, spent on
+budgets far from each other first.
 """
 
 from __future__ import annotations
@@ -229,11 +229,11 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     folder = Path(os.environ.get("TIGRIS_MODELS", NETWORKS))
-    parser.add_argument("--folder", type=Path, default=folder, help="of networks, NAME_int8.onnx; default: %(default)s")
+    parser.add_argument("--folder", type=Path, default=folder, help="folder of NAME_int8.onnx; default: %(default)s")
     parser.add_argument("--networks", help="names, separated by commas (default: all)")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of processor time a network; default: %(default)s")
+    parser.add_argument("--seconds", type=float, default=15.0, help="limit for each network; default: %(default)s")
     parser.add_argument("--ladders", action="store_true", help="print every plan")
-    parser.add_argument("--json", type=Path, help="file for every plan's figures")
+    parser.add_argument("--json", type=Path, help="write every plan's figures to this file")
     options = parser.parse_args()
     recorded = {name: options.folder / f"{name}_int8.onnx" for name in int8_networks(options.folder)}
     names = options.networks.split(",") if options.networks else [*recorded, *ZOO]

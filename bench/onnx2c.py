@@ -1,6 +1,6 @@
-"""What onnx2c (https://github.com/kraiskil/onnx2c) makes of a float32 network, on the same machine.
+"""Instructions and memory of a float32 network as C code of onnx2c (https://github.com/kraiskil/onnx2c).
 
-Nothing of it is part of this project: a program that was built elsewhere is run.
+onnx2c is not part of this project: the bench runs a program that was built elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What single int8 operators cost: python -m bench.operators [--machine …] [--only TEXT] [--json FILE]
+"""Instructions of single int8 operators: python -m bench.operators [--machine …] [--only TEXT] [--json FILE]
 
-Instructions per element (or output, or multiplication) of each operator on an emulated machine, conversions to and
-from float32 included where it has any, and the kernels it runs. Outputs are compared with the host's. Exit status
-1 if one differs.
+Prints instructions per element (or output, or multiplication) of each operator on an emulated machine, and the kernels
+that it runs. Conversions to and from float32 are included. Outputs are compared with the host's. Exit status 1 if one
+differs.
 """
 
 from __future__ import annotations

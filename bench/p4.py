@@ -1,11 +1,11 @@
 """ESP-NN on the ESP32-P4, by an interpreter of its instructions: python -m bench.p4 CHECKOUT [--models …] [--json FILE]
 
-First each function of the library in a checkout, on random shapes: how many runs gave other bytes than TensorFlow Lite,
-how many wrote outside of what they were given, how many bytes behind an operand were read, instructions a product; what
-is known to be wrong stands apart. Then the int8 networks of a folder: instructions of each convolution and fully
-connected layer with the library (interpreted; memcpy and memset estimated, what the adapter takes not counted), with
-the portable kernels, compiled for rv32imafc (QEMU), and with those of the two that `auto` chooses. Exit status 1 if a
-byte of what should be right is not.
+First, each function of the library in a checkout runs on random shapes. The table counts runs whose bytes differ from
+TensorFlow Lite, runs that write outside of their operands, bytes read behind an operand, and instructions a product.
+Known faults have a table of their own. Then the int8 networks of a folder: instructions of each convolution and fully
+connected layer with the library (interpreted; memcpy and memset estimated, the adapter not counted), with the portable
+kernels, compiled for rv32imafc (QEMU), and with the choice of `auto`. Exit status 1 if a result that should be right is
+not.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def rows_of(network: Path, programs: Programs, checkout: Path) -> list[Row]:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path, help="of ESP-NN")
-    parser.add_argument("--shapes", type=int, default=24, help="of each way through a function; default: %(default)s")
+    parser.add_argument("checkout", type=Path, help="folder with a checkout of ESP-NN")
+    parser.add_argument("--shapes", type=int, default=24, help="for each path of a function; default: %(default)s")
     parser.add_argument("--models", help="names, separated by commas; default: all")
-    parser.add_argument("--json", type=Path, help="writes the rows, too")
+    parser.add_argument("--json", type=Path, help="also write the rows to this file")
     add_folder(parser)
     options = parser.parse_args()
     usual, known = functions(options.checkout, options.shapes)

@@ -1,5 +1,4 @@
-"""Builds int8 networks in QDQ form, with random weights and made-up scales: what the planner sees of a network is real,
-its answers mean nothing."""
+"""Builds int8 networks in QDQ form with random weights and scales: their shapes are real, their outputs meaningless."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_folder(parser)
-    parser.add_argument("--models", help="networks, by name; default: every int8 one")
+    parser.add_argument("--models", help="names of networks; default: every int8 one")
     options = parser.parse_args()
     try:
         names = options.models.split(",") if options.models else int8_networks(options.folder)

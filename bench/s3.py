@@ -73,7 +73,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", help="names, separated by commas; default: all")
-    parser.add_argument("--json", type=Path, help="writes the rows, too")
+    parser.add_argument("--json", type=Path, help="also write the rows to this file")
     add_folder(parser)
     options = parser.parse_args()
     names = options.models.split(",") if options.models else int8_networks(options.folder)

@@ -1,4 +1,4 @@
-"""Stack of plain C from the compiler's call graph: of all, and of the deepest kernel alone.
+"""Stack of plain C from the compiler's call graph: of the whole program, and of the deepest kernel alone.
 
 GCC writes it beside the object with -fcallgraph-info=su. Calls through pointers, of small functions from loops within
 kernels, are not in it; painting the stack of an emulated board counts them.

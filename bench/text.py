@@ -1,4 +1,4 @@
-"""What the runtime takes of flash when compiled for size: its core, and the whole program of one network."""
+"""Flash of the runtime at -Os: its core, and the whole program of one network."""
 
 from __future__ import annotations
 
