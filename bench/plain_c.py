@@ -1,11 +1,12 @@
-"""What models cost as plain C: python -m bench.plain_c [--machines …] [--models …] [--float …] [--budgets …]
+"""Costs of models as plain C: python -m bench.plain_c [--machines …] [--models …] [--float …] [--budgets …]
 
-Every int8 network of a folder at each budget, on emulated machines that count instructions, beside the same plan in the
-runtime's executor; then some as float32, on machines that compute with it, beside onnx2c where TIGRIS_ONNX2C names its
-program. Exit status 1 if an output differs from the recorded one, or of float32 from the executor's.
+Runs every int8 network of a folder at each budget, on emulated machines that count instructions, beside the same plan
+in the runtime's executor. Float32 networks follow, on machines with floating point, beside onnx2c if TIGRIS_ONNX2C
+names its program. Exit status 1 if an int8 output differs from the recorded one, or a float32 output from the
+executor's.
 
-text: code and constants without weights, at -Os; RAM: arenas, input and output among them
-stack: all that a run took; beside: what it takes beyond the deepest kernel's own, at -Os
+text: code and constants without weights, at -Os; RAM: arenas, with input and output
+stack: stack of a run; beside: stack without that of the deepest kernel, at -Os
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def run(machine: Machine, program: Path, content: bytes, folder: Path) -> dict[s
 
 
 def sizes(machine: Machine, compiled: Compiled, folder: Path) -> dict[str, int]:
-    """Text without weights, and stack beside the deepest kernel's, at -Os."""
+    """Code and constants without weights, and stack without that of the deepest kernel, at -Os."""
     model = model_of(compiled.plan, "model", False, False)
     target = folder / "model.o"
     flags = ["-Os", "-fcallgraph-info=su"]

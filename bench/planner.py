@@ -1,11 +1,11 @@
-"""What the planner makes of networks that no board's SRAM holds layer by layer: python -m bench.planner [--networks …]
+"""Plans of networks that no board's SRAM holds layer by layer: python -m bench.planner [--networks …]
 
-A line a network of `bench/zoo.py`: its peak layer by layer, the smallest fast memory that works without slow memory,
-the share of its multiply-accumulates done again there, and the processor seconds that finding it took. `--budgets`
-adds the bytes an inference moves to and from slow memory at each, with the share done again where there is any.
-`--upstream` names the `tigris` command of the package tigris-ml, installed in an environment of its own; what it moves
-of the same files stands below, and the geometric mean of ours by theirs, where any bytes are moved, under the table.
-(It keeps a network's input and output in slow memory, so their bytes are the least it moves.)
+Prints a line for each network of `bench/zoo.py`: its peak layer by layer, the smallest fast memory that works without
+slow memory, the share of multiply-accumulates that is repeated there, and the processor seconds of the search.
+`--budgets` adds the bytes that an inference moves to and from slow memory at each budget, and the repeated share.
+`--upstream` names the `tigris` command of the package tigris-ml, installed in an environment of its own. Its bytes for
+the same files stand below ours, and the geometric mean of the ratios under the table. (It keeps a network's input and
+output in slow memory, so it moves at least their bytes.)
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Single layers, and the int8 networks of a folder, on an emulated rv32imc (portable kernels, GCC) and on rv32imcv with
 registers of 128 and 256 bits (Clang). Every output is compared with the recorded one; exit status 1 if one differs.
-Instructions are not cycles: how many of these a vector instruction takes is up to the processor.
+Instructions are not cycles: the cycles of a vector instruction depend on the processor.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What inference costs on the ESP32-S3's vectors: python -m bench.s3 [--models …] [--json FILE]
+"""Instructions of inference with the ESP32-S3's vectors: python -m bench.s3 [--models …] [--json FILE]
 
-Instructions of this project's PIE kernels (runtime/src/kernels/pie) for each convolution and fully connected layer of
-the int8 networks of a folder: the runtime's C runs a plan on this machine, and an interpreter the assembly that it
-calls. What the C itself takes is not counted, nor what other kernels do. The network's output is compared with the
-host's. Exit status 1 if one differs.
+Counts the assembly of this project's PIE kernels (runtime/src/kernels/pie) for each convolution and fully connected
+layer of the int8 networks of a folder. The runtime's C runs a plan on this computer, and an interpreter runs the
+assembly that it calls; the C and other kernels are not counted. The network's output is compared with the host's. Exit
+status 1 if one differs.
 """
 
 from __future__ import annotations

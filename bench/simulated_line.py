@@ -1,5 +1,5 @@
-"""A serial line and the board at its end, simulated: the board's server is the real one, compiled here, and time is
-counted. See firmware/simulated_line.c."""
+"""A simulated serial line with a board at its end: the board's server is the real one, compiled here; time is
+simulated. See firmware/simulated_line.c."""
 
 from __future__ import annotations
 

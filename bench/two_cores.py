@@ -1,9 +1,9 @@
-"""What a second core takes off the first: python -m bench.two_cores [--models …] [--budgets …] [--folder …]
+"""Instructions that a second core saves: python -m bench.two_cores [--models …] [--budgets …] [--folder …]
 
-Instructions of a run on rv32imc, on one core and on the one of two that is at work longer: everything that is not
-split, and the larger half of every call that is. They are counted with the halves one after the other; then both run
-side by side on the two harts of QEMU's `virt`, which count nothing. Every output is compared with the recorded one.
-Waking the other core and waiting for it is not in these numbers. Exit status 1 if an output is wrong.
+Counts the instructions of a run on rv32imc on one core, and on the busier of two cores: all calls that are not split,
+and the larger half of every split call. The halves run one after the other to be counted. Then both run at the same
+time on the two harts of QEMU's `virt`, uncounted. Waking the other core and waiting for it are not counted. Every
+output is compared with the recorded one. Exit status 1 if one differs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What code calls of a C library: done at once, and counted as if a loop over words had done it."""
+"""Functions of the C library for interpreted code: executed in Python, counted as if a loop over words did the work."""
 
 from __future__ import annotations
 

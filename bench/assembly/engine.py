@@ -1,4 +1,4 @@
-"""What machines have in common: each instruction is made a function once, which is then run and counted."""
+"""The loop of both machines: each instruction becomes a Python function once, which is then run and counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RunError(RuntimeError):
 
 
 class Engine(ABC):
-    """`memory` is the caller's to fill."""
+    """A machine whose `memory` the caller fills."""
 
     def __init__(self, program: Program, memory: Memory | None) -> None:
         self.program = program

@@ -1,4 +1,4 @@
-"""A call of a function of ESP-NN on random shapes, with what TensorFlow Lite's arithmetic gives for it."""
+"""A call of a function of ESP-NN on random shapes, and the result of TensorFlow Lite's arithmetic for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Caller(Protocol):
 
 @dataclass
 class Call(ABC):
-    """One run: arguments in order, what came out, and where it lay outside of its operands."""
+    """One run: arguments in order, the output, and accesses outside of the operands."""
 
     function: str
     shape: str
@@ -66,7 +66,7 @@ class Call(ABC):
         """With the library's program and this memory."""
 
     def run(self) -> tuple[int, int]:
-        """How many of the outputs differ, and how many there are."""
+        """The number of outputs that differ, and the number of outputs."""
         machine = self.machine()
         result = machine.call(self.function, self.arguments)
         self.executed = machine.executed

@@ -1,4 +1,4 @@
-"""A machine's memory: named regions, and notes of what was touched outside of them."""
+"""A machine's memory: named regions, and records of accesses outside of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Memory:
         return start
 
     def content(self, address: int, size: int) -> bytes:
-        """What lies there, without a note."""
+        """The bytes at an address; the access is not recorded."""
         return bytes(self.bytes[address : address + size])
 
     def load(self, address: int, size: int) -> int:

@@ -1,4 +1,4 @@
-"""What is run: instructions in order, with the names of some of them."""
+"""An interpreted program: instructions in order, and labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Step = Callable[[], "int | None"]
 
 
 class AssemblyError(ValueError):
-    """Text that is not assembly that the interpreter knows."""
+    """Assembly that the interpreter does not know."""
 
 
 @dataclass(frozen=True)

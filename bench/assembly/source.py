@@ -1,8 +1,8 @@
-"""Assembly sources (.S), read without an assembler: what GNU's takes of them that is used here.
+"""Reads assembly sources (.S) without an assembler: the part of GNU's syntax that the kernels use.
 
-Labels, numeric local labels, several statements a line, comments of all three kinds, .literal, .set and .equ, .ifdef
-and its like, #ifdef and its like, .macro with named arguments and .rept. Directives that only say where things lie are
-passed over; of data a reader of its own knows (bench.riscv.source).
+Known are labels, numeric local labels, several statements a line, comments of all three kinds, .literal, .set and .equ,
+.ifdef, #ifdef and similar conditionals, .macro with named arguments and .rept. Directives of placement are ignored;
+bench.riscv.source reads data as well.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def walked(reader: Reader, text: str, defined: Iterable[str] = ()) -> Reader:
 
 
 def split(operands: str) -> tuple[str, ...]:
-    """What stands between commas."""
+    """The parts between commas."""
     return tuple(part.strip() for part in operands.split(",")) if operands else ()
 
 

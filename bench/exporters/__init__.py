@@ -1,1 +1,1 @@
-"""Models that today's exporters write, each in an environment of its own, compiled and held to its reference."""
+"""Models of today's exporters, each written in an environment of its own, compiled and compared with its reference."""

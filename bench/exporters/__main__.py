@@ -1,8 +1,8 @@
 """Models of today's exporters, from end to end: `make zoo`, or `python -m bench.exporters [EXPORTER ...]`.
 
-Each exporter has an environment of its own under .tigris/zoo, of the versions in requirements/; what it wrote stays
-until that file or its program changes. Models are compiled without a limit and in little fast memory, run on the host,
-and compared with onnxruntime or LiteRT.
+Each exporter has an environment of its own under .tigris/zoo, with the versions in requirements/. Its models are kept
+until the requirements or its program change. Models are compiled without a limit and with little fast memory, run on
+the host, and compared with onnxruntime or LiteRT.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-/* Runs one plan and prints, a line each, "name value": instructions to open, to compare the checksum, to
- * initialise and to run, those of each operator, stack and arenas used, the output's hash and whether it is expected.
+/* Runs one plan and prints lines "name value": instructions to open, to compare the checksum, to initialise and to run,
+ * instructions of each operator, stack and arenas used, the output's hash, and whether the output is the expected one.
  *
  * bench_samples: uint32 bytes of all inputs, uint32 output bytes, inputs, output. */
 #include "bench.h"
@@ -36,7 +36,7 @@ static uint32_t count(void *context)
     return bench_instructions() - in_hooks;
 }
 
-/* The bytes of a sample's input, or of its output, and where they begin. */
+/* Length and start of a sample's input, or of its output. */
 static const uint8_t *sample(uint32_t output, uint32_t *bytes)
 {
     uint32_t sizes[2];
@@ -84,7 +84,7 @@ static void add_op(void *context, uint32_t op, uint32_t elapsed)
     }
 }
 
-/* Runs once; returns the instructions it took. */
+/* Runs once. Returns the number of instructions. */
 static uint32_t run(tigris_session *session)
 {
     uint32_t bytes;

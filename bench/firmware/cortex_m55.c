@@ -30,7 +30,7 @@ void reset(void)
     bench_main();
 }
 
-/* What the processor cannot go on from. */
+/* Faults end the emulation. */
 static void fault(void)
 {
     bench_print("error fault\n");

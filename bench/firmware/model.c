@@ -1,4 +1,4 @@
-/* The smallest program with a model in it: what a network takes of flash, without its plan. model.h is generated. */
+/* The smallest program with a model, to measure a network's flash without its plan. model.h is generated. */
 #include "model.h"
 
 #include "tigris_kernels.h"

@@ -1,5 +1,5 @@
-/* Nothing in place of the ESP32-S3's assembly, to count the C around it; and C library functions that go by words, as that
- * chip's do (picolibc's go by bytes). */
+/* Empty functions in place of the ESP32-S3's assembly, to count the C around it; and C library functions that copy
+ * words, as on that chip (picolibc copies bytes). */
 #include <stddef.h>
 
 #include "../../runtime/src/kernels/pie/pie_int8.h"

@@ -1,5 +1,5 @@
-/* Runs one model that is plain C and prints, a line each, "name value": instructions, stack, whether the output is the
- * expected one, and its hash. The model is called `model`.
+/* Runs one model in plain C, named `model`, and prints lines "name value": instructions, stack, whether the output is
+ * the expected one, and its hash.
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"

@@ -10,7 +10,7 @@
 void bench_start(void);
 void bench_second_hart(void);
 
-/* What harts but the first do, unless a program has its own. */
+/* The loop of all harts but the first, unless a program replaces it. */
 __attribute__((weak)) void bench_second_hart(void)
 {
     for (;;) {

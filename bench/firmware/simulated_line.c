@@ -1,15 +1,15 @@
-/* A board at the end of a serial line, all of it simulated: the server is the real one, time is counted.
+/* A simulated board at the end of a simulated serial line: the server is the real one, time is simulated.
  *
- * The line carries bytes at its rate, ten bits each, in both directions at once. An adapter hands on what it has at every
- * multiple of its latency, each way. The board has FIFOs of so many bytes; what arrives while the receiving one is full is
- * lost, and a write returns when what is left fits into the sending one. A call of read takes `read_ns`. A poll that served
- * nothing lets the firmware sleep for `sleep_ns`, or until a byte arrives when that is 0.
+ * The line carries bytes at its rate, ten bits each, in both directions at once. An adapter hands on what it has at
+ * every multiple of its latency, each way. The board has FIFOs of so many bytes; what arrives while the receiving one
+ * is full is lost, and a write returns when what is left fits into the sending one. A call of read takes `read_ns`. A
+ * poll that served nothing lets the firmware sleep for `sleep_ns`, or until a byte arrives when that is 0.
  *
  * The board runs in a context of its own, from one point of time to the next at which the host may notice something: so
  * both ends see what they would see in reality, and every run gives the same times. All times are nanoseconds.
  *
- * Its model has two inputs and outputs: output 0 is input 0 backwards, each byte times 3 plus the sum of input 1; output 1
- * is the first bytes of input 0. A run destroys its inputs, and takes `run_ns` with ten yields. */
+ * Its model has two inputs and outputs: output 0 is input 0 backwards, each byte times 3 plus the sum of input 1;
+ * output 1 is the first bytes of input 0. A run destroys its inputs, and takes `run_ns` with ten yields. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>

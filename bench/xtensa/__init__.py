@@ -1,8 +1,7 @@
 """An interpreter of the ESP32-S3's processor: Xtensa LX7 with the vector instructions (PIE) of Espressif.
 
-No emulator that can be had without the chip's maker runs these instructions. This one runs assembly, read from its
-source (`source.read`) or from objdump's text (`objdump.read`), instruction by instruction; counts them, and notes every
-address that they touch outside of what they were given. It knows nothing of time: an instruction is an instruction.
+Only the chip maker's emulator runs these instructions. This interpreter reads assembly sources (bench.assembly.source),
+runs and counts each instruction, and records every access outside of the operands. It does not model time.
 
 >>> from bench.xtensa.machine import Machine
 >>> from bench.assembly.source import parse

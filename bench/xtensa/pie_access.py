@@ -1,4 +1,4 @@
-"""What the vector instructions share: loads and stores that ride along with arithmetic."""
+"""Loads and stores that vector instructions combine with arithmetic."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Runs one operator in every way a stage can run it, and insists that all ways give the same bytes, as do the portable
-kernels and those in this processor's vector instructions."""
+"""Runs one operator in every way that a stage can run it. All must give the same bytes, with the portable kernels and
+with this processor's vector instructions."""
 
 import dataclasses
 import os

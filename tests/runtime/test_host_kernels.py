@@ -1,5 +1,5 @@
-"""Kernels in the vector instructions of the machines that the host library runs on: the portable kernels' bytes, for
-layers of all sizes, on this processor, under AddressSanitizer and UndefinedBehaviorSanitizer, and on 64-bit Arm."""
+"""The host library's kernels with vector instructions must equal the portable kernels, for layers of all sizes: on this
+processor under AddressSanitizer and UndefinedBehaviorSanitizer, and on 64-bit Arm."""
 
 import itertools
 import platform

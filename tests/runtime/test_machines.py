@@ -1,5 +1,5 @@
 """Kernels with instructions that no host has, on emulated machines: DSP instructions (Cortex-M4), vectors of Arm
-(Cortex-M55) and of RISC-V. The outputs are the portable kernels', which other tests hold to numpy's."""
+(Cortex-M55) and of RISC-V. Outputs must equal those of the portable kernels, which other tests compare with numpy."""
 
 import dataclasses
 import functools

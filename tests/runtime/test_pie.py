@@ -1,5 +1,5 @@
-"""What calls the assembly for the ESP32-S3's vectors, with C in the assembly's place: the host's bytes, under
-AddressSanitizer and UndefinedBehaviorSanitizer. What the assembly does, tests/emulation/xtensa sees."""
+"""The C around the ESP32-S3's assembly, with C in the assembly's place, must give the host's bytes under
+AddressSanitizer and UndefinedBehaviorSanitizer. tests/emulation/xtensa tests the assembly itself."""
 
 import dataclasses
 import random

@@ -1,4 +1,4 @@
-"""Kernels that look at whole vectors or matrices, against numpy."""
+"""Kernels that read whole vectors or matrices, against numpy."""
 
 from typing import Any
 
