@@ -74,7 +74,7 @@ def measured(machines: Sequence[str], folder: Path) -> Iterator[Row]:
 
 
 def coefficients(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Of one machine: by kernel, and of the executor."""
+    """The coefficients of one machine: of each kernel, and of the executor."""
     by_kernel: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for row in rows:
         for op in row["ops"]:

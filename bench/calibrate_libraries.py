@@ -77,7 +77,7 @@ def models() -> Iterator[Subject]:
 
 
 def plans(subject: Subject, library: str, chip: str) -> Iterator[Compiled]:
-    """Of its budgets those in which it fits without slow memory."""
+    """The budgets in which the subject fits without slow memory."""
     for budget in subject.budgets:
         try:
             yield compile_model(subject.model, fast=budget, backend=library, chip=chip)
@@ -115,7 +115,7 @@ def emulated(library: str, machine: str, chip: str, source: Sources, folder: Pat
 
 
 def interpreted(checkout: Path, folder: Path) -> Iterator[Row]:
-    """The same on the ESP32-P4, of networks at one budget, and of small layers."""
+    """Rows for the ESP32-P4: networks at one budget, and small layers."""
     program = whole.build(folder, checkout)
     subjects = [subject for subject in models() if " " not in subject.name]
     subjects += [Subject(layer.name, "int8", build_layer(layer), BUDGETS[:1]) for layer in LAYERS]
@@ -131,7 +131,7 @@ def interpreted(checkout: Path, folder: Path) -> Iterator[Row]:
 
 
 def own_kernels(folder: Path) -> Iterator[Row]:
-    """The same for the runtime's own kernels on the ESP32-S3. Large networks are counted at one budget."""
+    """Rows for the runtime's own kernels on the ESP32-S3. Large networks are counted at one budget."""
     assembly, machine = xtensa.build(folder), MACHINES["rv32imc"]
     flags = ("-DNDEBUG", "-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
     around = build(machine, folder, extra=(*flags, str(FIRMWARE / "pie_nothing.c")))
@@ -148,7 +148,7 @@ def own_kernels(folder: Path) -> Iterator[Row]:
 
 
 def coefficients(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Of one library on one machine, by kernel."""
+    """The coefficients of one library on one machine, by kernel."""
     found = {}
     for kernel, group in itertools.groupby(sorted(rows, key=lambda row: row["kernel"]), lambda row: row["kernel"]):
         ops = list(group)

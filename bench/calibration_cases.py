@@ -192,7 +192,7 @@ def compiled_at(subject: Subject, budget: str) -> Compiled:
 
 
 def content_of(subject: Subject, compiled: Compiled) -> bytes:
-    """What the harness runs the plan on, with the host's output."""
+    """The bytes on which the firmware runs the plan, with the host's output."""
     with Session(compiled) as session:
         (source,), result = session.inputs, session.outputs[0]
         if subject.inputs is None:

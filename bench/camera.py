@@ -1,4 +1,4 @@
-"""What the camera adapter of tigris_camera.h costs: python -m bench.camera
+"""Instructions and code size of the camera adapter of tigris_camera.h: python -m bench.camera
 
 Instructions per pixel of the crop, of a frame of 320 x 240 whose 240 x 240 in the middle become 96 x 96, on each
 emulated machine, and the adapter's code on rv32imc, compiled for size.

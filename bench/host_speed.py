@@ -82,7 +82,7 @@ def invoke(peer: Any, values: np.ndarray) -> None:
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """Of one call."""
+    """Seconds of one call."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start

@@ -78,7 +78,7 @@ def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes, 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """What is measured."""
+    """The chosen networks, budgets and folder."""
 
     networks: Path
     names: list[str]

@@ -55,7 +55,7 @@ def adapters() -> tuple[Path, ...]:
 
 
 def definitions(backend: str) -> tuple[str, ...]:
-    """What makes a library the default."""
+    """The -D flags that make a library the default backend."""
     library = LIBRARIES[backend]
     defines = (library.define, f"TIGRIS_DEFAULT_BACKEND={library.symbol}", *library.defines)
     return tuple(f"-D{define}" for define in defines)

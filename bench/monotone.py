@@ -74,7 +74,7 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Count:
-    """Of `budgets` budgets `worse` are, the worst by a factor of `worst`."""
+    """`worse` of `budgets` budgets are worse than a smaller one, by a factor of at most `worst`."""
 
     budgets: int = 0
     worse: int = 0
@@ -93,12 +93,12 @@ class Count:
 
 
 def by_cost(point: Point) -> float:
-    """What plans are compared by."""
+    """The key by which plans are compared."""
     return point.cost
 
 
 def by_instructions(point: Point) -> float:
-    """What plans without slow memory may be compared by in addition."""
+    """A second key for plans without slow memory."""
     return point.instructions
 
 
@@ -109,7 +109,7 @@ def least_of_smaller(point: Point, points: Iterable[Point], key: Callable[[Point
 
 
 def count(points: Sequence[Point], key: Callable[[Point], float] = by_cost) -> Count:
-    """How many of `points` are worse than one of no more memory; those in which nothing works do not count."""
+    """Counts the `points` that are worse than one with no more memory; refused points without a smaller plan don't count."""
     total = Count()
     for point in points:
         least = least_of_smaller(point, points, key)
@@ -168,7 +168,7 @@ class Ladder:
                     self.missed += (fast, math.ceil(share * taken)) not in self.points
 
     def _smallest(self, slow: int) -> int:
-        """How many steps work, by bisection."""
+        """The number of steps that work, by bisection."""
         works, fails = 0, len(self._rungs)
         while fails - works > 1:
             middle = (works + fails) // 2

@@ -73,7 +73,7 @@ def link(machine: Machine, compiled: Compiled, folder: Path, optimise: str = "-O
 
 
 def run(machine: Machine, program: Path, content: bytes, folder: Path) -> dict[str, int]:
-    """What the harness prints."""
+    """The numbers that the firmware prints."""
     path = folder / "samples.bin"
     path.write_bytes(content)
     output = run_tool([

@@ -62,7 +62,7 @@ def at_budget(model: onnx.ModelProto, budget: str) -> str:
 
 
 def upstream_row(command: str, name: str, model: onnx.ModelProto, budgets: list[str]) -> list[str]:
-    """What the upstream compiler moves at each budget."""
+    """Slow bytes that the upstream compiler moves at each budget."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.onnx"
         onnx.save(model, path)

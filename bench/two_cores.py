@@ -54,7 +54,7 @@ def build(folder: Path, runtime: Sequence[Path] = ()) -> Path:
 
 
 def measure(program: Path, plan: bytes, content: bytes, folder: Path) -> dict[str, int]:
-    """What the program prints: counted on one hart, and side by side on two."""
+    """The numbers that the program prints: counted on one hart, and with both harts at once."""
     machine = MACHINES["rv32imc"]
     (folder / "plan.bin").write_bytes(plan)
     (folder / "samples.bin").write_bytes(content)

@@ -34,7 +34,7 @@ def requantise(value: Ints, multiplier: Ints | int, shift: Ints | int) -> Ints:
 
 @dataclass(frozen=True)
 class Output:
-    """How sums become outputs: each channel's multiplier and shift, the zero point and the activation's limits."""
+    """Requantisation of sums: each channel's multiplier and shift, the zero point and the activation's limits."""
 
     multiplier: Ints
     shift: Ints
@@ -49,7 +49,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Window:
-    """How a kernel goes over an input: (rows, columns) of kernel, stride, output, padding above and on the left."""
+    """Geometry of a kernel, each as (rows, columns): kernel, stride, output, padding above and on the left."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int]
@@ -58,7 +58,7 @@ class Window:
 
 
 def patches(data: Ints, window: Window) -> Ints:
-    """Of [H, W, C]: [output rows, output columns, kernel rows, kernel columns, C]; 0 outside."""
+    """The windows of [H, W, C] as [output rows, output columns, kernel rows, kernel columns, C]; 0 outside."""
     (kh, kw), (sh, sw), (oh, ow), (top, left) = window.kernel, window.stride, window.output, window.pad
     below = max(0, (oh - 1) * sh + kh - top - data.shape[0])
     right = max(0, (ow - 1) * sw + kw - left - data.shape[1])

@@ -55,7 +55,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _build(self, one: Instruction, at: int) -> Step | None:
-        """What runs an instruction; None for one that is not known."""
+        """The function that runs an instruction, or None if it is unknown."""
 
     def _step(self, at: int) -> Step:
         one = self.program.code[at]

@@ -79,7 +79,7 @@ class Call(ABC):
         return int((got.reshape(-1) != expected.reshape(-1)).sum()), expected.size
 
     def result(self, expected: int) -> None:
-        """What is expected is the function's own result."""
+        """Takes the function's own result as the expected one."""
         self._output = (-1, np.array([expected], np.int32))
 
     def writes_outside(self) -> list[Stray]:

@@ -46,7 +46,7 @@ class Macro:
 
 @dataclass
 class Reader:
-    """What has been read of one file. A local label is kept as `name@file`, a numeric one with its index behind it."""
+    """The contents read from one file. A local label is kept as `name@file`, a numeric one with its index behind it."""
 
     file: str
     constants: dict[str, int] = field(default_factory=dict)

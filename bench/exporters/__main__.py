@@ -87,7 +87,7 @@ def tight(path: Path, ample: Compiled) -> list[Compiled]:
 
 
 def compared(path: Path, plan: Compiled) -> tuple[float, str]:
-    """How far the farthest output is apart, of what it may be; and in words."""
+    """The largest difference of an output over its limit, and that in words."""
     found = [(0.0, "equal")]
     with np.load(path.with_suffix(".npz")) as recorded, Session(plan) as session:
         result = session.run({name[3:]: recorded[name] for name in recorded.files if name.startswith("in:")})

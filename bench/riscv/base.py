@@ -197,7 +197,7 @@ def _nop(state: State, given: Operands) -> Step:
 
 
 def _csr_bits(state: State, given: Operands) -> Step:
-    """Of the control registers only the one is known that turns the vector unit on."""
+    """The only known control register turns the vector unit on."""
     if given.number(0) != VECTOR_UNIT:
         raise ValueError(f"control register {given.text(0)} is not known")
     bits, turns_on = in_range(given.number(1), 0, 31), given.name == "csrsi"

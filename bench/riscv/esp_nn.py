@@ -32,7 +32,7 @@ def program(checkout: Path) -> Program:
 
 
 def own_files(checkout: Path) -> list[Path]:
-    """Those for this chip alone."""
+    """The sources that are for this chip alone."""
     return sorted(path for pattern in PATTERNS[:2] for path in (checkout / "src").rglob(pattern))
 
 

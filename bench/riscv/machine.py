@@ -103,7 +103,7 @@ class Machine(Engine):
 
 
 def _instructions(one: Instruction) -> int:
-    """That a name of an assembler stands for; calls reach their function with one."""
+    """The number of instructions behind a pseudo-instruction; calls reach their function with one."""
     if one.name in ("la", "lla"):
         return 2
     if one.name == "li" and one.operands[1].lstrip("-")[:1].isdigit():

@@ -33,7 +33,7 @@ Builder = Callable[[State, "Operands"], Step]
 
 
 class Symbols(Protocol):
-    """What a machine knows of names."""
+    """The names that a machine resolves."""
 
     program: Program
 
@@ -91,7 +91,7 @@ class Operands:
         return in_range(self.number(i), -2048, 2047)
 
     def place(self, i: int) -> tuple[int, int]:
-        """Of `offset(register)`: both."""
+        """Both parts of `offset(register)`."""
         found = PLACE.fullmatch(self._one.operands[i])
         if found is None:
             raise ValueError(f"{self._one.operands[i]} is no place in memory")
@@ -103,7 +103,7 @@ class Operands:
         return self._symbols.program.labels[text]
 
     def function(self, i: int) -> int | Function:
-        """What is called: the index of its first instruction, or what stands in for it."""
+        """The called function: the index of its first instruction, or its Python stand-in."""
         text = self._one.operands[i].removesuffix("@plt")
         found = self._symbols.program.labels.get(text)
         return found if found is not None else self._symbols.externals[text]

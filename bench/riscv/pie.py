@@ -47,7 +47,7 @@ def _limits(kind: str, bits: int) -> tuple[int, int]:
 
 
 def _advance(state: State, given: Operands, i: int, form: str, step: int = 16, wide: int = 128) -> Callable[[], int]:
-    """What an address moves on by: `ip` a constant, `xp` a register, `incp` the access's own size."""
+    """The step of an address: `ip` a constant, `xp` a register, `incp` the access's own size."""
     if form == "incp":
         return lambda: step
     if form == "xp":

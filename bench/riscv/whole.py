@@ -138,7 +138,7 @@ class Interpreter:
 
 
 def _placed(memory: Memory, number: int, one: Argument) -> int:
-    """What the function gets for it."""
+    """Places an argument in memory. Returns the value that the function gets for it."""
     name = f"operand {number}"
     if one.kind == _NUMBER:
         return one.value
@@ -151,7 +151,7 @@ def _placed(memory: Memory, number: int, one: Argument) -> int:
 
 
 def _check(memory: Memory, name: str) -> None:
-    """That it stayed where it may."""
+    """AssertionError if the function wrote outside of its operands, or read too far."""
     far = {stray for stray in memory.strays if stray.writes or abs(stray.distance) >= READ_AHEAD}
     if far or memory.misaligned:
         raise AssertionError(f"{name}: {far or memory.misaligned}")

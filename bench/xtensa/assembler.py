@@ -57,7 +57,7 @@ def taken_apart(target: Path, plugin: Path) -> list[Plain]:
 
 
 def read(program: Program) -> list[Plain]:
-    """The same of what the interpreter has read."""
+    """The instructions that the interpreter has read, in the same form."""
     kept = [place for place, one in enumerate(program.code) if one.name.removesuffix(".n") not in PADDING]
 
     def index(text: str) -> str:

@@ -102,7 +102,7 @@ class Operands:
         return self._machine.program.labels[self._one.operands[i]]
 
     def function(self, i: int) -> int | Callable[[State], None]:
-        """What is called: the index of its first instruction, or what stands in for it."""
+        """The called function: the index of its first instruction, or its Python stand-in."""
         text = self._one.operands[i]
         found = self._machine.program.labels.get(text)
         return found if found is not None else self._machine.externals[text]

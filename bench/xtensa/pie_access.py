@@ -35,7 +35,7 @@ def ride(state: State, given: Operands, suffix: str) -> Callable[[], None] | Non
 
 
 def behind(suffix: str) -> int:
-    """How many operands the access takes."""
+    """The number of operands of the access."""
     return {"": 0, "ld.incp": 2, "st.incp": 2, "ldbc.incp": 2}.get(suffix, 3)
 
 
