@@ -1,7 +1,7 @@
-/* Kernels of CMSIS-NN (github.com/ARM-software/CMSIS-NN, 7.0 and later) for plain operators.
+/* Adapter of CMSIS-NN (github.com/ARM-software/CMSIS-NN, 7.0 and later) for plain operators.
  *
- * CMSIS-NN gives TensorFlow Lite's bytes unless it is built with CMSIS_NN_USE_SINGLE_ROUNDING, which it then must not
- * be. */
+ * CMSIS-NN is bit-exact with TensorFlow Lite unless it is built with CMSIS_NN_USE_SINGLE_ROUNDING, which this file
+ * refuses. */
 #include "plain_ops.h"
 
 #if defined(TIGRIS_CMSIS_NN)
@@ -13,7 +13,7 @@
 #error "CMSIS-NN is built with CMSIS_NN_USE_SINGLE_ROUNDING: outputs would not be the host's; turn it off"
 #endif
 
-/* A convolution in CMSIS-NN's words. */
+/* A convolution in CMSIS-NN's types. */
 typedef struct cmsis_nn_conv {
     cmsis_nn_dims input;
     cmsis_nn_dims filter;
@@ -25,7 +25,7 @@ typedef struct cmsis_nn_conv {
     cmsis_nn_activation activation;
 } cmsis_nn_conv;
 
-static cmsis_nn_conv words_of(const tigris_plain_conv *conv)
+static cmsis_nn_conv to_cmsis_nn(const tigris_plain_conv *conv)
 {
     const tigris_conv_int8_params *params = conv->params;
     const int32_t inputs = (int32_t)conv->input->channels;
@@ -59,10 +59,10 @@ static cmsis_nn_dw_conv_params depthwise_params_of(const tigris_conv_int8_params
     return result;
 }
 
-/* CMSIS-NN's own answer; bands of fewer rows take no more. */
+/* CMSIS-NN's own answer; a band with fewer rows needs no more. */
 static int32_t conv_bytes(const tigris_plain_conv *conv)
 {
-    const cmsis_nn_conv words = words_of(conv);
+    const cmsis_nn_conv words = to_cmsis_nn(conv);
     if (conv->depthwise) {
         const cmsis_nn_dw_conv_params params = depthwise_params_of(conv->params, &words);
         return arm_depthwise_conv_wrapper_s8_get_buffer_size(&params, &words.input, &words.filter, &words.output);
@@ -89,15 +89,15 @@ uint32_t tigris_cmsis_nn_scratch(const tigris_plan *plan, const tigris_backend *
     return tigris_largest_plain_scratch(plan, backend, &bytes_of);
 }
 
-/* CMSIS-NN only reads what it is given as int32_t *. */
+/* Casts const away: CMSIS-NN takes int32_t * and only reads it. */
 static int32_t *unchanged(const int32_t *values)
 {
     return (int32_t *)(uintptr_t)values;
 }
 
-/* Kernels that read without looking: depthwise ones of 3x3 take one column of padding on the right, and those of one row
- * an input as wide as the filter. */
-static int fits(const tigris_plain_conv *conv)
+/* Whether CMSIS-NN's kernels stay inside the input, which they do not check: depthwise kernels of width 3 support one
+ * column of padding on the right, and convolutions of one row need an input at least as wide as the filter. */
+static int is_supported(const tigris_plain_conv *conv)
 {
     const tigris_conv_int8_params *params = conv->params;
     if (conv->depthwise) {
@@ -106,12 +106,12 @@ static int fits(const tigris_plain_conv *conv)
     return params->kernel_height != 1U || conv->input->width >= params->kernel_width;
 }
 
-/* Runs the call; 0 when the library cannot. */
-static int is_run(const tigris_kernel_call *call, int32_t depthwise)
+/* Runs the call; returns 0 if the library cannot. */
+static int run_by_library(const tigris_kernel_call *call, int32_t depthwise)
 {
     const tigris_conv_int8_params *params = call->params;
     const tigris_plain_conv conv = tigris_plain_conv_of(call, depthwise);
-    const cmsis_nn_conv words = words_of(&conv);
+    const cmsis_nn_conv words = to_cmsis_nn(&conv);
     const int32_t bytes = conv_bytes(&conv);
     const cmsis_nn_context context = {call->backend_scratch, bytes};
     const cmsis_nn_per_channel_quant_params scales = {unchanged(tigris_int32_data(call, params->multiplier)),
@@ -119,7 +119,7 @@ static int is_run(const tigris_kernel_call *call, int32_t depthwise)
     const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data;
     const int8_t *weights = tigris_int8_data(call, params->weights);
     const int32_t *bias = tigris_int32_data(call, params->bias);
-    if (!fits(&conv) ||
+    if (!is_supported(&conv) ||
         !tigris_plain_may_run(call, bytes, params->multiplier, params->shift, conv.output->channels)) {
         return 0;
     }
@@ -136,14 +136,14 @@ static int is_run(const tigris_kernel_call *call, int32_t depthwise)
 
 static void run_conv_2d(const tigris_kernel_call *call)
 {
-    if (!is_run(call, 0)) {
+    if (!run_by_library(call, 0)) {
         tigris_plain_conv_2d_int8.run(call);
     }
 }
 
 static void run_depthwise(const tigris_kernel_call *call)
 {
-    if (!is_run(call, 1)) {
+    if (!run_by_library(call, 1)) {
         tigris_plain_depthwise_conv_2d_int8.run(call);
     }
 }
@@ -168,7 +168,7 @@ static void run_fully_connected(const tigris_kernel_call *call)
     arm_cmsis_nn_status status = ARM_CMSIS_NN_ARG_ERROR;
     if (tigris_plain_may_run(call, context.size, params->multiplier, params->shift,
                              params->requantise_step != 0U ? params->out_features : 1U)) {
-        if (context.size > 0) { /* processors with MVE want each output's sum of weights and its bias there */
+        if (context.size > 0) { /* with MVE the library reads each output's sum of weights and bias from scratch */
             (void)arm_vector_sum_s8(context.buf, in, out, weights, 0, 0, bias);
         }
         status = arm_fully_connected_wrapper_s8(&context, &own, &scales, &input, vectors.input, &filter, weights,

@@ -1,14 +1,13 @@
-/* Kernels of ESP-NN (github.com/espressif/esp-nn, 1.2.1 to 1.2.3; component espressif/esp-nn) for plain operators.
+/* Adapter of ESP-NN (github.com/espressif/esp-nn, 1.2.1 to 1.2.3; component espressif/esp-nn) for plain operators.
  *
- * ESP-NN gives TensorFlow Lite's bytes unless it is built with CONFIG_NN_SKIP_NUDGE, which it then must not be. Its
- * scratch buffers are globals of the library: two sessions may interleave between kernels, but not run in two tasks at
- * the same time. */
+ * ESP-NN is bit-exact with TensorFlow Lite unless it is built with CONFIG_NN_SKIP_NUDGE, which this file refuses. Its
+ * scratch pointers are global variables, so two tasks must not run sessions at the same time. */
 #include "plain_ops.h"
 
 #if defined(TIGRIS_ESP_NN)
 
 #if defined(ESP_PLATFORM)
-#include "sdkconfig.h" /* says which of ESP-NN's kernels there are */
+#include "sdkconfig.h" /* selects ESP-NN's kernels */
 #endif
 
 #include <assert.h>
@@ -22,7 +21,7 @@
 #error "ESP-NN is configured to round differently (CONFIG_NN_SKIP_NUDGE): outputs would not be the host's; turn it off"
 #endif
 
-#define MOST_STACK_CHANNELS 128 /* see takes_stack */
+#define MAX_STACK_CHANNELS 128 /* see takes_stack */
 
 #if defined(CONFIG_IDF_TARGET_ESP32P4)
 #define ON_ESP32P4 1
@@ -30,7 +29,7 @@
 #define ON_ESP32P4 0
 #endif
 
-/* A convolution in ESP-NN's words. */
+/* A convolution in ESP-NN's types. */
 typedef struct esp_nn_conv {
     data_dims_t input;
     data_dims_t filter;
@@ -41,7 +40,7 @@ typedef struct esp_nn_conv {
     act_params_t activation;
 } esp_nn_conv;
 
-static esp_nn_conv words_of(const tigris_plain_conv *conv)
+static esp_nn_conv to_esp_nn(const tigris_plain_conv *conv)
 {
     const tigris_conv_int8_params *params = conv->params;
     const int32_t inputs = (int32_t)conv->input->channels;
@@ -71,8 +70,9 @@ static dw_conv_params_t depthwise_params_of(const tigris_conv_int8_params *param
     return result;
 }
 
-/* ESP-NN 1.2's depthwise kernels of 3x3 for the ESP32-S3, 16 channels at a time. No other chip's take scratch. */
-static int is_blocks(const esp_nn_conv *words, int32_t multiplier)
+/* Whether ESP-NN 1.2 runs its depthwise 3x3 kernel for the ESP32-S3 that takes 16 channels at a time; the depthwise
+ * kernels of no other chip take scratch. */
+static int is_s3_3x3(const esp_nn_conv *words, int32_t multiplier)
 {
     return multiplier == 1 && words->filter.width == 3 && words->filter.height == 3 && words->input.channels % 16 == 0;
 }
@@ -82,16 +82,17 @@ static int has_pads(const esp_nn_conv *words)
     return words->padding.width != 0 || words->padding.height != 0;
 }
 
-/* They copy input and output where there is padding but not 1 on all sides, and keep 12 bytes of stack a channel then. */
+/* That kernel copies input and output if there is padding other than 1 on all sides, and takes 12 bytes of stack for
+ * each channel then. */
 static int copies_whole(const esp_nn_conv *words, int32_t multiplier)
 {
-    return is_blocks(words, multiplier) && has_pads(words) && (words->padding.width != 1 || words->padding.height != 1);
+    return is_s3_3x3(words, multiplier) && has_pads(words) && (words->padding.width != 1 || words->padding.height != 1);
 }
 
-/* Without padding they copy an input that windows reach behind. */
+/* Without padding it copies the input if windows reach beyond it. */
 static int copies_input(const esp_nn_conv *words, int32_t multiplier)
 {
-    return is_blocks(words, multiplier) && !has_pads(words) &&
+    return is_s3_3x3(words, multiplier) && !has_pads(words) &&
            (words->output.width * words->stride.width + 2 != words->input.width ||
             words->output.height * words->stride.height + 2 != words->input.height);
 }
@@ -103,23 +104,23 @@ static int takes_stack(const esp_nn_conv *words, int32_t multiplier)
            channels >= 12 && (channels % 16 != 0 || copies_whole(words, multiplier));
 }
 
-static int32_t at_least(int32_t a, int32_t b)
+static int32_t max_of(int32_t a, int32_t b)
 {
     return a > b ? a : b;
 }
 
-/* What those copies take: more than ESP-NN 1.2 answers. */
-static int32_t bytes_of_copies(const esp_nn_conv *words)
+/* Scratch for the copies of input and output; ESP-NN 1.2's own answer is too small. */
+static int32_t copy_bytes(const esp_nn_conv *words)
 {
-    const int32_t columns = at_least(words->input.width + 2 * words->padding.width,
+    const int32_t columns = max_of(words->input.width + 2 * words->padding.width,
                                      words->output.width * words->stride.width + 2);
-    const int32_t rows = at_least(words->input.height + 2 * words->padding.height,
+    const int32_t rows = max_of(words->input.height + 2 * words->padding.height,
                                   words->output.height * words->stride.height + 2);
     return (9 + rows * columns + words->output.width * words->output.height) * words->input.channels + 64;
 }
 
-/* Bytes that the copy of such an input takes. ESP-NN 1.2 answers less for one of more than 40 KB. */
-static int32_t bytes_of_input(const esp_nn_conv *words)
+/* Scratch for the copy of an input; ESP-NN 1.2's own answer is too small for inputs above 40 KB. */
+static int32_t input_copy_bytes(const esp_nn_conv *words)
 {
     const int32_t columns = words->output.width * words->stride.width + 2;
     return (9 + (words->output.height * words->stride.height + 2) * columns) * words->input.channels + 16;
@@ -134,13 +135,13 @@ static int32_t depthwise_bytes(const esp_nn_conv *words, const tigris_conv_int8_
         return bytes;
     }
     if (copies_input(words, own.ch_mult)) {
-        return at_least(bytes, bytes_of_input(words));
+        return max_of(bytes, input_copy_bytes(words));
     }
-    return copies_whole(words, own.ch_mult) ? at_least(bytes, bytes_of_copies(words)) : bytes;
+    return copies_whole(words, own.ch_mult) ? max_of(bytes, copy_bytes(words)) : bytes;
 }
 
-/* Vector loads and stores of the ESP32-S3 take addresses rounded down to 8 or 16 bytes. The library's kernels hand whole
- * blocks of channels to them as they lie: these must be aligned, which a plan's own alignment may be too small for. */
+/* Vector loads and stores of the ESP32-S3 round addresses down to 8 or 16 bytes, and the library's kernels use them
+ * on whole blocks of channels. So bands must be aligned to that, and the plan's alignment may be smaller. */
 static int is_aligned(const tigris_band *band)
 {
     const uint32_t channels = band->tensor->channels;
@@ -153,8 +154,8 @@ static int is_scratch_aligned(const tigris_kernel_call *call)
     return ((uintptr_t)call->backend_scratch & 15U) == 0U;
 }
 
-/* ESP-NN 1.2's convolution of few channels for the ESP32-S3 takes the first window for one that lies inside the input where
- * that is less than the kernel, and reads behind it. */
+/* Whether the input is smaller than the kernel. ESP-NN 1.2's convolution of few channels for the ESP32-S3 then
+ * assumes that the first window lies inside the input, and reads beyond it. */
 static int is_less_than_kernel(const esp_nn_conv *words)
 {
     const int32_t row = words->filter.width * words->filter.channels;
@@ -175,8 +176,8 @@ static int32_t rows_behind(const esp_nn_conv *words)
            words->padding.height;
 }
 
-/* ESP-NN 1.2's convolutions for the ESP32-P4 copy inputs under small padded windows to more scratch than they ask for.
- * Where there is padding behind the input alone they know one column of it, and one row below kernels of three. */
+/* Whether ESP-NN 1.2's convolutions for the ESP32-P4 fail. With small padded windows they use more scratch than they
+ * ask for. With padding only after the input they support one column, and one row if the kernel has three rows. */
 static int is_beyond_p4(const esp_nn_conv *words)
 {
     const int32_t row = words->filter.width * words->filter.channels;
@@ -187,13 +188,14 @@ static int is_beyond_p4(const esp_nn_conv *words)
                          rows_behind(words) > (words->filter.height == 3 ? 1 : 0));
 }
 
-/* Of the ESP32-P4's depthwise kernel: beyond, neither bias nor zero point is added. */
+/* Whether the ESP32-P4's depthwise kernel would leave out bias and zero point. */
 static int is_too_deep_for_p4(const esp_nn_conv *words, int32_t multiplier)
 {
     return multiplier == 1 && words->input.channels > 256;
 }
 
-/* The ESP32-S3's depthwise 3x3 kernels that work in 16 bits know one row and one column outside of the input. */
+/* Whether windows reach two rows or columns beyond the input; the ESP32-S3's 16-bit depthwise 3x3 kernels support
+ * one. */
 static int reads_two_outside(const esp_nn_conv *words, int32_t multiplier)
 {
     return words->filter.width == 3 && words->filter.height == 3 &&
@@ -202,11 +204,11 @@ static int reads_two_outside(const esp_nn_conv *words, int32_t multiplier)
             rows_behind(words) > 1);
 }
 
-/* ESP-NN's own answer for bands with that much padding above. */
-static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
+/* Scratch for a band with `pad_top` rows of padding. */
+static int32_t band_bytes(tigris_plain_conv conv, int32_t pad_top)
 {
     conv.pad_top = pad_top;
-    const esp_nn_conv words = words_of(&conv);
+    const esp_nn_conv words = to_esp_nn(&conv);
     if (conv.depthwise) {
         return depthwise_bytes(&words, conv.params);
     }
@@ -214,11 +216,11 @@ static int32_t bytes_of_band(tigris_plain_conv conv, int32_t pad_top)
     return esp_nn_get_conv_scratch_size(&words.input, &words.filter, &words.output, &params);
 }
 
-/* Bands without padding above may take another kernel than those with. */
+/* Bands without padding above may run another kernel than bands with padding, so both are asked. */
 static int32_t conv_bytes(const tigris_plain_conv *conv)
 {
-    const int32_t bytes = bytes_of_band(*conv, conv->pad_top);
-    return conv->banded != 0 ? at_least(bytes_of_band(*conv, 0), bytes) : bytes;
+    const int32_t bytes = band_bytes(*conv, conv->pad_top);
+    return conv->banded != 0 ? max_of(band_bytes(*conv, 0), bytes) : bytes;
 }
 
 uint32_t tigris_esp_nn_scratch(const tigris_plan *plan, const tigris_backend *backend)
@@ -239,12 +241,12 @@ static void run_conv(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     const tigris_plain_conv conv = tigris_plain_conv_of(call, 0);
-    const esp_nn_conv words = words_of(&conv);
+    const esp_nn_conv words = to_esp_nn(&conv);
     const conv_params_t own = conv_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
     if (!is_aligned(&call->inputs[0]) || !is_scratch_aligned(call) || is_less_than_kernel(&words) ||
         (ON_ESP32P4 && is_beyond_p4(&words)) ||
-        !tigris_plain_may_run(call, bytes_of_band(conv, conv.pad_top), params->multiplier, params->shift,
+        !tigris_plain_may_run(call, band_bytes(conv, conv.pad_top), params->multiplier, params->shift,
                               conv.output->channels)) {
         tigris_plain_conv_2d_int8.run(call);
         return;
@@ -259,13 +261,13 @@ static void run_depthwise(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     const tigris_plain_conv conv = tigris_plain_conv_of(call, 1);
-    const esp_nn_conv words = words_of(&conv);
+    const esp_nn_conv words = to_esp_nn(&conv);
     const dw_conv_params_t own = depthwise_params_of(params, &words);
     const quant_data_t scales = quantisation(call, params);
     const int32_t bytes = depthwise_bytes(&words, params);
     if (!is_aligned(&call->inputs[0]) || !is_aligned(call->output) || !is_scratch_aligned(call) ||
         reads_two_outside(&words, own.ch_mult) || (ON_ESP32P4 && is_too_deep_for_p4(&words, own.ch_mult)) ||
-        (bytes > 0 && words.input.channels > MOST_STACK_CHANNELS && takes_stack(&words, own.ch_mult)) ||
+        (bytes > 0 && words.input.channels > MAX_STACK_CHANNELS && takes_stack(&words, own.ch_mult)) ||
         !tigris_plain_may_run(call, bytes, params->multiplier, params->shift, conv.output->channels)) {
         tigris_plain_depthwise_conv_2d_int8.run(call);
         return;
@@ -299,9 +301,9 @@ static void run_rows(const tigris_kernel_call *call, int32_t first, int32_t end,
     kernel(&part);
 }
 
-/* ESP-NN is told the padding above and on the left and, where there is some of either, takes as much below and on the
- * right; without any it takes what the last of its windows reads. Rows that read more below are left to the portable
- * kernel, at most kernel / stride rows of a tensor; all of them where columns on the right do. */
+/* ESP-NN gets the padding above and on the left and assumes the same below and on the right; without either it
+ * assumes what its last window reads. The portable kernel runs the rows that read more below, at most kernel / stride
+ * rows of a tensor, and all rows if columns on the right read more. */
 static void run_bands(const tigris_kernel_call *call, tigris_kernel kernel, tigris_kernel portable)
 {
     const tigris_conv_int8_params *params = call->params;
@@ -371,7 +373,7 @@ static void run_fully_connected(const tigris_kernel_call *call)
     }
 }
 
-/* ESP-NN ignores dilation, and most of its kernels groups. */
+/* ESP-NN ignores dilation, and most of its kernels ignore groups. */
 static int is_supported(const tigris_check_call *call)
 {
     const tigris_conv_int8_params *params = call->params;

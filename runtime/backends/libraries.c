@@ -1,4 +1,4 @@
-/* The kernels of libraries before the portable ones. Linking this file links every kernel. */
+/* The backends of kernel libraries, with all portable kernels as fallback: linking this file links every kernel. */
 #include "tigris_backends.h"
 
 #if defined(TIGRIS_ESP_NN)

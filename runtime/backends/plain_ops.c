@@ -1,20 +1,20 @@
-/* The plain operators of a plan and of a call. */
+/* The plain operators of a plan and of a call, for the adapters of kernel libraries. */
 #include "plain_ops.h"
 
 #if defined(TIGRIS_ESP_NN) || defined(TIGRIS_CMSIS_NN)
 
 #include <assert.h>
 
-#define LARGEST_SIZE INT16_MAX
-/* Bounds what sizes are multiplied to, so that a library's sums of such products do not overflow. */
-#define LARGEST_PRODUCT (UINT32_C(1) << 26)
+#define MAX_SIZE INT16_MAX
+/* Bounds products of sizes, so that a library's sums of them do not overflow. */
+#define MAX_PRODUCT (UINT32_C(1) << 26)
 
 static int is_small(uint32_t a, uint32_t b, uint32_t c)
 {
-    return a <= LARGEST_SIZE && b <= LARGEST_SIZE && c <= LARGEST_SIZE;
+    return a <= MAX_SIZE && b <= MAX_SIZE && c <= MAX_SIZE;
 }
 
-/* Positions along an axis that a library may copy: the input, padding on both sides, and a stride behind it. */
+/* Most positions along an axis that a library copies: the input, padding on both sides, and a stride. */
 static uint32_t padded(uint32_t size, uint32_t kernel, uint32_t stride)
 {
     return size + 2U * kernel + stride;
@@ -26,17 +26,17 @@ int tigris_is_small_conv(const tigris_check_call *call)
     const tigris_tensor_record *input = call->inputs[0];
     const tigris_tensor_record *output = call->output;
     const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
-    /* The sizes are small when they are multiplied. */
+    /* The sizes are checked before they are multiplied. */
     return is_small(params->kernel_height, params->kernel_width, input->channels) &&
            is_small(params->stride_height, params->stride_width, output->channels) &&
-           is_small(input->height, input->width, output->height) && output->width <= LARGEST_SIZE &&
+           is_small(input->height, input->width, output->height) && output->width <= MAX_SIZE &&
            is_small((params->kernel_height - 1U) * params->dilation_height,
                     (params->kernel_width - 1U) * params->dilation_width, 0U) &&
-           tigris_multiply(taps, tigris_multiply(input->channels + 16U, output->channels + 16U)) < LARGEST_PRODUCT &&
+           tigris_multiply(taps, tigris_multiply(input->channels + 16U, output->channels + 16U)) < MAX_PRODUCT &&
            tigris_multiply(tigris_multiply(padded(input->height, params->kernel_height, params->stride_height),
                                            padded(input->width, params->kernel_width, params->stride_width)),
-                           input->channels + 16U) < LARGEST_PRODUCT &&
-           tigris_multiply(output->height, tigris_multiply(output->width, output->channels + 16U)) < LARGEST_PRODUCT;
+                           input->channels + 16U) < MAX_PRODUCT &&
+           tigris_multiply(output->height, tigris_multiply(output->width, output->channels + 16U)) < MAX_PRODUCT;
 }
 
 int tigris_is_small_layer(const tigris_check_call *call)
@@ -47,9 +47,9 @@ int tigris_is_small_layer(const tigris_check_call *call)
 
 /* ---- of a plan ---- */
 
-/* Whether the kernel will run the operator, as far as can be told before its constants are readable. */
-static int runs(const tigris_kernel_entry *entry, const tigris_plan *plan, const tigris_stage_record *stage,
-                const tigris_op_record *op)
+/* Whether the kernel accepts the operator, before its weights are readable. */
+static int accepts_op(const tigris_kernel_entry *entry, const tigris_plan *plan, const tigris_stage_record *stage,
+                      const tigris_op_record *op)
 {
     const tigris_view_record *views = &plan->views[stage->first_view];
     tigris_check_call call;
@@ -69,7 +69,8 @@ static int runs(const tigris_kernel_entry *entry, const tigris_plan *plan, const
     return entry->check(&call) == TIGRIS_OK;
 }
 
-/* The plain convolution `op` of `stage` over the tallest bands its views can hold, with the padding of the first. */
+/* The plain convolution `op` of `stage` over the tallest bands its views can hold, with the padding of
+ * the first. */
 static tigris_plain_conv tallest_conv(const tigris_plan *plan, const tigris_stage_record *stage,
                                       const tigris_op_record *op)
 {
@@ -115,7 +116,8 @@ static int is_run_by(const tigris_backend *backend, const tigris_plan *plan, con
                      const tigris_op_record *op)
 {
     uint32_t i = 0U;
-    while (i < backend->kernel_count && (is_portable(backend->kernels[i]) || !runs(backend->kernels[i], plan, stage, op))) {
+    while (i < backend->kernel_count &&
+           (is_portable(backend->kernels[i]) || !accepts_op(backend->kernels[i], plan, stage, op))) {
         i++;
     }
     return i < backend->kernel_count;
@@ -145,7 +147,7 @@ tigris_plain_conv tigris_plain_conv_of(const tigris_kernel_call *call, int32_t d
                                     call->output->rows, in->pad_top, depthwise,         0};
     const int32_t windows = (conv.output_rows - 1) * conv.params->stride_height +
                             (conv.params->kernel_height - 1) * conv.params->dilation_height + 1;
-    /* What tigris_check_plain_conv holds every band to. */
+    /* tigris_check_plain_conv guarantees this for every band. */
     assert(in->rows > 0 && in->rows <= (int32_t)in->tensor->height && call->output->rows > 0);
     assert(in->pad_top >= 0 && in->pad_bottom >= 0 && in->pad_top + in->rows + in->pad_bottom >= windows);
     (void)windows;
@@ -161,8 +163,8 @@ int32_t tigris_plain_pad_right(const tigris_plain_conv *conv)
     return right > 0 ? right : 0;
 }
 
-/* Whether `count` multipliers and shifts in RAM still are what was checked, and stay so while the output is written. */
-static int hold(const tigris_kernel_call *call, uint32_t multiplier, uint32_t shift, uint32_t count)
+/* Whether `count` multipliers and shifts in RAM are still valid, and do not overlap the output that the call writes. */
+static int are_scales_intact(const tigris_kernel_call *call, uint32_t multiplier, uint32_t shift, uint32_t count)
 {
     const uint32_t offsets[2] = {multiplier, shift};
     const uintptr_t output = (uintptr_t)call->output->data;
@@ -183,7 +185,7 @@ int tigris_plain_may_run(const tigris_kernel_call *call, int32_t bytes, uint32_t
         return 0;
     }
     assert(bytes <= 0 || call->backend_scratch != NULL);
-    return !call->weights_in_ram || hold(call, multiplier, shift, count);
+    return !call->weights_in_ram || are_scales_intact(call, multiplier, shift, count);
 }
 
 #endif

@@ -18,34 +18,34 @@
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
 #define TIGRIS_HOST_VERSION 8U
 
-/* Calls and time of one operator, over all runs. */
+/* Calls and nanoseconds of one operator, over all runs. */
 typedef struct tigris_host_profile {
     uint64_t calls;
     uint64_t nanoseconds;
 } tigris_host_profile;
 
-/* One kernel call and the rows of each image of its operands that it read. */
+/* One kernel call, with the rows of its operands that it read. */
 typedef struct tigris_host_call {
     tigris_call call;
     uint32_t first[TIGRIS_MAX_OPERANDS];
     uint32_t rows[TIGRIS_MAX_OPERANDS];
 } tigris_host_call;
 
-/* Where tigris_host_calls puts what it sees. */
+/* The results of tigris_host_calls; the caller owns all arrays. */
 typedef struct tigris_host_watch {
-    tigris_host_call *calls; /* `capacity` of them; those behind are counted only */
+    tigris_host_call *calls; /* `capacity` entries; further calls are only counted */
     uint32_t capacity;
     uint32_t count;
-    uint32_t wanted;      /* the call, from 1, whose rows are copied to `data`; 0: none */
-    uint8_t *const *data; /* its output's, then each operand's; each place as large as the largest tensor */
-    uint32_t bytes[TIGRIS_MAX_OPERANDS + 1U]; /* of each of these */
+    uint32_t wanted;      /* number of the call, from 1, whose rows are copied to `data`; 0: none */
+    uint8_t *const *data; /* buffers for its output and then each operand, each as large as the largest tensor */
+    uint32_t bytes[TIGRIS_MAX_OPERANDS + 1U]; /* bytes copied to each buffer */
 } tigris_host_watch;
 
 typedef struct tigris_host {
     tigris_plan plan;
     tigris_session session;
-    tigris_host_profile *profile; /* one per operator of the plan, the caller's */
-    uint8_t *const *trace;        /* one whole tensor per operator, or NULL: not traced */
+    tigris_host_profile *profile; /* the caller's, one for each operator of the plan */
+    uint8_t *const *trace;        /* the caller's, a buffer for each operator's whole output; NULL: no trace */
     uint64_t started;
     uint64_t stopped;
 } tigris_host;
@@ -79,7 +79,7 @@ static uint64_t now_nanoseconds(void)
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-/* The runtime's counter has 32 bits, 4 s in nanoseconds: the host keeps its own 64. */
+/* The runtime's counter has 32 bits, 4 s in nanoseconds, so the host keeps a counter of 64 bits. */
 static uint32_t count(void *context)
 {
     tigris_host *host = context;
@@ -146,7 +146,7 @@ void tigris_host_rows(tigris_host *host, tigris_fetch_rows_hook fetch, tigris_ta
     host->session.take_rows = take;
 }
 
-/* From now on operators that may be split are, by this hook. */
+/* Sets the parallel hook: from now on, operators that the plan allows to split are split. */
 void tigris_host_parallel(tigris_host *host, tigris_parallel_hook parallel)
 {
     host->session.split = tigris_split_rows;
@@ -183,7 +183,7 @@ static int watch_call(void *context, const tigris_call *call, const tigris_band 
     return 0;
 }
 
-/* A run that tells of each kernel call. */
+/* Runs the plan and records each kernel call in *watch. */
 int32_t tigris_host_calls(tigris_host *host, tigris_host_watch *watch, tigris_usage *usage)
 {
     tigris_call_trace calls;
@@ -201,20 +201,20 @@ int32_t tigris_host_reset(tigris_host *host)
     return tigris_session_reset(&host->session);
 }
 
-/* Where a tensor lies that lives from run to run. */
+/* The address of a state. */
 const void *tigris_host_state(const tigris_host *host, uint32_t tensor)
 {
     const tigris_tensor_record *record = &host->plan.tensors[tensor];
     return tigris_address(&host->session, record->home, TIGRIS_PLACED_HOME, record, record->home_offset);
 }
 
-/* What the arena that a failed bind found too small lacks. */
+/* Bytes that the arena lacks which a failed bind found too small. */
 uint32_t tigris_host_bytes_short(const tigris_host *host)
 {
     return host->session.bytes_short;
 }
 
-/* Where the plan was refused or a run failed, in words; returns the operator. */
+/* Writes the fault's place as text; returns the index of its operator. */
 uint32_t tigris_host_fault(const tigris_host *host, char *text, size_t bytes)
 {
     const tigris_fault *fault = host->plan.header == NULL ? &host->plan.fault : &host->session.fault;
@@ -238,7 +238,7 @@ const char *tigris_host_status_text(int32_t status)
     return tigris_status_text((tigris_status)status);
 }
 
-/* The kernels that a session asks first. */
+/* Name of the backend that the session searches first. */
 const char *tigris_host_kernels(const tigris_host *host)
 {
     return host->session.backend->name;

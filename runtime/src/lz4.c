@@ -5,15 +5,15 @@
 #include "kernels/inlining.h"
 #include "move.h"
 
-#define LONG_LENGTH 15U   /* a length field of this value goes on in further bytes */
-#define SHORTEST_MATCH 4U /* match lengths are stored less this */
+#define LONG_LENGTH 15U   /* a length of this value continues in further bytes */
+#define SHORTEST_MATCH 4U /* stored match lengths are less by this */
 
 typedef struct lz4_reader {
     const uint8_t *next;
     const uint8_t *end;
 } lz4_reader;
 
-/* Reads the rest of a length whose four bits in the token were `length`. */
+/* Completes a length, of which the token had four bits, with further bytes; returns 0 if the block ends in it. */
 static int read_length(lz4_reader *in, uint32_t *length)
 {
     if (*length != LONG_LENGTH) {
@@ -30,7 +30,7 @@ static int read_length(lz4_reader *in, uint32_t *length)
     return 1;
 }
 
-/* 0, which no distance is, when the block ends in it. */
+/* Reads a match's distance; 0, which is no valid distance, if the block ends in it. */
 static uint32_t read_distance(lz4_reader *in)
 {
     if (in->end - in->next < 2) {
@@ -42,10 +42,10 @@ static uint32_t read_distance(lz4_reader *in)
 }
 
 #if !defined(__OPTIMIZE_SIZE__)
-/* Of weights most sequences are short, both runs together some ten bytes. Those that lie so far from the ends that no
- * copy can pass them need no other check than that of the distance. */
-#define NEAR_INPUT 18U  /* a token, 14 literals, a distance, and the next token; or literals in fours */
-#define NEAR_OUTPUT 34U /* 14 literals and a match of 18 bytes, in fours */
+/* Most sequences of weights are short, about ten bytes. Far enough from both ends, no copy of a short sequence can pass
+ * them, so only its distance needs a check. */
+#define NEAR_INPUT 18U  /* a token, 14 literals, a distance and the next token; or literals copied by fours */
+#define NEAR_OUTPUT 34U /* 14 literals and a match of 18 bytes, copied by fours */
 
 static inline void copy_four(uint8_t *to, const uint8_t *from)
 {
@@ -59,8 +59,7 @@ static inline void copy_four(uint8_t *to, const uint8_t *from)
 #endif
 }
 
-/* Copies `bytes` bytes one after the other, four at a time and at least once: up to three more are read
- * and written, or four. */
+/* Copies `bytes` bytes, four at a time and at least four: reads and writes up to four bytes too many. */
 static inline void copy_fours(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     const uint8_t *const end = from + bytes;
@@ -71,8 +70,8 @@ static inline void copy_fours(uint8_t *to, const uint8_t *from, uint32_t bytes)
     } while (from < end);
 }
 
-/* Unpacks sequences as long as they are short, right and not near an end; the next one is for others to look at. By
- * itself, it keeps what the loop needs in registers. */
+/* Unpacks sequences while they are short, valid and not near an end; returns the address after the last one. A
+ * function of its own, so that the loop's variables stay in registers. */
 static TIGRIS_NOINLINE uint8_t *unpack_short(lz4_reader *in, uint8_t *to, const uint8_t *output, const uint8_t *end)
 {
     if ((size_t)(in->end - in->next) < NEAR_INPUT || (size_t)(end - to) < NEAR_OUTPUT) {
@@ -113,7 +112,7 @@ int tigris_lz4_decompress(const uint8_t *input, uint32_t input_bytes, uint8_t *o
         to = unpack_short(&in, to, output, end);
 #endif
         const uint32_t token = *in.next++;
-        uint32_t distance = 0U; /* not known yet: literals, then the match */
+        uint32_t distance = 0U; /* 0: the loop copies the literals; then it copies the match */
         for (uint32_t length = token >> 4;; length = token & LONG_LENGTH) {
             if (!read_length(&in, &length)) {
                 return 0;
@@ -130,7 +129,7 @@ int tigris_lz4_decompress(const uint8_t *input, uint32_t input_bytes, uint8_t *o
             if (length > (size_t)(end - to)) {
                 return 0;
             }
-            /* What is copied may begin before it ends: a distance of 1 repeats one byte. */
+            /* Source and target may overlap: a distance of 1 repeats one byte. */
             tigris_copy_forward(to, from, length);
             to += length;
             if (distance != 0U) {

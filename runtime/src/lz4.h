@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Decompresses `input` into exactly `output_bytes` of `output`. Returns 1; 0 when the block is damaged or
- * of another length. Never reads outside the input nor writes outside the output. */
+/* Decompresses `input` to exactly `output_bytes` bytes of `output`. Returns 1; 0 if the block is damaged or has another
+ * length. Never reads outside the input or writes outside the output. */
 int tigris_lz4_decompress(const uint8_t *input, uint32_t input_bytes, uint8_t *output, uint32_t output_bytes);
 
 #endif

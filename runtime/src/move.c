@@ -4,19 +4,19 @@
 
 #if defined(__GNUC__)
 typedef uint32_t __attribute__((may_alias)) move_word;
-#define STEP() __asm__ volatile("" : : : "memory") /* else GCC calls memcpy or memmove */
+#define STEP() __asm__ volatile("" : : : "memory") /* keeps GCC from replacing the loop by memcpy or memmove */
 #else
 #define STEP() (void)0
 #endif
 
-/* The libraries of RISC-V do the rest like this too, picolibc in six instructions a byte. Others are fast where nothing
- * overlaps. */
+/* The C libraries of RISC-V copy byte by byte; picolibc takes six instructions a byte. Others are fast if source and
+ * target do not overlap. */
 #if defined(__riscv)
 #define SLOW_LIBRARY 1
 #else
 #define SLOW_LIBRARY 0
 #endif
-#define IS_FOR_LIBRARY(to, from, bytes)                                                                               \
+#define MAY_USE_LIBRARY(to, from, bytes)                                                                               \
     (!SLOW_LIBRARY && (uintptr_t)(to) - (uintptr_t)(from) >= (bytes) && (uintptr_t)(from) - (uintptr_t)(to) >= (bytes))
 
 #if !defined(__GNUC__)
@@ -27,17 +27,17 @@ void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
     }
 }
 #elif defined(__OPTIMIZE_SIZE__)
-/* A word is read when all that lies before its own place is written, so one that repeats must lie a word ahead. It is
- * written in one where both addresses are as many bytes into a word. */
+/* Reads a word only after all bytes before it are written, so the distance must be at least a word if the copy repeats
+ * bytes. Writes it as a word if both addresses have the same offset in a word. */
 void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-    if (IS_FOR_LIBRARY(to, from, bytes)) {
+    if (MAY_USE_LIBRARY(to, from, bytes)) {
         memcpy(to, from, bytes);
         return;
     }
     const uint8_t *const end = from + bytes;
-    const uintptr_t apart = (uintptr_t)to - (uintptr_t)from;
-    if (apart >= sizeof(move_word) && bytes >= sizeof(move_word)) {
+    const uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
+    if (distance >= sizeof(move_word) && bytes >= sizeof(move_word)) {
         while (((uintptr_t)from & 3U) != 0U) {
             *to++ = *from++;
             STEP();
@@ -47,7 +47,7 @@ void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
             STEP();
             const uint32_t word = *(const move_word *)(const void *)from;
             from += 4;
-            if ((apart & 3U) == 0U) {
+            if ((distance & 3U) == 0U) {
                 *(move_word *)(void *)to = word;
             } else {
                 to[0] = (uint8_t)word;
@@ -64,11 +64,11 @@ void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
     }
 }
 #else
-/* Moves words between addresses that are as many bytes into one, hence at least a word apart, or none. */
+/* Moves aligned words, so the distance is a multiple of a word. */
 static void move_words(move_word *to, const move_word *from, uint32_t count)
 {
     const move_word *const end = from + count;
-    for (const move_word *const fours = from + (count & ~3U); from != fours; from += 4, to += 4) {
+    for (const move_word *const end_of_fours = from + (count & ~3U); from != end_of_fours; from += 4, to += 4) {
         to[0] = from[0];
         to[1] = from[1];
         to[2] = from[2];
@@ -81,51 +81,51 @@ static void move_words(move_word *to, const move_word *from, uint32_t count)
     }
 }
 
-#define SHIFTED_BYTES 16U /* fewer are not worth the set-up; those that align both addresses are among them */
+#define SHIFTED_BYTES 16U /* fewer bytes, alignment included, are not worth the set-up */
 
-/* Moves words to where they lie across others. Of the `bytes` bytes at `from` whole words are read, each once, and what
- * lies before the first. Returns how many bytes have moved: all but six at most. */
+/* Moves bytes between addresses with different offsets in a word: reads aligned words, each once, and writes aligned
+ * words put together from two of them. Returns the number of bytes moved, at least `bytes` - 6. */
 static uint32_t move_shifted(move_word *to, const uint8_t *from, uint32_t bytes)
 {
-    uint32_t held = 0U; /* what is read and not yet written: from the lowest bit on, `shift` of them */
+    uint32_t held = 0U; /* bytes read and not yet written, in the lowest `shift` bits */
     uint32_t shift = 0U;
     for (; ((uintptr_t)from & 3U) != 0U; from++, shift += 8U) {
         held |= (uint32_t)*from << shift;
     }
-    const uint32_t rest = 32U - shift;
+    const uint32_t unused = 32U - shift;
     const move_word *source = (const move_word *)(const void *)from;
     const uint32_t count = (bytes - shift / 8U) / 4U;
     const move_word *const end = source + count;
-    for (const move_word *const fours = source + (count & ~3U); source != fours; source += 4, to += 4) {
+    for (const move_word *const end_of_fours = source + (count & ~3U); source != end_of_fours; source += 4, to += 4) {
         const uint32_t a = source[0];
         to[0] = held | a << shift;
         const uint32_t b = source[1];
-        to[1] = a >> rest | b << shift;
+        to[1] = a >> unused | b << shift;
         const uint32_t c = source[2];
-        to[2] = b >> rest | c << shift;
+        to[2] = b >> unused | c << shift;
         held = source[3];
-        to[3] = c >> rest | held << shift;
-        held >>= rest;
+        to[3] = c >> unused | held << shift;
+        held >>= unused;
     }
     while (source != end) {
         const uint32_t next = *source++;
         *to++ = held | next << shift;
-        held = next >> rest;
+        held = next >> unused;
     }
     return count * 4U;
 }
 
-/* A word is read when all that lies before its own place is written. Addresses that lie across words and more than one
- * apart are apart by what is held, too. */
+/* Reads a word only after all bytes before it are written. If the offsets in a word differ, the distance must exceed a
+ * word, because move_shifted also holds read bytes back. */
 void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-    if (IS_FOR_LIBRARY(to, from, bytes)) {
+    if (MAY_USE_LIBRARY(to, from, bytes)) {
         memcpy(to, from, bytes);
         return;
     }
-    const uintptr_t apart = (uintptr_t)to - (uintptr_t)from;
-    const int is_shifted = (apart & 3U) != 0U;
-    if (!is_shifted || (bytes >= SHIFTED_BYTES && apart > sizeof(move_word))) {
+    const uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
+    const int is_shifted = (distance & 3U) != 0U;
+    if (!is_shifted || (bytes >= SHIFTED_BYTES && distance > sizeof(move_word))) {
         for (; bytes > 0U && ((uintptr_t)to & 3U) != 0U; bytes--) {
             *to++ = *from++;
         }
@@ -153,7 +153,7 @@ void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 #endif
 
-/* To a place inside what is moved, from the last byte to the first. */
+/* Moves to a higher address that overlaps the source, from the last byte to the first. */
 static void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
@@ -181,9 +181,9 @@ static void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
                      :                                                                                                 \
                      : "r3", "r4", "r5", "r6", "r8", "r10", "r12", "lr", "memory")
 
-/* Moves 32 bytes in two instructions where addresses are multiples of words, for which libraries take sixteen. Returns how
- * many bytes have moved: none, or all but less than 32. Where both overlap `to` must lie below. */
-static uint32_t move_many(uint8_t *to, const uint8_t *from, uint32_t bytes)
+/* Moves 32 bytes in two instructions if both addresses are aligned to words; libraries take sixteen. Returns the
+ * number of bytes moved: 0, or all but fewer than 32. If source and target overlap, `to` must be the lower. */
+static uint32_t move_by_32(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if ((((uintptr_t)to | (uintptr_t)from) & 3U) != 0U) {
         return 0U;
@@ -200,7 +200,7 @@ static uint32_t move_many(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 #endif
 
-/* The libraries of small machines move upwards byte by byte. */
+/* Small machines' libraries move to a higher address byte by byte. */
 void tigris_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if ((uintptr_t)to - (uintptr_t)from < bytes) {
@@ -208,7 +208,7 @@ void tigris_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
         return;
     }
 #if defined(__thumb2__) && !defined(__OPTIMIZE_SIZE__)
-    const uint32_t moved = move_many(to, from, bytes);
+    const uint32_t moved = move_by_32(to, from, bytes);
     to += moved;
     from += moved;
     bytes -= moved;
