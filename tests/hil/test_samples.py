@@ -24,7 +24,7 @@ GAIN = IoDescriptor("gain", (2,), FLOAT, "plain", 0.0, 0, (2,), FLOAT, (0,))
 
 
 def saved(path: Path, array: np.ndarray) -> str:
-    np.saved(path, array)
+    np.save(path, array)
     return str(path)
 
 
