@@ -92,7 +92,7 @@ def test_a_closed_session_says_so(compiled: Compiled) -> None:
     session.close()
     for call in (lambda: session.run(inputs), lambda: session.run_raw(stored), lambda: session.run_raw_traced(stored),
                  lambda: session.run({}), session.__enter__):  # fmt: skip
-        with pytest.raises(UsageError, match="the session of net is closed; make another one"):
+        with pytest.raises(UsageError, match="the session of net is closed; open another one"):
             call()
     assert session.memory == used and session.inputs[0].name == "x", "what was measured stays"
     assert repr(session).endswith(", closed>")

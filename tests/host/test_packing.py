@@ -75,5 +75,5 @@ def test_weights_outside_their_block_are_refused(packing: Packing, models_dir: P
     place = plan.header.params + op.params
     damaged[place : place + op.params_bytes] = params.pack()
     damaged[16:20] = zlib.crc32(memoryview(damaged)[20:]).to_bytes(4, "little")
-    with pytest.raises(PlanError, match="lie outside their block"):
+    with pytest.raises(PlanError, match="are outside their block"):
         portable_plan(bytes(damaged))

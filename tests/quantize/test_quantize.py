@@ -154,7 +154,7 @@ def test_layers_in_int16_lose_little_and_stay_integers(tmp_path: Path) -> None:
     assert rows == {"conv0": "int16", "conv1": "int16", "conv2": "int16"}  # whose output conv1 reads
     both = tigris("quantize", model, *given, "-o", tmp_path / "o.onnx", "--int16", "conv1", "--keep-float", "r1",
                   status=2)  # fmt: skip
-    assert "--int16 conv1: --keep-float names this layer too" in both.stderr
+    assert "--int16 conv1: --keep-float names this layer, too" in both.stderr
     compiled = compile_model(tmp_path / "out.onnx")
     assert sum(op.dtype.name == "INT16" for op in compiled.plan.program.ops) >= 3
     tigris("verify", tmp_path / "out.onnx", "--samples", 2)
@@ -274,10 +274,10 @@ def images(digits: tuple[Path, Path]) -> np.ndarray:
     (lambda x: {"picture": x, "other": x}, "holds picture, other"),
     (lambda x: {"image": x[:, :, :4]}, "takes [1, 1, 8, 8]"),
     (lambda x: {"image": x[:1]}, "at least 2 are needed"), (lambda x: {"image": x[:0]}, "at least 2 are needed"),
-    (lambda x: {"image": np.where(np.arange(len(x)) == 7, np.nan, x.T).T}, "sample 7 holds NaN"),
+    (lambda x: {"image": np.where(np.arange(len(x)) == 7, np.nan, x.T).T}, "sample 7 has NaN"),
     (lambda x: {"image": x, "labels": np.zeros(3, int)}, "labels must be 100 integers"),
     (lambda x: {"image": np.full(x.shape, "a")}, "takes [1, 1, 8, 8]"),
-    (lambda x: {"image": x.astype(np.float64) * 1e300}, "beyond float32"),
+    (lambda x: {"image": x.astype(np.float64) * 1e300}, "out of range of float32"),
 ])
 def test_samples_that_do_not_fit_are_refused(arrays: Any, says: str, digits: tuple[Path, Path], tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", **arrays(images(digits)))

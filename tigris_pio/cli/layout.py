@@ -22,8 +22,7 @@ from tigris_pio.text import c_identifier
     type=(str, click.Path(path_type=Path), str, str),
     multiple=True,
     metavar="NAME PLAN PARTITION OFFSET",
-    help="Put PLAN into PARTITION at OFFSET, in bytes from the partition's start. auto: behind the plan before it. "
-    "Repeatable.",
+    help="Put PLAN at OFFSET bytes into PARTITION. OFFSET auto: behind the plan before it. Repeatable.",
 )
 @click.option(
     "--weights",
@@ -31,8 +30,7 @@ from tigris_pio.text import c_identifier
     type=(str, click.Path(path_type=Path), str, str),
     multiple=True,
     metavar="NAME FILE PARTITION OFFSET",
-    help="Put the weights of a C model (tigris codegen --weights partition) into PARTITION, behind its plans. "
-    "Repeatable.",
+    help="Put the weights of a C model, from tigris codegen --weights partition, into PARTITION. Repeatable.",
 )
 @click.option(
     "--table",
@@ -51,8 +49,7 @@ from tigris_pio.text import c_identifier
     "--any-scale",
     multiple=True,
     metavar="NAME",
-    help="The firmware reads the scales of inputs and outputs from the plan, so it opens plans with any scales. "
-    "Repeatable.",
+    help="The firmware reads scales from the plan, so it opens plans with any scales. Repeatable.",
 )
 @click.option(
     "--unchecked",

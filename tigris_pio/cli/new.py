@@ -26,18 +26,10 @@ from tigris_pio.sizes import parse_size
 @click.option("--board", required=True, metavar="BOARD", help="PlatformIO's name of the board, or an emulated board: "
               "emu_rv32, emu_cortex_m4, emu_cortex_m7, emu_cortex_m55.")  # fmt: skip
 @click.option("--framework", metavar="FRAMEWORK", help="arduino or espidf. Default: the board's first.")
-@click.option(
-    "--model",
-    required=True,
-    metavar="MODEL",
-    type=click.Path(),
-    help="The .onnx or .tflite file to copy into the project.",
-)
+@click.option("--model", required=True, metavar="MODEL", type=click.Path(), help="The .onnx or .tflite file to copy.")
 @click.option("--name", metavar="NAME", help="The model's name in C. Default: derived from the file's name.")
-@click.option("--flash-size", metavar="SIZE", help="Flash of your board if it differs from the board's default, "
-              "e.g. 16M.")  # fmt: skip
-@click.option("--psram/--no-psram", default=None, help="Whether your board has PSRAM, if it differs from the board's "
-              "default.")  # fmt: skip
+@click.option("--flash-size", metavar="SIZE", help="Flash size, if it differs from the board's default, e.g. 16M.")
+@click.option("--psram/--no-psram", default=None, help="Whether there is PSRAM, if it differs from the default.")
 @click.option("--slots", type=click.IntRange(1, 2), default=1, metavar="1|2", help="2: two slots (A/B), so that the "
               "firmware can update its model in the field. Default: 1.")  # fmt: skip
 @click.option("--library", metavar="DIR", type=click.Path(), help="Checkout of tigris-pio with the runtime's sources. "

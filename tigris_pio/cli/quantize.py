@@ -30,19 +30,15 @@ from tigris_pio.text import counted
 
 @click.command(short_help="Make an int8 model of a float32 one, with calibration data.")
 @click.argument("model", type=click.Path(), metavar="MODEL.onnx")
-@click.option("--data", metavar="X.npz", help="Calibration data: an array [N, …] by input name, or an .npy for one "
-              "input.")  # fmt: skip
-@click.option("--images", metavar="FOLDER", help="Calibration data: images, resized to the input; subfolders are "
-              "classes.")  # fmt: skip
+@click.option("--data", metavar="X.npz", help="Calibration data: an array [N, …] per input, or an .npy for one input.")
+@click.option("--images", metavar="FOLDER", help="Calibration images, resized to the input; subfolders are classes.")
 @click.option("-o", "--output", type=click.Path(), metavar="OUT.onnx",
               help="The int8 model to write. Default: the model's name with _int8.onnx, in the current folder.")
 @click.option("--labels", metavar="NAME", help="Array of --data with each sample's class. Default: labels, label or y.")
-@click.option("--held-out", type=click.IntRange(1), metavar="N", help="Samples for measuring errors, not for "
-              "calibration. Default: a quarter.")  # fmt: skip
+@click.option("--held-out", type=click.IntRange(1), metavar="N", help="Samples to measure with. Default: a quarter.")
 @click.option("--calibration", type=click.Choice(list(METHODS)), default="minmax", show_default=True,
               help="Method that derives ranges from the calibration data.")  # fmt: skip
-@click.option("--percentile", type=float, metavar="P", help="Percent of values inside the range, for --calibration "
-              "percentile. Default: 99.999.")  # fmt: skip
+@click.option("--percentile", type=float, metavar="P", help="Percent of values inside the range. Default: 99.999.")
 @click.option("--keep-float", multiple=True, metavar="NODE", help="Compute this layer in float32. Repeatable.")
 @click.option("--int16", multiple=True, metavar="NODE", help="Give this layer int16 activations. Repeatable.")
 @click.option("--like", metavar="OLD.onnx", type=click.Path(),
@@ -50,13 +46,10 @@ from tigris_pio.text import counted
 @click.option("--range", "ranges", multiple=True, metavar="NAME=MIN:MAX",
               help="Range of an input or output, such as accel=-6.5:6.5. Repeatable.")
 @click.option("--auto", "tolerance", type=float, metavar="TOLERANCE",
-              help="Keep the fewest layers in int16 or float32 so that the outputs' error is at most this, such as "
-              "0.02.")  # fmt: skip
-@click.option("--trials", type=click.IntRange(1, 10000), default=40, show_default=True,
-              help="Largest number of models that --auto tries.")  # fmt: skip
-@click.option("--image-mean", default="0", show_default=True, metavar="M[,M,M]",
-              help="M of the normalisation (p / 255 - M) / S; one number, or one per channel.")  # fmt: skip
-@click.option("--image-std", default="1", show_default=True, metavar="S[,S,S]", help="S of the same formula.")
+              help="Keep the fewest layers in int16 or float32 that meet this output error, such as 0.02.")
+@click.option("--trials", type=click.IntRange(1, 10000), default=40, show_default=True, help="Most trials of --auto.")
+@click.option("--image-mean", default="0", show_default=True, metavar="M[,M,M]", help="Pixels are (p / 255 - M) / S.")
+@click.option("--image-std", default="1", show_default=True, metavar="S[,S,S]", help="S of that formula.")
 @click.option("-m", "--mem", "memory", metavar="FAST[+SLOW]", help="Memory for which both models are compiled.")
 @click.option("-f", "--flash", metavar="SIZE", help="Largest size of their plans in flash.")
 @click.option("--dim", "dims", multiple=True, metavar="NAME=VALUE", help="Set a free dimension of the model.")
@@ -145,8 +138,7 @@ def _numbers(name: str, text: str, above_zero: bool = False) -> tuple[float, ...
     except ValueError:
         values = ()
     if not values or not all(math.isfinite(value) and (value > 0 or not above_zero) for value in values):
-        kind = "positive number" if above_zero else "number"
-        raise UsageError(f"{name} {text}: give one {kind}, or one per channel like 0.5,0.5,0.5")
+        raise UsageError(f"{name} {text}: give one{' positive' * above_zero} number, or one per channel: 0.5,0.5,0.5")
     return values
 
 

@@ -123,9 +123,8 @@ def _axes(session: Session, descriptor: IoDescriptor, array: np.ndarray) -> tupl
 
     Empty if the array is one sample or does not fit.
     """
-    shape = descriptor.shape
     for count in range(1, 3 if session.states else 2):
-        lead = array.shape[:count]
+        lead, shape = array.shape[:count], descriptor.shape
         is_whole = array.size == math.prod(lead) * math.prod(shape) != 0
         if array.shape != shape and is_whole and array.shape[count:] in (shape, shape[1:]):
             return lead

@@ -47,8 +47,7 @@ def print_report(document: dict[str, Any]) -> None:
     ]  # fmt: skip
     if document["states"]:
         names = ", ".join(state["name"] for state in document["states"])
-        rows.append(("states", f"{format_size(memory['states'])} of that memory keep their values between runs: "
-                               f"{names}"))  # fmt: skip
+        rows.append(("states", f"{format_size(memory['states'])} of that memory keep values between runs: {names}"))
     if "hop" in document:
         rows += _hop(document["hop"])
     streamed = [io["name"] for io in (*document["inputs"], *document["outputs"]) if io["home"] == "stream"]

@@ -1,1 +1,6 @@
-"""The `.tgrs` plan format: records, generated C header, writer and reader. SPEC.md is its text."""
+"""The `.tgrs` plan format, which SPEC.md describes.
+
+- `enums`, `records`, `params` define the records with `record`
+- `reader` reads a plan; `describe` makes the output of `tigris inspect`
+- `c_header` and `spec` generate C headers and the tables of SPEC.md
+"""

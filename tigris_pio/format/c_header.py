@@ -1,4 +1,4 @@
-"""Writes what C has of the format: `python -m tigris_pio.format.c_header`.
+"""Generates the C files of the format: `python -m tigris_pio.format.c_header`.
 
     runtime/include/tigris_format.h     the records of a plan
     runtime/include/tigris_params.h     the kernels' parameters, which applications do not see
@@ -67,7 +67,7 @@ def enum_notes(kind: type[enum.Enum]) -> dict[str, str]:
 
 
 def enum_text(kind: type[enum.IntEnum] | type[enum.IntFlag], name: str) -> str:
-    """C enum `tigris_<name>` of a Python one, with its comments."""
+    """The C enum `tigris_<name>` of a Python enumeration, with its comments."""
     prefix = "TIGRIS_" + name.upper() + "_"
     notes = enum_notes(kind)
     out = _comment(inspect.getdoc(kind) or "") + f"typedef enum tigris_{name} {{\n"
@@ -80,7 +80,7 @@ def enum_text(kind: type[enum.IntEnum] | type[enum.IntFlag], name: str) -> str:
 
 
 def record_text(record: type[Record]) -> str:
-    """C struct of a record, with its comments and a check of its size."""
+    """The C struct of a record, with its comments and an assertion of its size."""
     out = _comment(inspect.getdoc(record) or "") + f"typedef struct {record.C_NAME} {{\n"
     for field in record.layout():
         array = f"[{field.count}]" if field.count > 1 else ""
@@ -121,7 +121,7 @@ def render_params() -> str:
 
 
 def kernel_symbol(kind: OpKind, dtype: DType) -> str:
-    """The C name of the portable kernel of operators of a kind and type."""
+    """The C name of the portable kernel of a kind and type."""
     return f"tigris_{kind.name.lower()}_{_TYPE_NAMES[dtype]}"
 
 
@@ -154,7 +154,7 @@ def render_table() -> str:
     )
 
 
-#: Every file that is written, and what writes it.
+#: Path of each generated file to the function that makes its text.
 FILES: dict[Path, Callable[[], str]] = {
     HEADER_PATH: render,
     HEADER_PATH.with_name("tigris_params.h"): render_params,

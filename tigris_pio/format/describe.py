@@ -1,4 +1,4 @@
-"""A plan in words and numbers, as `tigris inspect` prints it."""
+"""Describes a plan for `tigris inspect`."""
 
 from __future__ import annotations
 

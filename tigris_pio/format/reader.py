@@ -45,7 +45,7 @@ class PlanFile:
         start = self.header.strings + offset
         end = self.data.find(b"\0", start, self.header.strings + self.header.strings_bytes)
         if offset >= self.header.strings_bytes or end < 0:
-            raise PlanError(f"a name at offset {offset} lies outside the string section; the plan is damaged")
+            raise PlanError(f"a name at offset {offset} is outside the string section; the plan is damaged")
         return self.data[start:end].decode(errors="replace")
 
     def params(self, op: OpRecord) -> Record:
@@ -55,7 +55,7 @@ class PlanFile:
             raise PlanError(f"operator {self.text(op.name)}: kind {op.kind} with type {op.dtype} is unknown")
         start = self.header.params + op.params
         if start + op.params_bytes > len(self.data):
-            raise PlanError(f"operator {self.text(op.name)}: its parameters lie outside the file; the plan is damaged")
+            raise PlanError(f"operator {self.text(op.name)}: its parameters are outside the file; the plan is damaged")
         return record.unpack(self.data, start)
 
     @property
@@ -75,7 +75,7 @@ class PlanFile:
 
     @property
     def states(self) -> tuple[IoRecord, ...]:
-        """What lives from run to run, as inputs and outputs are described."""
+        """The states, with records like those of inputs and outputs."""
         found = []
         for stage in self.stages:
             for op in self.ops[stage.first_op : stage.first_op + stage.op_count]:
@@ -97,22 +97,22 @@ class PlanFile:
 
 
 def is_plan(data: bytes) -> bool:
-    """Whether `data` begins like a plan."""
+    """Whether `data` begins with the magic number of a plan."""
     return data[:4] == MAGIC
 
 
 def read_plan(data: bytes) -> PlanFile:
-    """Parses `data`; PlanError says what is wrong with it."""
+    """Parses `data`; PlanError if it is damaged or of another version."""
     if not is_plan(data) or len(data) < Header.size():
         raise PlanError("not a .tgrs plan: it does not begin with TGRS and a header")
     header = Header.unpack(data)
     if header.version != VERSION:
-        raise PlanError(f"plan format {header.version}, this version reads {VERSION}; compile the model again")
+        raise PlanError(f"the plan has format {header.version}, this version reads {VERSION}; compile the model again")
     if header.total_bytes > len(data):
-        raise PlanError(f"plan is cut short: {len(data)} of {header.total_bytes} bytes; copy or compile it again")
+        raise PlanError(f"the plan is cut short: {len(data)} of {header.total_bytes} bytes; copy or compile it again")
     data = data[: header.total_bytes]
     if zlib.crc32(data[CRC_COVERS_FROM:]) != header.crc32:
-        raise PlanError("plan is damaged: its checksum differs; copy or compile it again")
+        raise PlanError("the plan is damaged: its checksum differs; copy or compile it again")
     plan = PlanFile(
         data,
         header,
@@ -128,7 +128,7 @@ def read_plan(data: bytes) -> PlanFile:
 
 
 def _check_values(plan: PlanFile) -> None:
-    """Numbers that stand for something: those of enumerations, and indices of other records."""
+    """Checks the numbers of enumerations, and the indices of other records."""
     for what, values, known in (
         ("kind of operator", [op.kind for op in plan.ops], OpKind),
         ("type of operator", [op.dtype for op in plan.ops], DType),
@@ -147,5 +147,5 @@ def _check_values(plan: PlanFile) -> None:
 
 def _section(data: bytes, record: type[R], offset: int, count: int) -> tuple[R, ...]:
     if offset + count * record.size() > len(data):
-        raise PlanError(f"the {record.C_NAME} section lies outside the file; the plan is damaged")
+        raise PlanError(f"the {record.C_NAME} section is outside the file; the plan is damaged")
     return tuple(record.unpack(data, offset + place * record.size()) for place in range(count))

@@ -88,7 +88,7 @@ R = TypeVar("R", bound="Record")
 
 @dataclasses.dataclass(frozen=True)
 class FieldLayout:
-    """Where one field lies in its record."""
+    """A field's place in its record."""
 
     name: str
     c_type: str
@@ -98,7 +98,7 @@ class FieldLayout:
 
 
 class Record:
-    """Base of all records. Subclasses are `@dataclass(frozen=True)` with fields made above."""
+    """Base of all records. Subclasses are `@dataclass(frozen=True)` with fields of the functions above."""
 
     C_NAME: ClassVar[str]
 
@@ -120,7 +120,7 @@ class Record:
 
     @classmethod
     def size(cls) -> int:
-        """Bytes one record takes; always a multiple of four."""
+        """Size of a record in bytes, a multiple of four."""
         last = cls.layout()[-1]
         total = last.offset + _CODES[last.c_type][1] * last.count
         if total % 4:

@@ -40,7 +40,7 @@ def _kernels() -> str:
 
 
 def tables() -> dict[str, str]:
-    """Every generated part of SPEC.md by its name."""
+    """Text of every generated part of SPEC.md, by name."""
     kinds = (enums.DType, enums.Home, enums.Strategy, enums.WeightMode, enums.HeaderFlag, enums.Rounding,
              enums.TensorFlag, enums.ViewFlag, enums.OperandFlag, enums.OpFlag, enums.OpKind, enums.Packing,
              enums.RecurrentCell, enums.RecurrentFunction, enums.UnaryFunction, enums.BinaryFunction,
@@ -54,7 +54,7 @@ def tables() -> dict[str, str]:
 
 
 def fill(text: str) -> str:
-    """`text` with every generated part written anew."""
+    """`text` with every generated part replaced."""
     for name, table in tables().items():
         begin, end = BEGIN.format(name), END.format(name)
         head, _, rest = text.partition(begin)

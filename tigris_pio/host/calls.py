@@ -1,4 +1,4 @@
-"""The kernel calls of a run, in their order, which is the same on any machine."""
+"""Records the kernel calls of a run; their order is the same on every machine."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tigris_pio.host import library
 
 @dataclasses.dataclass(frozen=True)
 class CallOperand:
-    """The rows of an operand that a call read: of the call's image, or of all when it took the batch whole."""
+    """The rows of an operand that a call read: of its image, or of all images if it reads the whole batch."""
 
     first: int
     rows: int
-    crc32: int  #: as they were before the call
+    crc32: int  #: of the rows before the call
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,17 +27,17 @@ class Call:
     op: int
     image: int
     first: int
-    rows: int  #: of all images when it took the batch whole
+    rows: int  #: of all images if the call writes the whole batch
     crc32: int
     operands: tuple[CallOperand, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class CallRows:
-    """What one call left behind: the bytes of its output's rows and of its operands'."""
+    """Bytes of one call's output rows, and of its operands' rows, after the call."""
 
     output: bytes
-    operands: tuple[bytes, ...]  #: as they are after the call, which may have written over them
+    operands: tuple[bytes, ...]  #: the call may have overwritten them
 
 
 class Watch:
@@ -54,11 +54,11 @@ class Watch:
         self.record = library.HostWatch(self._records, capacity, 0, wanted, self._pointers)
 
     def calls(self) -> tuple[Call, ...]:
-        """All that were seen."""
+        """All recorded calls."""
         return tuple(map(_call, self._records[: self.record.count]))
 
     def rows(self) -> CallRows:
-        """Those of the wanted call."""
+        """The rows of the wanted call."""
         count = 1 + len(self.calls()[self.record.wanted - 1].operands)
         output, *operands = (buffer.raw[: self.record.bytes[i]] for i, buffer in enumerate(self._buffers[:count]))
         return CallRows(output, tuple(operands))

@@ -1,4 +1,4 @@
-"""Two threads of this machine in the place of a board's two cores."""
+"""Runs operators on two threads, as a board does on two cores."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Cores:
     def __init__(self) -> None:
         self.calls = 0
         self._other = ThreadPoolExecutor(1, "tigris-core")
-        self.hook = library.ParallelHook(self._parallel)  # kept as long as the session has it
+        self.hook = library.ParallelHook(self._parallel)  # referenced here as long as the session uses it
 
     def _parallel(self, _: int | None, work: int, argument: int) -> None:
-        run = library.Work(work)  # calls of C let other threads of Python run
+        run = library.Work(work)  # ctypes releases Python's lock during the call
         other = self._other.submit(run, argument, 1)
         try:
             run(argument, 0)
         finally:
-            wait((other,))  # it writes to the session's memory until then
+            wait((other,))  # until then it writes to the session's memory
         self.calls += 1
 
     def close(self) -> None:
-        """Ends the other thread."""
+        """Ends the second thread."""
         self._other.shutdown()

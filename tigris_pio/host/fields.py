@@ -1,4 +1,4 @@
-"""Records whose fields can be read as attributes and, like the JSON of the commands, by name."""
+"""Records whose fields can be read as attributes or by name, like the commands' JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Fields:
-    """Base of dataclasses that also answer `record["field"]`."""
+    """Base of dataclasses that support `record["field"]`."""
 
     def __getitem__(self, name: str) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Model inputs and outputs: from the arrays a model takes to the arrays its plan stores, and back."""
+"""Inputs and outputs: converts the arrays that a model takes to those that its plan stores, and back."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ NUMPY_TYPES: dict[DType, np.dtype[Any]] = {
 }
 
 
-#: uint8 models are stored as int8: value and zero point both less this.
+#: Offset from a model's uint8 values and zero points to the int8 values in the plan.
 _UINT8_SHIFT = 128
 
 
 def layout_name(permutation: tuple[int, ...]) -> str:
-    """How the stored array lies: "NHWC" and "NWC" for channels-last, "plain" for the model's own order."""
+    """Order of the stored axes: "NHWC" or "NWC" for channels-last, "plain" for the model's order."""
     if permutation == tuple(range(len(permutation))):
         return "plain"
     names = {(0, 3, 1, 2): "NHWC", (0, 2, 1): "NWC"}
@@ -70,7 +70,7 @@ class IoDescriptor(Fields):
         return math.prod(self.stored_shape) * self.stored_dtype.itemsize
 
     def check_model_array(self, value: object) -> Array:
-        """`value` as an array of the model's shape and dtype; UsageError says what is wrong."""
+        """Converts `value` to an array of the model's shape and dtype; UsageError if it does not fit."""
         array = np.asarray(value)
         if array.shape != self.shape:
             raise UsageError(f"input {self.name!r} has shape {list(array.shape)}, the model takes {list(self.shape)}")
@@ -80,7 +80,7 @@ class IoDescriptor(Fields):
         return converted
 
     def check_stored_array(self, value: object) -> Array:
-        """`value` as an array of the stored shape and dtype; UsageError says what is wrong."""
+        """Converts `value` to an array of the stored shape and dtype; UsageError if it does not fit."""
         array = np.asarray(value)
         if array.shape != self.stored_shape or array.dtype != self.stored_dtype:
             raise UsageError(
@@ -90,12 +90,12 @@ class IoDescriptor(Fields):
         return array
 
     def to_stored(self, array: Array) -> Array:
-        """A model array as the plan stores it: axes permuted, quantised by the rule of the model's format."""
+        """Converts a model array to the stored one: permutes axes, quantises by the rule of the model's format."""
         permuted = tuple(self.stored_shape[axis] for axis in self.permutation)
         return self.quantised(array.reshape(permuted).transpose(np.argsort(self.permutation)))
 
     def quantised(self, stored: Array) -> Array:
-        """Values of the model, all or some in the stored order, as the plan stores them."""
+        """Quantises values that have the stored order already."""
         if self.dtype == self.stored_dtype:
             return np.ascontiguousarray(stored)
         if self.dtype == np.uint8:
@@ -106,7 +106,7 @@ class IoDescriptor(Fields):
         return quantised
 
     def to_model(self, stored: Array) -> Array:
-        """A stored array as the model gives it: dequantised, axes permuted back."""
+        """Converts a stored array to the model's: dequantises, permutes axes back."""
         array = stored.reshape(self.stored_shape).transpose(self.permutation).reshape(self.shape)
         if self.dtype == self.stored_dtype:
             return np.ascontiguousarray(array).reshape(self.shape)
@@ -117,7 +117,7 @@ class IoDescriptor(Fields):
 
 
 def describe(record: IoRecord, tensor: TensorRecord, name: str, flags: int) -> IoDescriptor:
-    """The descriptor of an I/O record. Raises PlanError for a pair of types with no defined conversion."""
+    """Makes the descriptor of an I/O record; PlanError if its types have no conversion."""
     model_dtype, stored_dtype = NUMPY_TYPES[DType(record.model_dtype)], NUMPY_TYPES[DType(tensor.dtype)]
     quantised = model_dtype == np.float32 and stored_dtype.kind in "iu" and tensor.scale > 0
     shifted = model_dtype == np.uint8 and stored_dtype == np.int8

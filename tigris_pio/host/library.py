@@ -12,9 +12,9 @@ from tigris_pio.errors import ArgumentError, ToolError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.records import VERSION
 
-#: Environment variable with the path of another build of the library.
+#: Environment variable with the path of a library to use instead of the installed one.
 LIBRARY_VARIABLE = "TIGRIS_RUNTIME_LIBRARY"
-#: Environment variable with the kernels that sessions use: "portable", or "fastest", as they do without it.
+#: Environment variable that chooses the kernels of sessions: "portable" or "fastest" (default).
 KERNELS_VARIABLE = "TIGRIS_HOST_KERNELS"
 HOST_VERSION = 8
 
@@ -23,13 +23,13 @@ _SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
 
 
 class HostProfile(ctypes.Structure):
-    """Calls and time of one operator, over all runs of a session."""
+    """Calls and time of one operator over all runs of a session."""
 
     _fields_ = (("calls", ctypes.c_uint64), ("nanoseconds", ctypes.c_uint64))
 
 
 class HostUsage(ctypes.Structure):
-    """tigris_usage: what the last run used and moved, in bytes."""
+    """tigris_usage: memory used, and bytes moved, by the last run."""
 
     _fields_ = (
         ("fast_peak", ctypes.c_uint32),
@@ -39,7 +39,7 @@ class HostUsage(ctypes.Structure):
     )
 
 
-#: tigris_fetch_rows_hook and tigris_take_rows_hook: context, index of the input or output, first row, rows, where.
+#: tigris_fetch_rows_hook and tigris_take_rows_hook: context, index of the input or output, first row, rows, address.
 RowsHook = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p
 )
@@ -70,7 +70,7 @@ class HostCall(ctypes.Structure):
 
 
 class HostWatch(ctypes.Structure):
-    """tigris_host_watch: what a run that tells of its calls is to put where."""
+    """tigris_host_watch: buffers of a run that records its calls."""
 
     _fields_ = (
         ("calls", ctypes.POINTER(HostCall)),
@@ -87,7 +87,7 @@ def _reinstall() -> str:
 
 
 def _missing() -> ToolError:
-    """Why there is no library, how to get a compiler, and the command that then brings it, in one line."""
+    """A ToolError with the reason, the way to get a compiler, and the command that then builds the library."""
     try:
         reason = (_PACKAGE / installation.REASON_FILE).read_text("utf-8").strip()
     except OSError:
@@ -99,12 +99,12 @@ def _missing() -> ToolError:
 
 
 def library_path() -> Path:
-    """The library's file. Raises ToolError when it has not been built."""
+    """Path of the library; ToolError if it is not built."""
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
         path = Path(named)
         if not path.is_file():
-            raise ToolError(f"{LIBRARY_VARIABLE} names {named}, which does not exist: unset it or name the library")
+            raise ToolError(f"{LIBRARY_VARIABLE} names {named}, which does not exist; unset it or name the library")
         return path
     built = sorted(path for path in _PACKAGE.glob("_runtime*") if path.suffix in _SUFFIXES)
     if not built:
@@ -146,7 +146,7 @@ def _declare(library: ctypes.CDLL) -> None:
 
 @functools.cache
 def load() -> ctypes.CDLL:
-    """The library, its functions declared. Raises ToolError when it is missing or of another version."""
+    """Loads the library and declares its functions; ToolError if it is missing or of another version."""
     path = library_path()
     try:
         library = ctypes.CDLL(str(path))
@@ -161,12 +161,12 @@ def load() -> ctypes.CDLL:
 
 
 def status_text(status: int) -> str:
-    """The runtime's sentence for a status code."""
+    """The runtime's text for a status code."""
     return bytes(load().tigris_host_status_text(status)).decode()
 
 
 def wants_portable() -> bool:
-    """Whether sessions are to compute with the portable kernels alone."""
+    """Whether sessions use only the portable kernels."""
     named = os.environ.get(KERNELS_VARIABLE) or "fastest"
     if named not in ("fastest", "portable"):
         raise ArgumentError(f"{KERNELS_VARIABLE} is {named!r}: set it to portable or fastest, or unset it")
@@ -174,7 +174,7 @@ def wants_portable() -> bool:
 
 
 def kernels() -> frozenset[tuple[OpKind, DType]]:
-    """The portable kernels that the library holds."""
+    """The portable kernels in the library."""
     library = load()
     codes = [library.tigris_host_kernel(index) for index in range(library.tigris_host_kernel_count())]
     return frozenset((OpKind(code >> 8), DType(code & 0xFF)) for code in codes)

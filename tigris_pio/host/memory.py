@@ -1,11 +1,11 @@
-"""Aligned memory for the runtime, between guard zones that show a write outside it."""
+"""Aligned memory for the runtime, with guard zones that reveal writes outside it."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-#: Enough for any plan's arenas (records.Header.alignment) and for the plan itself.
+#: Bytes; enough for any plan and its arenas (records.Header.alignment).
 ALIGNMENT = 64
 GUARD_BYTES = 64
 GUARD_VALUE = 0xA5
@@ -14,7 +14,7 @@ ByteArray = npt.NDArray[np.uint8]
 
 
 class Arena:
-    """`bytes` bytes on a multiple of `alignment`, with a guard zone before and behind."""
+    """`bytes` bytes at a multiple of `alignment`, with a guard zone before and behind."""
 
     def __init__(self, size: int, alignment: int = ALIGNMENT) -> None:
         guard = max(GUARD_BYTES, alignment)
@@ -24,16 +24,16 @@ class Arena:
         self._guards = (self._buffer[:start], self._buffer[start + size :])
         self._intact = tuple(guard.tobytes() for guard in self._guards)
         self.data[:] = 0
-        #: Where the arena starts; None when it is empty.
+        #: Address of the arena; None if it is empty.
         self.address: int | None = int(self.data.ctypes.data) if size else None
 
     def guards_intact(self) -> bool:
-        """Nothing was written around the arena."""
+        """Whether the guard zones are unchanged."""
         return self._guards[0].tobytes() == self._intact[0] and self._guards[1].tobytes() == self._intact[1]
 
 
 def aligned_copy(data: bytes) -> Arena:
-    """An arena that holds `data`."""
+    """Makes an arena with the bytes of `data`."""
     arena = Arena(len(data))
     arena.data[:] = np.frombuffer(data, np.uint8)
     return arena

@@ -1,4 +1,4 @@
-"""Plans whose weights are packed for the kernels of a chip, as the host's own kernels read them.
+"""Restores the portable order of weights that are packed for a chip's kernels, so that the host can run the plan.
 
 The numbers are the same, so a session on the host computes what the chip computes. Only weights move, each array within
 its own place: the portable order adds no bytes. A block that is compressed is compressed again, behind all others.
@@ -23,7 +23,7 @@ from tigris_pio.format.records import CRC_COVERS_FROM, SECTION_ALIGNMENT, Header
 
 
 def portable_plan(data: bytes) -> bytes:
-    """The plan, which the runtime has opened, with all weights in the portable order but those in one that is unknown.
+    """A checked plan with its weights in the portable order, except those in an unknown order.
 
     Raises PlanError for weights outside their block.
     """
@@ -61,7 +61,7 @@ def _shape(plan: PlanFile, stage: StageRecord, op: OpRecord, params: Record) -> 
 def _canonical(
     op: OpRecord, kind: OpKind, params: Record, shape: tuple[int, ...], stored: memoryview
 ) -> np.ndarray | None:
-    """The weights in canonical order of what begins with them as they are stored; None where that is too short."""
+    """The weights at the start of a stored block in canonical order; None if the block is too short."""
     if DType(op.dtype) != DType.INT8:
         return None
     if op.packing == Packing.PIE:
@@ -77,7 +77,7 @@ def _canonical(
 
 
 class _Writer:
-    """A copy of a plan whose stages are brought into the portable order one by one."""
+    """A copy of a plan whose stages are converted one by one."""
 
     def __init__(self, plan: PlanFile) -> None:
         self._plan = plan
@@ -102,15 +102,14 @@ class _Writer:
             self._op(stored, memoryview(self._data)[start:], stage, step)
 
     def _op(self, stored: bytes, target: memoryview, stage: StageRecord, step: int) -> None:
-        """The weights of one operator, from their block to `target`: others may have the same ones, and stages bytes
-        that lie between their own."""
+        """Converts the weights of one operator from its block to `target`. Operators may share weights."""
         op = self._plan.ops[step]
         params = self._plan.params(op)
         kind, shape = OpKind(op.kind), _shape(self._plan, stage, op, params)
         start = int(getattr(params, "weights"))  # noqa: B009  both records have it
         weights = _canonical(op, kind, params, shape, memoryview(stored)[start:])
         if weights is None:
-            raise PlanError(f"the weights of operator {self._plan.text(op.name)} lie outside their block")
+            raise PlanError(f"the weights of operator {self._plan.text(op.name)} are outside their block")
         portable = packed_blobs(kind, DType.INT8, params, {"weights": weights})["weights"].tobytes()
         target[start : start + len(portable)] = portable
         place = self._plan.header.ops + step * OpRecord.size()

@@ -1,4 +1,4 @@
-"""The search for a placement in C (runtime/host/placement_search.c), for those who plan on this machine."""
+"""Calls the search for a placement in C (runtime/host/placement_search.c), for the planner."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Question(ctypes.Structure):
 
 
 class Geometry(NamedTuple):
-    """What stays the same from one search to the next, in units; tigris_place_problem says what is what."""
+    """The constant part of several searches, in units; see tigris_place_problem."""
 
     first_piece: Sequence[int]
     offset: Sequence[int]
@@ -55,7 +55,7 @@ class Geometry(NamedTuple):
 
 
 class PlacementSearch:
-    """Searches of one problem. Raises ToolError when there is no library."""
+    """Runs searches of one problem; ToolError if there is no library."""
 
     def __init__(self, geometry: Geometry) -> None:
         host = library.load()
@@ -71,7 +71,7 @@ class PlacementSearch:
     def run(
         self, rank: Sequence[int], capacity: int, rules: int, fullest_first: bool, staircases_first: bool, limit: int
     ) -> tuple[int, list[int], int]:
-        """1, 0 or -1 for found, exhausted or at the limit of nodes; starts in units; nodes."""
+        """Returns (outcome, offsets in units, nodes); outcome: 1 found, 0 exhausted, -1 limit of nodes reached."""
         starts, nodes = (ctypes.c_int32 * max(1, self._requests))(), ctypes.c_int64()
         question = _Question(_array(rank), capacity, rules, fullest_first, staircases_first, limit)
         outcome = self._search(self._state, ctypes.byref(question), starts, ctypes.byref(nodes))

@@ -1,4 +1,4 @@
-"""Streamed inputs and outputs: who gives the rows that the runtime asks for, and who takes those that it makes."""
+"""Streamed inputs and outputs: the hooks by which the runtime fetches rows of inputs and passes on rows of outputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tigris_pio.errors import UsageError
 from tigris_pio.host import library
 from tigris_pio.host.io import Array, IoDescriptor
 
-#: Gives rows of an input: (first, rows) -> those rows of the array as the model takes it, or [rows, width, channels];
-#: of the model's type or as stored.
+#: Returns rows of an input: (first, rows) -> these rows in the model's shape, or [rows, width, channels]; in the
+#: model's type or the stored one.
 RowSource = Callable[[int, int], object]
-#: Takes rows of an output: (first, array [rows, width, channels] as stored).
+#: Receives rows of an output: (first, stored array [rows, width, channels]).
 RowSink = Callable[[int, Array], object]
 
 
@@ -24,7 +24,7 @@ Stream = tuple[IoDescriptor, tuple[int, int, int]]
 
 
 class Rows:
-    """The hooks of a session that streams, and what they move in the run that is on.
+    """The hooks of a session with streams, and the arrays and callables of the current run.
 
     inputs, outputs: those that are streamed, by index
     """
@@ -35,11 +35,11 @@ class Rows:
         self._made: dict[int, Array] = {}
         self._sinks: Mapping[str, RowSink] = {}
         self.error: BaseException | None = None
-        # Kept as long as the session has them.
+        # Referenced here as long as the session uses them.
         self.fetch, self.take = library.RowsHook(self._fetch), library.RowsHook(self._take)
 
     def begin(self, sources: Mapping[str, Array | RowSource], sinks: Mapping[str, RowSink]) -> None:
-        """Before a run. `sources`: of every streamed input, by name, an array as stored or what gives its rows."""
+        """Prepares a run. sources: a stored array, or a callable for rows, by name of every streamed input."""
         self.error = None
         self._sinks = sinks
         for index, (io, shape) in self._inputs.items():
@@ -49,19 +49,19 @@ class Rows:
             self._made[index] = np.zeros(shape, io.stored_dtype)
 
     def is_source(self, name: str) -> bool:
-        """Whether the rows of an input come during the run."""
+        """Whether an input is streamed."""
         return any(io.name == name for io, _ in self._inputs.values())
 
     def moves(self, io: IoDescriptor) -> bool:
-        """Whether an input or output is among those."""
+        """Whether an input or output is streamed."""
         return any(io is known for known, _ in (*self._inputs.values(), *self._outputs.values()))
 
     def is_sink(self, index: int) -> bool:
-        """Whether the rows of an output go during the run."""
+        """Whether an output is streamed."""
         return index in self._outputs
 
     def output(self, index: int) -> Array:
-        """A streamed output after a run, as stored."""
+        """A streamed output's stored array after a run."""
         return self._made[index].reshape(self._outputs[index][0].stored_shape)
 
     def _fetch(self, _: int | None, index: int, first: int, rows: int, destination: int) -> int:
@@ -92,7 +92,7 @@ def _rows_of(array: Array) -> RowSource:
 
 
 def _stored_rows(io: IoDescriptor, given: object, rows: int, shape: tuple[int, int, int]) -> Array:
-    """What a callable gave, as the plan stores it. Raises UsageError for other rows than were asked for."""
+    """Converts a callable's rows to the stored form; UsageError if they are not the requested rows."""
     array = _arranged(io, np.asarray(given), rows, shape)
     if array.dtype == io.stored_dtype and io.stored_dtype != io.dtype:
         return array
@@ -105,7 +105,7 @@ def _stored_rows(io: IoDescriptor, given: object, rows: int, shape: tuple[int, i
 
 
 def _arranged(io: IoDescriptor, array: Array, rows: int, shape: tuple[int, int, int]) -> Array:
-    """Rows in the model's order or the plan's, told apart by their shape, in the plan's."""
+    """Converts rows in the model's order to the plan's; rows in the plan's order stay. Their shape decides."""
     stored = _with_rows(io.stored_shape, rows, shape[0])
     model = tuple(stored[axis] for axis in io.permutation)
     if array.shape == model and len(model) == len(io.shape):
@@ -125,7 +125,7 @@ def _arranged(io: IoDescriptor, array: Array, rows: int, shape: tuple[int, int, 
 
 
 def _with_rows(stored_shape: tuple[int, ...], rows: int, height: int) -> tuple[int, ...]:
-    """The shape of `rows` rows of a stored array: its rows are the first axis that is not 1, or one of height 1."""
+    """Shape of `rows` rows of a stored array; its row axis is the first that is not 1."""
     for axis, size in enumerate(stored_shape):
         if size == height and all(before == 1 for before in stored_shape[:axis]) and (size > 1 or height == 1):
             return (*stored_shape[:axis], rows, *stored_shape[axis + 1 :])

@@ -1,4 +1,4 @@
-"""`Session`: one plan being run on the host."""
+"""`Session`: runs one plan on this machine."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _FAST_TOO_SMALL, _SLOW_TOO_SMALL, _CRC = -2, -3, -13
 
 
 class HasData(Protocol):
-    """Anything that carries a plan's bytes, such as the compiler's result."""
+    """An object with a plan's bytes, such as the compiler's result."""
 
     @property
     def data(self) -> bytes:
-        """The plan."""
+        """The plan's bytes."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory(Fields):
-    """What the last run used and moved, in bytes, measured by the runtime. Peaks count inputs and outputs.
+    """Memory used, and bytes moved, by the last run, measured by the runtime. Peaks include inputs and outputs.
 
     fast_peak, slow_peak: up to the highest byte used of each arena
     slow_read, slow_written: of slow memory
@@ -81,7 +81,7 @@ class OpProfile(Fields):
 
 @dataclasses.dataclass(frozen=True)
 class _Op:
-    """An operator as the session reports it: its name, its stage's strategy and its whole output."""
+    """An operator's name, its stage's strategy and its whole output."""
 
     name: str
     strategy: str
@@ -90,7 +90,7 @@ class _Op:
 
 
 def plan_bytes(source: str | os.PathLike[str] | bytes | HasData) -> bytes:
-    """The plan in a file, in memory or in what carries it."""
+    """Reads a plan from a path, from bytes, or from an object with bytes."""
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source)
     if isinstance(source, str | os.PathLike):
@@ -108,11 +108,11 @@ def plan_bytes(source: str | os.PathLike[str] | bytes | HasData) -> bytes:
 
 
 def _bytes(option: str, given: int | str | None, planned: int) -> int:
-    """An arena's size: what the plan asks for unless given."""
+    """An arena's size in bytes: `given`, or the size that the plan needs."""
     if given is None:
         return planned
     if isinstance(given, bool) or not isinstance(given, int | str | np.integer):
-        raise ArgumentError(f"{option}: {given!r} is no size; give bytes, a size like '64K', or None")
+        raise ArgumentError(f"{option}: {given!r} is no size; give a number of bytes, a text like '64K', or None")
     return parse_size(given if isinstance(given, str) else int(given), option)
 
 
@@ -124,14 +124,14 @@ def _core_count(cores: object) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class _State:
-    """What lives from run to run: the tensor that holds it, and how its user knows it."""
+    """A state: its tensor, and the descriptor for the user."""
 
     tensor: int
     io: IoDescriptor
 
 
 class _Records:
-    """The records a session shows to its user. The runtime has checked the plan before."""
+    """Reads a checked plan's records for the user: descriptors, operators, states."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -154,7 +154,7 @@ class _Records:
         return ViewRecord.unpack(self._data, self.header.views + (stage.first_view + index) * ViewRecord.size())
 
     def most_calls(self) -> int:
-        """Kernel calls that a run makes at most: each operator in each band of its stage, once an image."""
+        """Most kernel calls of a run: each operator in each band of its stage, once per image."""
         stages = [self._stage(index) for index in range(self.header.stage_count)]
         return sum(
             stage.band_count * self._op_record(stage.first_op + i).images
@@ -175,7 +175,7 @@ class _Records:
         return describe(record, self._tensor(record.tensor), self.name(record.name), self.header.flags)
 
     def rows_of(self, index: int) -> tuple[int, int, int] | None:
-        """Height, width and channels of an input or output that is streamed; None of another."""
+        """Height, width and channels of a streamed input or output; None for others."""
         record = self._io_record(index)
         tensor = self._tensor(record.tensor)
         return (tensor.height, tensor.width, tensor.channels) if record.mover else None
@@ -270,7 +270,7 @@ class Session:
         return {index: (ports[index], shape) for index, shape in shapes.items() if shape is not None}
 
     def is_streamed(self, io: IoDescriptor) -> bool:
-        """Whether rows of an input or output of this session come or go during the run."""
+        """Whether an input or output is streamed."""
         return self._rows.moves(io)
 
     def _bind(self) -> None:
@@ -298,11 +298,11 @@ class Session:
             )
 
     def _place(self) -> str:
-        """` at stage 3, operator 12 (MAT_MUL /block/MatMul)`; empty when the runtime does not know."""
+        """` at stage 3, operator 12 (MAT_MUL /block/MatMul)`; empty if the runtime does not know it."""
         text = ctypes.create_string_buffer(_LONGEST_PLACE)
         op = int(self._library.tigris_host_fault(self._host.address, text, len(text)))
         place = visible_name(text.value.decode(errors="replace"))
-        if f"operator {op} (" in place:  # it has a name: the plan's records can be read
+        if f"operator {op} (" in place:  # the name is known, so the plan's records are valid
             kind = OpRecord.unpack(self._data, Header.unpack(self._data).ops + op * OpRecord.size()).kind
             name = OpKind(kind).name if kind in set(OpKind) else f"kind {kind}"
             place = place.replace(f"operator {op} (", f"operator {op} ({name} ", 1)
@@ -314,7 +314,7 @@ class Session:
         return f"<Session {visible_name(self.name)!r}: {arenas}{state}>"
 
     def close(self) -> None:
-        """Lets go of the plan and the arenas. Measurements and descriptions stay; closing again does nothing."""
+        """Frees the plan and the arenas. Measurements and descriptors stay. A second call has no effect."""
         self._open = False
         if self._cores is not None:
             self._cores.close()
@@ -331,7 +331,7 @@ class Session:
 
     def _check_open(self) -> None:
         if not self._open:
-            raise UsageError(f"the session of {self.name} is closed; make another one")
+            raise UsageError(f"the session of {self.name} is closed; open another one")
 
     @property
     def name(self) -> str:
@@ -340,12 +340,12 @@ class Session:
 
     @property
     def kernels(self) -> str:
-        """The kernels that compute: "avx2" or "neon", with the portable ones where these have none, or "portable"."""
+        """The kernels in use: "avx2" or "neon" (with portable kernels for other operators), or "portable"."""
         return bytes(self._library.tigris_host_kernels(self._host.address)).decode()
 
     @property
     def memory(self) -> Memory:
-        """What the last run used and moved."""
+        """Memory used, and bytes moved, by the last run."""
         usage = self._usage
         return Memory(usage.fast_peak, usage.slow_peak, usage.slow_read, usage.slow_written)
 
@@ -359,29 +359,29 @@ class Session:
 
     @property
     def shared_calls(self) -> int:
-        """Kernel calls, over all runs, whose rows two cores shared."""
+        """Number of kernel calls, over all runs, whose rows were split between two cores."""
         return 0 if self._cores is None else self._cores.calls
 
     def reset(self) -> None:
-        """Every state has its first value again, as in a new session."""
+        """Sets every state to its initial value, as in a new session."""
         self._check_open()
         self._refuse(self._library.tigris_host_reset(self._host.address))
 
     def state(self) -> dict[str, Array]:
-        """What each state holds now, by name, as the model has it."""
+        """The current value of each state by name, in the model's shape and type."""
         self._check_open()
         return {state.io.name: state.io.to_model(self._stored_state(state)) for state in self._states}
 
     def save_state(self) -> tuple[bytes, ...]:
-        """All states as they are stored, for `load_state`."""
+        """All states' stored bytes, for `load_state`."""
         self._check_open()
         return tuple(self._stored_state(state).tobytes() for state in self._states)
 
     def load_state(self, saved: tuple[bytes, ...]) -> None:
-        """Puts back what `save_state` of a session of this plan gave."""
+        """Restores the states that `save_state` of a session of this plan returned."""
         self._check_open()
         if [len(data) for data in saved] != [state.io.stored_bytes for state in self._states]:
-            raise UsageError("load_state: these are no states of this plan; give what save_state returned")
+            raise UsageError("load_state: these are no states of this plan; give the result of save_state")
         for state, data in zip(self._states, saved, strict=True):
             ctypes.memmove(self._library.tigris_host_state(self._host.address, state.tensor), data, len(data))
 
@@ -390,7 +390,7 @@ class Session:
         return _array_at(address, state.io)
 
     def run(self, inputs: Mapping[str, object] | object) -> dict[str, Array]:
-        """One inference on arrays as the model takes and gives them, by name; of one input, the array alone will do.
+        """Runs one inference on arrays in the model's shape and type, by name; a single input needs no name.
 
         A streamed input may be a function instead: it is called with the first row and the number of rows that are
         wanted, each row once, in order, and returns them as an array [rows, width, channels], of the model's type or as
@@ -405,13 +405,13 @@ class Session:
         return {io.name: io.to_model(results[io.name]) for io in self.outputs}
 
     def run_raw(self, inputs: Mapping[str, object] | object) -> dict[str, Array]:
-        """One inference on arrays as the plan stores them."""
+        """Runs one inference on stored arrays."""
         return self._run(self._check_raw(inputs), None)
 
     def run_raw_traced(
         self, inputs: Mapping[str, object] | object, fill: int = 0
     ) -> tuple[dict[str, Array], dict[str, Array]]:
-        """`run_raw`, and every operator's whole output by operator name, [batch, height, width, channels].
+        """Like `run_raw`; also returns every operator's whole output by name, [batch, height, width, channels].
 
         Rows that nothing needs are not computed; their bytes are `fill`.
         """
@@ -422,12 +422,12 @@ class Session:
         return outputs, {op.name: trace for op, trace in zip(self._ops, traces, strict=True)}
 
     def run_raw_calls(self, inputs: Mapping[str, object] | object) -> tuple[dict[str, Array], tuple[Call, ...]]:
-        """`run_raw`, and every kernel call in order."""
+        """Like `run_raw`; also returns every kernel call in order."""
         outputs, watch = self._watch(inputs, 0)
         return outputs, watch.calls()
 
     def run_raw_call(self, inputs: Mapping[str, object] | object, wanted: int) -> CallRows:
-        """`run_raw`, for the rows that kernel call `wanted`, counted from 1, made and read."""
+        """Runs like `run_raw`; returns the rows that kernel call `wanted` (from 1) wrote and read."""
         return self._watch(inputs, wanted)[1].rows()
 
     def _watch(self, inputs: Mapping[str, object] | object, wanted: int) -> tuple[dict[str, Array], Watch]:
@@ -444,16 +444,16 @@ class Session:
         }
 
     def _source(self, io: IoDescriptor, given: object) -> RowSource | None:
-        """`given`, if it is a function that gives rows; UsageError when `io` is not streamed."""
+        """`given`, if it is a function for rows, else None; UsageError if `io` is not streamed."""
         if not callable(given):
             return None
         if not self._rows.is_source(io.name):
-            raise UsageError(f"input {io.name!r} is not streamed, so it takes an array and no function; compile the "
+            raise UsageError(f"input {io.name!r} is not streamed, so it needs an array, not a function; or compile the "
                              f"model with {option('stream', io.name)}")  # fmt: skip
         return given
 
     def _by_name(self, inputs: Mapping[str, object] | object) -> Mapping[str, object]:
-        """The inputs of a run by name, all that there are; an only one may be given without."""
+        """The inputs of a run by name; a single one needs no name. UsageError if one is missing or unknown."""
         self._check_open()
         names = [io.name for io in self.inputs]
         if not isinstance(inputs, Mapping):
@@ -479,7 +479,7 @@ class Session:
             if self._rows.is_source(io.name):
                 continue
             address = self._library.tigris_host_input(self._host.address, index)
-            array = np.ascontiguousarray(stored[io.name])  # named, so that it lives until it is copied
+            array = np.ascontiguousarray(stored[io.name])  # referenced until it is copied
             ctypes.memmove(address, array.ctypes.data, io.stored_bytes)
 
     def _finish(self, status: int) -> dict[str, Array]:

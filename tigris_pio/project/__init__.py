@@ -1,1 +1,1 @@
-"""New projects: `tigris new` writes one that builds, serves the harness and has room for its model."""
+"""Writes the PlatformIO project of `tigris new`: `boards` finds the board, `memory` a budget, `create` the files."""

@@ -1,7 +1,7 @@
-"""What a new project must know of a board: its platform, its chip, its flash and whether it has PSRAM.
+"""Finds a board's platform, chip, flash size and PSRAM for a new project.
 
-The emulated boards' manifests ship with the package. Those of other boards belong to PlatformIO's platforms; where one
-is installed its manifest is read, else a short table of common boards helps, of the manifests of espressif32 6.13.
+The package contains the emulated boards' manifests. Other boards' manifests are read from an installed PlatformIO
+platform; without one, the table COMMON is used, which comes from the manifests of espressif32 6.13.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EMULATED_PLATFORM = Path(__file__).parent.parent / "platformio" / "emulated"
 ESPRESSIF = "espressif32"
 FRAMEWORKS = {"emulated": ("baremetal",), ESPRESSIF: ("arduino", "espidf")}
 MEGABYTE = 1 << 20
-#: Board: (chip, flash in MB, has PSRAM).
+#: Board to (chip, flash in MB, has PSRAM).
 COMMON = {
     "esp32dev": ("esp32", 4, False),
     "esp32cam": ("esp32", 4, True),
@@ -40,10 +40,10 @@ COMMON = {
 
 @dataclasses.dataclass(frozen=True)
 class NewBoard:
-    """A board by its name in platformio.ini."""
+    """A board; `name` is its name in platformio.ini."""
 
     name: str
-    platform: str  #: `emulated`, or a platform's name in platformio.ini
+    platform: str  #: `emulated`, or the platform's name in platformio.ini
     chip: str
     flash_bytes: int
     has_psram: bool
@@ -54,12 +54,12 @@ class NewBoard:
 
 
 def emulated_boards() -> tuple[str, ...]:
-    """Names of the boards that need no hardware."""
+    """Names of the emulated boards."""
     return tuple(sorted(path.stem for path in (EMULATED_PLATFORM / "boards").glob("*.json")))
 
 
 def find_board(name: str, flash_bytes: int | None = None, psram: bool | None = None) -> NewBoard:
-    """The board; `flash_bytes` and `psram` are the user's own words about it. UsageError when it is unknown."""
+    """Finds a board; `flash_bytes` and `psram` override its manifest. UsageError if it is unknown."""
     manifest = _manifest(name)
     if name in emulated_boards():
         assert manifest is not None
@@ -75,7 +75,7 @@ def find_board(name: str, flash_bytes: int | None = None, psram: bool | None = N
     else:
         raise UsageError(_unknown(name))
     if not chip.startswith("esp32") and chip:
-        raise UsageError(f"--board {name}: has a chip {chip}; projects are written for Espressif's chips and for "
+        raise UsageError(f"--board {name}: has the chip {chip}; tigris new supports Espressif's chips and the boards "
                          f"{', '.join(emulated_boards())}")  # fmt: skip
     return NewBoard(name, ESPRESSIF, chip, flash_bytes or flash, has_psram if psram is None else psram)
 
@@ -86,17 +86,17 @@ def _unknown(name: str) -> str:
     close = [plain[item] for item in difflib.get_close_matches(_plain(name), plain, n=3)]
     of_chip = [board for board in sorted(COMMON) if COMMON[board][0] == _plain(name)]
     if of_chip:
-        what = f"is a chip; boards that have it: {', '.join(of_chip)}."
+        what = f"is a chip; boards with it: {', '.join(of_chip)}."
     elif _plain(name) in CHIPS:
-        what = "is a chip; give the name of its board."
+        what = "is a chip; give a board's name."
     elif close:
-        what = f"is not known here. Did you mean {' or '.join(close)}?"
+        what = f"is unknown. Did you mean {' or '.join(close)}?"
     else:
-        what = f"is not known here. Known are {', '.join(sorted(COMMON))}."
+        what = f"is unknown. Known boards: {', '.join(sorted(COMMON))}."
     return (
-        f"--board {name}: {what} Boards without hardware: {', '.join(emulated_boards())}. Others of the ESP32 family "
-        "are known when their platform is installed (pio pkg install -g -p espressif32), or when --flash-size says how "
-        "much flash they have. For other chips see docs/boards.md"
+        f"--board {name}: {what} Emulated boards: {', '.join(emulated_boards())}. For another ESP32 board install its "
+        "platform (pio pkg install -g -p espressif32) or give its flash size (--flash-size 4M). For other chips see "
+        "docs/boards.md"
     )
 
 
@@ -105,7 +105,7 @@ def _plain(name: str) -> str:
 
 
 def _manifest(name: str) -> dict[str, Any] | None:
-    """The board's manifest: the package's own, or of an installed platform."""
+    """The board's manifest in the package or in an installed platform; None if there is none."""
     core = Path(os.environ.get("PLATFORMIO_CORE_DIR") or Path.home() / ".platformio")
     folders = [EMULATED_PLATFORM / "boards", *sorted((core / "platforms").glob("espressif32*/boards"), reverse=True)]
     for folder in folders:

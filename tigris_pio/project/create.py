@@ -1,4 +1,4 @@
-"""The files of a new project: rendered from templates around a compiled model, then written into an empty folder."""
+"""Renders the files of a new project from templates and a compiled model, and writes them to an empty folder."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tigris_pio.project.boards import FRAMEWORKS, NewBoard
 from tigris_pio.project.memory import Grant
 
 LEAST_MODEL = 256 << 10
-#: Where the application begins, and what it may take by the size of the chip: enough for Wi-Fi.
+#: Offset of the application, and its largest size by the chip's flash size (enough for Wi-Fi), in bytes.
 APPLICATION, APPLICATION_BYTES = 0x10000, {4 << 20: 0x180000}
 LARGE_APPLICATION = 0x200000
 ROWS = {
     "espidf": (("nvs", "nvs", 0x9000, 0x6000), ("phy_init", "phy", 0xF000, 0x1000)),
     "arduino": (("nvs", "nvs", 0x9000, 0x5000), ("otadata", "ota", 0xE000, 0x2000)),
 }
-#: By framework: template, and the file it becomes.
+#: Framework to its templates and their files.
 FILES = {
     "baremetal": {"baremetal/main.c.j2": "src/main.c", "baremetal/harness.c.j2": "src/harness.c"},
     "arduino": {"arduino/main.cpp.j2": "src/main.cpp", "arduino/harness.cpp.j2": "src/harness.cpp"},
@@ -43,30 +43,30 @@ COMMON_FILES = {
 
 @dataclasses.dataclass(frozen=True)
 class NewProject:
-    """What was decided: for which board, in which framework, with which model under which name."""
+    """The choices for a new project."""
 
     board: NewBoard
     framework: str
     model: Path
     name: str
-    library: Path  #: the checkout or unpacked library that brings runtime and hook
+    library: Path  #: folder with the runtime and PlatformIO's hook: a checkout or an unpacked library
     grant: Grant
-    options: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  #: further custom_tigris_… values
-    slots: int = 1  #: places for the model's plan: 2, where the firmware is to replace it
+    options: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  #: more custom_tigris_… options
+    slots: int = 1  #: slots of the model's plan; 2: firmware can update it
 
 
 def find_framework(board: NewBoard, framework: str | None) -> str:
-    """The framework asked for, else the board's first; UsageError when the board has none of that name."""
+    """`framework`, or the board's first; UsageError if the board does not support it."""
     offered = FRAMEWORKS["emulated" if board.is_emulated else board.platform]
     if framework is None:
         return offered[0]
     if framework not in offered:
-        raise UsageError(f"--framework {framework}: {board.name} is built with {' or '.join(offered)}")
+        raise UsageError(f"--framework {framework}: {board.name} supports {' and '.join(offered)}")
     return framework
 
 
 def files(project: NewProject) -> dict[PurePosixPath, str]:
-    """Every text file by its path in the project."""
+    """Contents of all text files by their paths in the project."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("tigris_pio.project", "template"), undefined=jinja2.StrictUndefined,
         autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
@@ -81,20 +81,23 @@ def files(project: NewProject) -> dict[PurePosixPath, str]:
 
 
 def slot_size(board: NewBoard, plan_bytes: int) -> int:
-    """Of each of two slots: twice the plan's room, or what there is; UsageError when a slot would not hold the plan."""
+    """Bytes per slot of two: twice the plan, or less if the flash is smaller; UsageError if the plan does not fit."""
     free = board.flash_bytes - APPLICATION - APPLICATION_BYTES.get(board.flash_bytes, LARGE_APPLICATION)
     most = (free - layout.RECORDS_BYTES) // 2 // partitions.SECTOR * partitions.SECTOR
     if plan_bytes > most:
         raise UsageError(
-            f"--slots 2: the flash of {board.name}, {board.flash_bytes >> 20} MB, has room for two slots of "
-            f"{max(most, 0)} bytes behind the application, and the plan takes {plan_bytes}; leave the option out, or "
-            "choose a board with more, or say --flash-size if it has"
+            f"--slots 2: {board.name} has {board.flash_bytes >> 20} MB of flash, where two slots have at most "
+            f"{max(most, 0)} bytes each, and the plan needs {plan_bytes}; leave out --slots, choose a board with more "
+            "flash, or give --flash-size if yours has more"
         )
     return min(most, partitions.align_up(2 * plan_bytes, partitions.MMU_PAGE))
 
 
 def table(board: NewBoard, framework: str, plan_bytes: int, slots: int = 1) -> str:
-    """A partition table with one application, and twice the plan's room, or what there is; UsageError without any."""
+    """A partition table with one application, and a model partition of twice the plan, or less if the flash is smaller.
+
+    UsageError if the plan does not fit.
+    """
     rows = [partitions.Partition(label, "data", kind, offset, size) for label, kind, offset, size in ROWS[framework]]
     label, subtype = ("app0", "ota_0") if framework == "arduino" else ("factory", "factory")
     size = APPLICATION_BYTES.get(board.flash_bytes, LARGE_APPLICATION)
@@ -102,8 +105,8 @@ def table(board: NewBoard, framework: str, plan_bytes: int, slots: int = 1) -> s
     free = board.flash_bytes - app.end
     if plan_bytes > free:
         raise UsageError(
-            f"--board {board.name}: its flash of {board.flash_bytes >> 20} MB has {max(free, 0)} bytes behind the "
-            f"application, and the plan takes {plan_bytes}; choose a board with more, or say --flash-size if it has"
+            f"--board {board.name}: its {board.flash_bytes >> 20} MB of flash have {max(free, 0)} bytes behind the "
+            f"application, and the plan needs {plan_bytes}; use another board, or give --flash-size if yours has more"
         )
     room = min(free, max(LEAST_MODEL, partitions.align_up(2 * plan_bytes, partitions.MMU_PAGE)))
     if slots == 2:
@@ -114,7 +117,7 @@ def table(board: NewBoard, framework: str, plan_bytes: int, slots: int = 1) -> s
 
 
 def _values(project: NewProject) -> Mapping[str, object]:
-    """What the templates name."""
+    """Values for the templates."""
     board, compiled = project.board, project.grant.compiled
     memory, file = compiled.report["memory"], f"models/{project.model.name}"
     library = project.library.as_posix()
@@ -141,10 +144,10 @@ def _values(project: NewProject) -> Mapping[str, object]:
 
 
 def _seen_from(folder: Path, library: Path) -> Path:
-    """The library relative to the project, so that both can be moved, or checked out elsewhere, together."""
+    """The library's path relative to the project, so that both can be moved together."""
     try:
         return Path(os.path.relpath(library, folder.resolve()))
-    except ValueError:  # another drive of Windows
+    except ValueError:  # on another drive of Windows
         return library
 
 
@@ -158,9 +161,9 @@ def _shapes(compiled: Compiled, kind: str) -> str:
 
 
 def write(project: NewProject, folder: Path) -> list[Path]:
-    """Writes the project, model included; FileError when the folder holds something already."""
+    """Writes the project with its model; returns the files. FileError if the folder is not empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileError(f"{folder}: holds something already; name a folder that is new or empty")
+        raise FileError(f"{folder}: is not empty; give a new or empty folder")
     texts = files(dataclasses.replace(project, library=_seen_from(folder, project.library)))
     written = []
     for path, text in texts.items():

@@ -1,4 +1,4 @@
-"""How much memory a new project grants its model."""
+"""Chooses the memory budget (custom_tigris_mem) of a new project."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from tigris_pio.compiler.pipeline import Compiled, Front, back
 from tigris_pio.errors import BudgetError
 from tigris_pio.project.boards import NewBoard
 
-#: What custom_tigris_mem may say, in KB.
+#: Possible sizes of fast memory, in KB.
 SIZES = (16, 32, 64, 96, 128, 160, 192, 256)
-#: Larger blocks of internal memory are not free in firmware with these chips (esp-idf's heap regions).
+#: Largest free block of internal memory in firmware for these chips, in KB (ESP-IDF's heap regions).
 LARGEST_BLOCK = {"esp32": 96, "esp32s2": 128, "esp32c3": 192}
-#: MB of PSRAM that are tried.
+#: Sizes of PSRAM that are tried, in MB.
 PSRAM = (2, 8)
 
 
 @dataclasses.dataclass(frozen=True)
 class Grant:
-    """`memory` is what custom_tigris_mem says; `compiled` the model within it."""
+    """The value of custom_tigris_mem, and the model compiled for it."""
 
     memory: str
     compiled: Compiled
 
 
 def grant(start: Front, board: NewBoard, options: CompileOptions) -> Grant:
-    """Fast memory alone where that is enough, else with PSRAM where the board has it.
+    """Compiles for fast memory alone, else with PSRAM if the board has it.
 
-    The usual size next above what the fastest plan takes, so that a model trained anew finds room. BudgetError when
-    nothing works, in the planner's words.
+    The budget is the size of SIZES next above the plan's peak, so that a model that is trained again still fits.
+    BudgetError if no size works.
     """
     most = LARGEST_BLOCK.get(board.chip, SIZES[-1])
     kernels = find_backend(options.backend, board.chip)
-    if kernels is not None and kernels.own_scratch:  # the runtime's own for the chip, which the build takes
+    if kernels is not None and kernels.own_scratch:  # kernels in the runtime, which the build uses for this chip
         options = dataclasses.replace(options, chip=board.chip)
     budgets = [(most, 0), *((most, slow) for slow in (PSRAM if board.has_psram else ()))]
     refusal: BudgetError | None = None

@@ -1,4 +1,4 @@
-"""The int8 model of a float one and its ranges, with the settings that run in int8 from end to end here."""
+"""Builds the int8 model from a float model and its ranges, so that all operators run in int8 here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tigris_pio.quantize.pins import Pins
 from tigris_pio.quantize.prepare import ACTIVATIONS, LayerNodes, Prepared
 from tigris_pio.text import visible_name
 
-#: Operators that have int8 kernels or tables here, beside those that onnxruntime quantises by itself.
+#: Operators with int8 kernels or tables here that onnxruntime does not quantise by default.
 _MORE = frozenset((
     "Abs", "Acos", "Asin", "Atan", "Ceil", "Celu", "Cos", "DepthToSpace", "Div", "Einsum", "Elu", "Erf", "Exp",
     "Expand", "Floor", "Gelu", "GlobalMaxPool", "GroupNormalization", "HardSigmoid", "HardSwish", "Log", "Max", "Mean",
@@ -23,14 +23,14 @@ _MORE = frozenset((
     "Softplus", "Softsign", "SpaceToDepth", "Sqrt", "Sub", "Sum", "Swish", "Tanh", "ThresholdedRelu", "Tile",
 ))  # fmt: skip
 _QUANTISING = ("QuantizeLinear", "DequantizeLinear")
-#: TensorFlow Lite's outputs of Softmax, which the kernel writes without another step: 0 to 255/256.
+#: Range of TensorFlow Lite's Softmax outputs, 0 to 255/256, which the kernel writes without requantising.
 _SOFTMAX = {"scale": np.array(1 / 256, np.float32), "zero_point": np.array(-128, np.int8)}
-#: The same of int16: 0 to 32767 / 32768.
+#: The same range of int16: 0 to 32767/32768.
 _SOFTMAX_INT16 = {"scale": np.array(1 / (1 << 15), np.float32), "zero_point": np.array(0, np.int16)}
 
 
 def quantised_kinds(model: onnx.ModelProto) -> set[str]:
-    """The operator types of the model that are quantised."""
+    """Operator types of the model that can be quantised."""
     registry = quantization("registry")
     known = {*registry.QLinearOpsRegistry, *registry.QDQRegistry, *_MORE}
     return {node.op_type for node in model.graph.node if node.op_type in known}
@@ -38,10 +38,10 @@ def quantised_kinds(model: onnx.ModelProto) -> set[str]:
 
 def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (), fine: Collection[LayerNodes] = (),
           pins: Pins | None = None) -> onnx.ModelProto:
-    """The model with QuantizeLinear and DequantizeLinear around its tensors; the layers `kept` compute in float, those
-    of `fine` read and write int16; tensors of `pins` have those scales.
+    """The model with QuantizeLinear/DequantizeLinear pairs around its tensors.
 
-    Weights are int8, symmetric and per channel, biases int32, activations int8 with a zero point or int16 without.
+    kept: layers that compute in float. fine: layers with int16 activations. pins: fixed scales by tensor.
+    Weights are int8, symmetric, per channel; biases int32; activations int8 with a zero point, or int16 without.
     """
     kind = quantization().QuantType.QInt8
     copy = onnx.ModelProto()
@@ -69,7 +69,7 @@ def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (), fi
 
 
 def _wide(graph: onnx.GraphProto, fine: Collection[LayerNodes], excluded: Collection[str]) -> set[str]:
-    """The activations that are int16: what layers read and write, and what a Relu or Clip makes those of."""
+    """Names of int16 activations: inputs and outputs of layers, and inputs of a Relu or Clip that writes one."""
     constants = {item.name for item in graph.initializer}
     nodes = {name for layer in fine for name in layer.nodes if name not in excluded}
     found = {name for node in graph.node if node.name in nodes for name in (*node.input, *node.output)
@@ -78,14 +78,14 @@ def _wide(graph: onnx.GraphProto, fine: Collection[LayerNodes], excluded: Collec
 
 
 def _quantizer(wide: Collection[str]) -> Any:
-    """onnxruntime's quantiser, which takes the ends of a range for an activation: of symmetric ones they are not."""
+    """onnxruntime's quantiser, which replaces activations by range ends; that is wrong for symmetric ranges."""
     base = quantization("qdq_quantizer").QDQQuantizer
 
     class Quantizer(base):  # type: ignore[misc, valid-type]
-        """Leaves activations in front of an int16 tensor where they are."""
+        """Keeps activations in front of an int16 tensor."""
 
         def try_replacing_upstream_output(self, upstream_output_name: str, output_name: str) -> bool:
-            """Whether the node between the two was left out."""
+            """Whether the node between both tensors was removed."""
             kept = output_name in wide
             return not kept and bool(super().try_replacing_upstream_output(upstream_output_name, output_name))
 
@@ -93,7 +93,7 @@ def _quantizer(wide: Collection[str]) -> Any:
 
 
 def _check_scales(model: onnx.ModelProto, label: str, kept: Collection[str]) -> None:
-    """Ranges may be without end: the logarithm of 0, or a mask of minus infinity."""
+    """Raises ModelError for a scale that is not finite, such as that of a logarithm of 0 or a mask of -infinity."""
     graph, scales = model.graph, {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
     writers = {name: node for node in graph.node for name in node.output}
     for node in graph.node:
@@ -107,5 +107,5 @@ def _check_scales(model: onnx.ModelProto, label: str, kept: Collection[str]) -> 
         names = [item.name for item in near if item.op_type not in _QUANTISING and item.name not in kept]
         remedy = f"--keep-float {visible_name(names[0])} keeps it in float" if names else (
             "leave out the samples that lead there, or export the model with a finite number in its place")
-        raise ModelError(f"{label}: what {visible_name((names or [node.input[0]])[0])} reads or computes is not finite "
-                         f"and has no range in int8; {remedy}")
+        raise ModelError(f"{label}: {visible_name((names or [node.input[0]])[0])} reads or computes infinite values, "
+                         f"which have no range in int8; {remedy}")

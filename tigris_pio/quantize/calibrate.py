@@ -1,4 +1,4 @@
-"""The range of every tensor of a float model over samples, by onnxruntime's calibrators."""
+"""Finds the range of every tensor of a float model over samples, by onnxruntime's calibrators."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from tigris_pio.quantize.library import quantization, quiet
 from tigris_pio.quantize.prepare import Prepared
 from tigris_pio.quantize.samples import Sample
 
-#: By name as the command line has it: onnxruntime's name, and the settings that give asymmetric ranges.
+#: Name of --calibration to onnxruntime's name and the settings for asymmetric ranges.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "minmax": ("MinMax", {"symmetric": False}),
     "percentile": ("Percentile", {"symmetric": False}),
     "entropy": ("Entropy", {"symmetric": False}),
 }
-#: Calibrators that count values keep every tensor of as many samples at a time.
+#: Samples per batch of the calibrators that count values, which keep every tensor of a batch.
 _AT_ONCE = 8
 
-#: Told what is being done, how much of it is done, and how much there is.
+#: Progress callback: current step, number done, total.
 Steps = Callable[[str, int, int], None]
 
 
 class _Reader:
-    """Samples as a calibrator asks for them."""
+    """Samples with the interface of onnxruntime's calibrators."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._samples = iter(samples)
 
     def get_next(self) -> Sample | None:
-        """The next one, or None."""
+        """The next sample, or None at the end."""
         return next(self._samples, None)
 
 
 def find_ranges(prepared: Prepared, samples: Sequence[Sample], method: str, percentile: float | None,
                 steps: Steps) -> Any:
-    """onnxruntime's TensorsData: the lowest and highest value of each tensor, as `method` sees them."""
+    """onnxruntime's TensorsData: lowest and highest value of each tensor by `method`, a key of METHODS."""
     library = quantization()
     name, settings = METHODS[method]
     if method == "percentile" and percentile is not None:
@@ -62,5 +62,5 @@ def find_ranges(prepared: Prepared, samples: Sequence[Sample], method: str, perc
         except ValueError as error:
             if method == "minmax":
                 raise
-            raise ModelError(f"{prepared.label}: some tensor holds values that are infinite, or too far apart to be "
-                             f"counted ({error}); use --calibration minmax") from error
+            raise ModelError(f"{prepared.label}: a tensor has infinite values, or values too far from each other to "
+                             f"be counted ({error}); use --calibration minmax") from error

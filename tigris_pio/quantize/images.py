@@ -1,4 +1,4 @@
-"""Samples from a folder of pictures, read with Pillow."""
+"""Reads samples from a folder of images with Pillow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MODES = {1: "L", 3: "RGB"}
 
 @dataclasses.dataclass(frozen=True)
 class Normalisation:
-    """A pixel of 0 to 255 becomes (pixel / 255 - mean) / std, by channel or with one number for all."""
+    """A pixel from 0 to 255 becomes (pixel / 255 - mean) / std; one number for all channels, or one per channel."""
 
     mean: tuple[float, ...] = (0.0,)
     std: tuple[float, ...] = (1.0,)
@@ -29,9 +29,9 @@ class Normalisation:
 
 def read_images(inputs: Sequence[Input], folder: str,
                 how: Normalisation) -> tuple[list[Sample], tuple[int, ...] | None]:
-    """All pictures below `folder`, resized to the model's only input.
+    """All images below `folder`, resized to the model's single input.
 
-    Classes are the subfolders in alphabetical order, where every picture lies in one; otherwise there are none.
+    If every image lies in a subfolder, the subfolders in alphabetical order are the classes; else there are none.
     """
     if len(inputs) != 1:
         names = ", ".join(item.name for item in inputs)
@@ -47,7 +47,7 @@ def read_images(inputs: Sequence[Input], folder: str,
         raise UsageError(f"--images {folder}: no such folder")
     paths = sorted(path for path in root.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     if not paths:
-        raise UsageError(f"--images {folder}: holds no pictures ({', '.join(SUFFIXES)})")
+        raise UsageError(f"--images {folder}: has no images ({', '.join(SUFFIXES)})")
     library = _pillow()
     samples = []
     for path in paths:
@@ -59,20 +59,20 @@ def read_images(inputs: Sequence[Input], folder: str,
 
 
 def _picture(item: Input, folder: str) -> tuple[int, int, int, bool]:
-    """Channels, height and width of an input, and whether channels come last."""
+    """Channels, height and width of an input, and whether it is channels-last; UsageError if it is no image."""
     shape = item.shape
     if item.dtype == np.float32 and len(shape) == 4 and shape[0] == 1:
         if shape[1] in _MODES:
             return shape[1], shape[2], shape[3], False
         if shape[3] in _MODES:
             return shape[3], shape[1], shape[2], True
-    raise UsageError(f"--images {folder}: input {item.name} is {item.dtype} {list(shape)}, not a picture of 1 or 3 "
+    raise UsageError(f"--images {folder}: input {item.name} is {item.dtype} {list(shape)}, not an image with 1 or 3 "
                      "channels like [1, 3, 96, 96] in float32; give --data")
 
 
 def _pillow() -> Any:
     try:
-        from PIL import Image  # noqa: PLC0415  optional: only pictures need it
+        from PIL import Image  # noqa: PLC0415  optional: only images need it
     except ImportError as error:
         command = f"{quoted(sys.executable)} -m pip install pillow"
         raise ToolError(f"--images needs Pillow; install it: {command}") from error
@@ -84,7 +84,7 @@ def _pixels(library: Any, path: Path, mode: str, size: tuple[int, int]) -> np.nd
         with library.open(path) as picture:
             return np.asarray(picture.convert(mode).resize(size, library.Resampling.BILINEAR), np.float32)
     except (OSError, ValueError, SyntaxError, library.DecompressionBombError) as error:
-        raise UsageError(f"{path}: not a picture that Pillow reads: {error}") from error
+        raise UsageError(f"{path}: is no image that Pillow can read: {error}") from error
 
 
 def _classes(root: Path, paths: list[Path]) -> tuple[int, ...] | None:

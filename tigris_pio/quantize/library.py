@@ -1,4 +1,4 @@
-"""onnxruntime, asked for when it is needed, and kept from talking."""
+"""Imports onnxruntime when it is needed, and suppresses its output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tigris_pio.platformio.compiler import quoted
 
 
 def quantization(part: str = "") -> Any:
-    """onnxruntime.quantization, or a module in it. ToolError when onnxruntime is not installed."""
+    """onnxruntime.quantization, or a module in it. ToolError if onnxruntime is not installed."""
     try:
         return import_module("onnxruntime.quantization" + (f".{part}" if part else ""))
     except ImportError as error:
@@ -25,7 +25,7 @@ def quantization(part: str = "") -> Any:
 
 @contextmanager
 def quiet(label: str, what: str) -> Iterator[None]:
-    """No advice, which is for other processors, nothing on stdout; what onnxruntime refuses is said in a line."""
+    """Suppresses onnxruntime's advice, which is for other processors; its errors become a ModelError of one line."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

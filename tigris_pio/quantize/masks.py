@@ -1,4 +1,4 @@
-"""Masks in front of a Softmax: what is far below the scores counts for nothing there, and must not take their range."""
+"""Bounds masks in front of a Softmax: values far below the scores have no effect, but would widen the int8 range."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from onnx import numpy_helper
 
 from tigris_pio.compiler.ir.names import Names
 
-#: A share of e^-20 is nothing in int8 and int16.
+#: A score this far below the others has a share of e^-20, which is 0 in int8 and int16.
 _FAR = 20.0
-#: A computed operand that goes from here to 0 is a mask. The values in use are -1e4, -65504 and below.
+#: A computed operand with a range from at most here to 0 is a mask. Models use -1e4, -65504 and below.
 _MASK = -1e3
-#: Operators by which masks are made, of truth values or integers and of constants that are far too large.
+#: Operators that compute masks from truth values or integers and large constants.
 _MAKING = frozenset(("Add", "Concat", "Expand", "Gather", "Identity", "Max", "Min", "Mul", "Reshape", "Slice",
                      "Squeeze", "Sub", "Tile", "Transpose", "Unsqueeze", "Where"))
-#: Such constants are at least this large: what is multiplied by less may be more than a truth value.
+#: Smallest of such constants: a smaller factor may scale more than a truth value.
 _TOO_LARGE = 9999.0
 
 
 class _Masked:
-    """A model whose masks are bounded; nodes by their first output."""
+    """A model during the bounding of its masks; nodes by their first output."""
 
     def __init__(self, model: onnx.ModelProto):
         self.graph = model.graph
@@ -34,17 +34,16 @@ class _Masked:
             for name in node.input:
                 self.readers.setdefault(name, set()).add(node.output[0])
         self.ranks = {item.name: len(item.type.tensor_type.shape.dim) for item in model.graph.value_info}
-        self.bounded: set[str] = set()  #: nodes that only masks reach, and those that read them
+        self.bounded: set[str] = set()  #: nodes that only masks read, and their readers
         self._names = Names([*self.constants, *self.writers, *(item.name for item in model.graph.input)])
 
     def masking(self) -> Iterator[tuple[onnx.NodeProto, onnx.NodeProto]]:
-        """Each Softmax along the last axis with the Add or Where in front of it, which a Max may keep from the lowest
-        float."""
+        """Yields each Softmax along the last axis with the Add or Where in front of it, behind an optional Max."""
         for softmax in (node for node in self.graph.node if node.op_type == "Softmax"):
             axis = next((item.i for item in softmax.attribute if item.name == "axis"), -1)
             node = self.writers.get(softmax.input[0])
             if axis not in (-1, self.ranks.get(softmax.input[0], 0) - 1):
-                continue  # vectors of a mask are looked at along its last axis
+                continue  # the checks of masks work along the last axis
             if node is not None and node.op_type == "Max":
                 found = (self.writers.get(name) for name in node.input if name not in self.constants)
                 node = next((item for item in found if item is not None), None)
@@ -52,7 +51,7 @@ class _Masked:
                 yield softmax, node
 
     def bound(self, node: onnx.NodeProto, index: int, floor: float, least: float) -> None:
-        """Raises a constant of at least this size that a node reads, and lowers it to as much above 0."""
+        """Clips a constant that a node reads to -|floor| … |floor|, if its magnitude is at least `least`."""
         values = self.constants[node.input[index]]
         if values.dtype == np.float32 and values.size and np.abs(values).max() > max(least, -floor):
             name = self._names.fresh(node.input[index])
@@ -61,7 +60,7 @@ class _Masked:
             node.input[index] = name
 
     def bound_sources(self, mask: str, floor: float) -> None:
-        """The same of all constants that a mask is computed of, as far as nothing else is."""
+        """Clips all constants from which only this mask is computed."""
         waiting = [mask]
         while waiting:
             name = waiting.pop()
@@ -77,14 +76,16 @@ class _Masked:
 
 
 def may_mask(model: onnx.ModelProto) -> bool:
-    """Whether a Softmax reads what bound_masks looks at."""
+    """Whether the model has a Softmax with a possible mask."""
     return next(_Masked(model).masking(), None) is not None
 
 
 def bound_masks(model: onnx.ModelProto, ranges: Any) -> bool:
-    """Raises masks that are added to scores, or chosen in their place, to a little below the lowest score: constants in
-    the model, also those that masks are computed of, and computed ones in `ranges`, where int8 saturates them. Returns
-    whether there was any."""
+    """Raises masks that are added to scores, or replace them, to a little below the lowest score.
+
+    Constants change in the model; computed masks change in `ranges`, so that int8 saturates them. Returns whether there
+    was a mask.
+    """
     masked = _Masked(model)
     floors: dict[str, float] = {}
     computed: dict[str, float] = {}
@@ -119,7 +120,7 @@ def bound_masks(model: onnx.ModelProto, ranges: Any) -> bool:
 
 
 def _is_mask(name: str, values: np.ndarray | None, floor: float, ranges: Any) -> bool:
-    """Whether values below `floor` can be raised to it: each vector of the Softmax has one of 0, or all alike."""
+    """Whether values below `floor` can be raised to it: each vector of the Softmax has a 0, or equal elements only."""
     if values is None:
         return name in ranges and ranges[name].range_value[0] <= _MASK and ranges[name].range_value[1] == 0
     if values.dtype != np.float32 or values.size == 0 or values.min() >= floor:

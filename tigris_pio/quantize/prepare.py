@@ -1,4 +1,4 @@
-"""A float model as onnxruntime's quantiser takes it: shapes bound and inferred, constants and BatchNorms folded."""
+"""Prepares a float model for onnxruntime's quantiser: binds and infers shapes, folds constants and BatchNorms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tigris_pio.quantize.library import quantization, quiet
 from tigris_pio.quantize.samples import Input
 from tigris_pio.text import visible_name
 
-#: The first with DequantizeLinear per channel.
+#: The first opset with DequantizeLinear per channel.
 _OPSET = 13
 #: Before the first, weights have to be inputs too. What onnx writes is often newer than what onnxruntime reads, and
 #: nothing that a quantised model needs came after the last.
@@ -38,17 +38,17 @@ ACTIVATIONS = ("Relu", "Clip")
 
 @dataclasses.dataclass(frozen=True)
 class LayerNodes:
-    """What is quantised or kept in float together: a node, and the activation that is part of it."""
+    """Nodes that are quantised, or kept in float, together: a node and its activation."""
 
     name: str
     kind: str
-    nodes: tuple[str, ...]  #: names, its own first
-    tensors: tuple[str, ...]  #: all that they write
+    nodes: tuple[str, ...]  #: node names; the layer's own node is first
+    tensors: tuple[str, ...]  #: outputs of these nodes
 
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """The model ready for calibration. `folded`: nodes of the file that others have taken in, and what they wrote."""
+    """The model ready for calibration. `folded`: nodes of the file that were folded into others, with their outputs."""
 
     model: onnx.ModelProto
     label: str
@@ -57,7 +57,7 @@ class Prepared:
     folded: Mapping[str, tuple[str, ...]]
 
     def find(self, name: str, option: str) -> LayerNodes:
-        """The layer of a node or of a tensor it writes. UsageError says what there is."""
+        """The layer of a node or of a tensor that it writes; UsageError suggests names."""
         names = {name, *self.folded.get(name, ())}
         for layer in self.layers:
             if not names.isdisjoint((*layer.nodes, *layer.tensors)):
@@ -77,20 +77,20 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def read_float(path: str, fixed: Mapping[str, object]) -> onnx.ModelProto:
-    """The ONNX model in a file, inputs set. UsageError or ModelError for what is no float model."""
+    """Reads an ONNX model and sets inputs; UsageError or ModelError if it is no float model."""
     if is_tflite(path):
-        raise UsageError(f"{path}: is a TensorFlow Lite file, which quantize does not take; give the ONNX model it was "
+        raise UsageError(f"{path}: is a TensorFlow Lite file, which quantize cannot read; give the ONNX model it was "
                          "made of, or have the converter quantise it (representative_dataset)")
     model = expand_fused(read(Path(path)).model, path, runnable=True)
     for node in model.graph.node:
         if node.op_type in _QUANTISED or node.op_type.startswith("QLinear"):
             raise ModelError(f"{path}: is quantised already (node {visible_name(node.name or node.output[0])}, "
-                             f"{node.op_type}); give the float model it was made of, or compile it as it is")
+                             f"{node.op_type}); give the float model, or compile this one")
     return fix_inputs(model, fixed, path)
 
 
 def prepare(source: onnx.ModelProto, dims: Mapping[str, int], label: str) -> Prepared:
-    """Binds free dimensions as the compiler does and has onnxruntime fold what can be folded."""
+    """Binds free dimensions as the compiler does, and folds nodes by onnxruntime."""
     bound, inputs = _bound(source, dims, label)
     model = _optimised(bound, label)
     _flatten_biases(model.graph)
@@ -102,12 +102,12 @@ def prepare(source: onnx.ModelProto, dims: Mapping[str, int], label: str) -> Pre
 
 
 def _bound(source: onnx.ModelProto, dims: Mapping[str, int], label: str) -> tuple[onnx.ModelProto, tuple[Input, ...]]:
-    """The model with every input dimension a number, in an opset that knows weights quantised per channel."""
+    """The model with numbers as input dimensions, in an opset with per-channel weights; and its inputs."""
     model = onnx.ModelProto()
     model.CopyFrom(source)
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}
-    values = [value for value in graph.input if value.name not in weights]  # weights among inputs cannot be folded
+    values = [value for value in graph.input if value.name not in weights]  # weights that are inputs cannot be folded
     binding = bind_dimensions({value.name: declared_shape(value, label) for value in values}, dims, label)
     inputs = []
     for value in values:
@@ -132,7 +132,7 @@ def _bound(source: onnx.ModelProto, dims: Mapping[str, int], label: str) -> tupl
 
 
 def _name_all(graph: onnx.GraphProto) -> None:
-    """Names for nodes that have none, or one of another's: settings and reports go by them."""
+    """Gives every node a unique name, by which options and reports refer to it."""
     names, seen = Names(node.name for node in graph.node), set[str]()
     for index, node in enumerate(graph.node):
         if not node.name or node.name in seen:
@@ -149,7 +149,7 @@ def _readers(graph: onnx.GraphProto) -> dict[str, list[onnx.NodeProto]]:
 
 
 def _flatten_biases(graph: onnx.GraphProto) -> None:
-    """onnxruntime quantises the biases of Gemm if they are vectors; it makes others itself, of MatMul and Add."""
+    """Makes biases of Gemm vectors, which onnxruntime quantises; it makes other shapes itself from MatMul and Add."""
     readers = _readers(graph)
     for tensor in graph.initializer:
         is_bias = all(node.op_type == "Gemm" and tensor.name in node.input[2:] for node in readers.get(tensor.name, ()))
@@ -158,11 +158,11 @@ def _flatten_biases(graph: onnx.GraphProto) -> None:
 
 
 def _optimised(bound: onnx.ModelProto, label: str) -> onnx.ModelProto:
-    """Constants folded, BatchNorms in their convolutions, by onnxruntime's own preparation."""
+    """Folds constants and BatchNorms by onnxruntime's preparation."""
     masked, names = _masked(bound)
     model = _preprocessed(masked, label)
     nodes = {node.name: node for node in model.graph.node}
-    if not names <= set(nodes):  # computed from constants alone: what stood for them was computed instead
+    if not names <= set(nodes):  # the stand-ins were folded, too, as constants alone are their inputs
         return _preprocessed(bound, label)
     originals = {node.name: node for node in bound.graph.node}
     for name in names:
@@ -175,9 +175,9 @@ def _optimised(bound: onnx.ModelProto, label: str) -> onnx.ModelProto:
 
 
 def _masked(bound: onnx.ModelProto) -> tuple[onnx.ModelProto, set[str]]:
-    """The model with others of the same form in the place of operators that onnxruntime would take apart, and where.
+    """The model with stand-ins for operators that onnxruntime would expand, and the names of these nodes.
 
-    They are one operator here, and in int8 one table or one rounding.
+    Here they stay one operator, which in int8 is one table or one rounding.
     """
     model = onnx.ModelProto()
     model.CopyFrom(bound)
@@ -204,7 +204,7 @@ def _preprocessed(model: onnx.ModelProto, label: str) -> onnx.ModelProto:
 
 
 def _layers(graph: onnx.GraphProto) -> tuple[LayerNodes, ...]:
-    """Nodes in order, each with the Relu or Clip that alone reads it."""
+    """The layers in order: each node with the Relu or Clip that is its only reader."""
     readers = _readers(graph)
     shown = {value.name for value in graph.output}
     taken: set[str] = set()

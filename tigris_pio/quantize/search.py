@@ -1,4 +1,4 @@
-"""The fewest layers in float with which the outputs meet a tolerance, within a number of trials."""
+"""Searches for the fewest layers in higher precision that meet a tolerance, within a number of trials (--auto)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Sequence
 from tigris_pio.quantize.calibrate import Steps
 from tigris_pio.quantize.prepare import LayerNodes
 
-#: The error of the outputs with these layers in float.
+#: Measures the error of the outputs with these layers in higher precision.
 Measure = Callable[[Collection[LayerNodes]], float]
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What the search ended with. `met`: whether the tolerance is met; `complete`: no trial was lacking."""
+    """The search's result. `met`: whether the tolerance is met. `complete`: the trials were enough."""
 
     kept: tuple[LayerNodes, ...]
     error: float
@@ -28,7 +28,7 @@ class _OutOfTrialsError(Exception):
 
 
 class _Trials:
-    """Measures each set of layers once, counts, remembers the smallest set that met the tolerance."""
+    """Measures each set of layers once, counts them, and keeps the smallest set that met the tolerance."""
 
     def __init__(self, measure: Measure, tolerance: float, most: int, steps: Steps) -> None:
         self._measure, self._tolerance, self._most, self._steps = measure, tolerance, most, steps
@@ -38,11 +38,11 @@ class _Trials:
 
     @property
     def count(self) -> int:
-        """Sets measured."""
+        """Number of measured sets."""
         return len(self._known)
 
     def error(self, kept: Sequence[LayerNodes]) -> float:
-        """Of one set."""
+        """Error of one set."""
         key = frozenset(layer.name for layer in kept)
         if key not in self._known:
             if self.count >= self._most:
@@ -56,17 +56,17 @@ class _Trials:
         return self._known[key]
 
     def meets(self, kept: Sequence[LayerNodes]) -> bool:
-        """Whether one set does."""
+        """Whether one set meets the tolerance."""
         return self.error(kept) <= self._tolerance
 
 
 def search(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], measure: Measure, tolerance: float,
            most: int, steps: Steps) -> Found:
-    """Layers of `candidates` to keep in float beside those of `always`.
+    """Chooses layers of `candidates` for higher precision, besides those of `always`.
 
-    `candidates` come with what is thought to hurt most first. Where half of the trials allow it each is tried alone in
-    float, and those that help most come first; then the shortest beginning of that order which meets the tolerance is
-    found by halving, and every layer of it that is not needed after all is left out.
+    `candidates` are ordered by expected error, largest first. If half of the trials suffice, each is tried alone, and
+    the order becomes that of the gain. Bisection finds the shortest prefix of the order that meets the tolerance. Then
+    each layer of the prefix that is not needed is removed.
     """
     trials = _Trials(measure, tolerance, most, steps)
     complete = True
@@ -90,7 +90,7 @@ def _ranked(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], tria
 
 
 def _shortest(ranked: Sequence[LayerNodes], always: Sequence[LayerNodes], trials: _Trials) -> list[LayerNodes]:
-    low, high = 0, len(ranked)  # none does not meet it; all may
+    low, high = 0, len(ranked)  # 0 layers fail; all may meet the tolerance
     if not trials.meets((*always, *ranked)):
         return []
     while high - low > 1:

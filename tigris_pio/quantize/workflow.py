@@ -1,4 +1,4 @@
-"""All of it in order: samples, calibration, search, the int8 model, and what it cost."""
+"""Runs the whole quantisation: samples, calibration, search, int8 model, and comparison. The command calls it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from tigris_pio.text import counted
 
 @dataclasses.dataclass(frozen=True)
 class QuantizeOptions:
-    """What the user may choose. `labels` names an array of `data`; `like` is an int8 model, whose scales inputs and
-    outputs get, and `ranges` are NAME=MIN:MAX for some; `tolerance` None: no search."""
+    """The user's options. labels: name of an array of `data`. like: path of an int8 model whose scales inputs and
+    outputs get. ranges: NAME=MIN:MAX. tolerance: largest error of the outputs; None: no search."""
 
     data: str | None = None
     images: str | None = None
@@ -56,7 +56,7 @@ class QuantizeOptions:
 
 @dataclasses.dataclass(frozen=True)
 class Quantised:
-    """An int8 model and what is said about it. Accuracies are None without labels."""
+    """An int8 model with its errors and costs. Accuracies are None without labels."""
 
     model: onnx.ModelProto
     samples: Samples
@@ -68,7 +68,7 @@ class Quantised:
     int8_accuracy: float | None
     before: Compiled
     after: Compiled
-    on_runtime: bool  #: the outputs are those of the plan; otherwise, without a C compiler, onnxruntime's
+    on_runtime: bool  #: outputs are the plan's; else, without the host runtime, onnxruntime's
     found: Found | None
     warnings: tuple[str, ...]
 
@@ -92,7 +92,7 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
     kept, fine = (tuple(dict.fromkeys(prepared.find(name, option) for name in names))
                   for option, names in (("--keep-float", options.keep_float), ("--int16", options.int16)))
     for layer in set(kept) & set(fine):
-        raise UsageError(f"--int16 {layer.name}: --keep-float names this layer too; it is one or the other")
+        raise UsageError(f"--int16 {layer.name}: --keep-float names this layer, too; choose one of both options")
     pins = pins_of(prepared.model, options.like, options.ranges)
     samples = _samples(prepared, options)
     expected = run_all(runner(prepared.model), samples.held_out, "running the float model", steps)
@@ -115,7 +115,7 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
 
 
 def _ranges(prepared: Prepared, samples: Samples, options: QuantizeOptions, steps: Steps) -> Any:
-    """By the method asked for; masks are bounded first, by the lowest and the highest score."""
+    """Ranges by the chosen method; masks are bounded first, by the lowest and the highest score."""
     if may_mask(prepared.model):
         ranges = find_ranges(prepared, samples.calibration, "minmax", None, steps)
         if not bound_masks(prepared.model, ranges) and options.method == "minmax":
@@ -131,7 +131,7 @@ def _samples(prepared: Prepared, options: QuantizeOptions) -> Samples:
     elif options.images is not None:
         samples, labels = read_images(prepared.inputs, options.images, options.normalisation)
     else:
-        raise UsageError("no samples: give --data SAMPLES.npz, or --images FOLDER")
+        raise UsageError("no calibration data: give --data SAMPLES.npz or --images FOLDER")
     return split(samples, labels, options.held_out)
 
 
@@ -144,7 +144,7 @@ def _warnings(samples: Samples, after: Compiled) -> list[str]:
 
 def _run_int8(after: Compiled, int8: onnx.ModelProto, held_out: Sequence[Sample],
               steps: Steps) -> tuple[list[Mapping[str, Array]], list[str]]:
-    """Outputs of the plan, as the board gives them; of onnxruntime where no plan can be run, and why that is."""
+    """The plan's outputs, which equal the board's; or onnxruntime's and the reason, if no plan can run here."""
     what = "running the int8 model"
     try:
         with Session(after.data) as session:
@@ -155,7 +155,7 @@ def _run_int8(after: Compiled, int8: onnx.ModelProto, held_out: Sequence[Sample]
 
 @dataclasses.dataclass(frozen=True)
 class _Trial:
-    """What a choice of layers is tried with."""
+    """The data with which a choice of layers is tried."""
 
     prepared: Prepared
     ranges: Any
@@ -163,7 +163,7 @@ class _Trial:
     expected: Sequence[Mapping[str, Array]]
 
     def error(self, kept: Collection[LayerNodes], fine: Collection[LayerNodes]) -> float:
-        """The largest error of the outputs in onnxruntime, whose roundings are the plan's but for single steps."""
+        """The largest error of the outputs in onnxruntime, which differs from the plan by single steps at most."""
         run = runner(build(self.prepared, self.ranges, kept, fine))
         outputs = compare_outputs([run(sample) for sample in self.held_out], self.expected)
         return max((output.error for output in outputs), default=0.0)
@@ -174,7 +174,7 @@ _Layers = tuple[LayerNodes, ...]
 
 def _search(trial: _Trial, kept: _Layers, fine: _Layers, options: QuantizeOptions,
             steps: Steps) -> tuple[Found, _Layers, _Layers]:
-    """Layers beside those asked for: in int16 if all of them in int16 would do, else in float."""
+    """Additional layers in int16 if int16 for all of them meets the tolerance, else in float."""
     prepared, tolerance = trial.prepared, options.tolerance
     assert tolerance is not None
     kinds = quantised_kinds(prepared.model)
@@ -196,7 +196,7 @@ def _search(trial: _Trial, kept: _Layers, fine: _Layers, options: QuantizeOption
 
 
 def encode(result: Quantised) -> bytes:
-    """The int8 model as a file."""
+    """Serialises the int8 model."""
     return bytes(result.model.SerializeToString())
 
 

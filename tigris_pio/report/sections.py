@@ -61,8 +61,7 @@ def sweep_section(found: Sweep, chosen: int | None) -> Section:
     if found.complete:
         text = f"The smallest budget without slow memory is {found.without_slow:,} bytes"
         if found.least < found.without_slow:
-            text += (f"; with slow memory it is {found.least:,} bytes, and below that operators access slow memory "
-                     "directly")  # fmt: skip
+            text += f"; with slow memory {found.least:,} bytes, below which operators access slow memory directly"
         text += ". These budgets are exact to 1 %, for one order of the operators."
     else:
         text = (f"{found.without_slow:,} bytes are enough without slow memory. Smaller budgets were not all tried, "

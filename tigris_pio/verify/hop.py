@@ -38,9 +38,7 @@ def compare_hop(compiled: Compiled, whole: Compiled, runs: int, seed: int) -> Ho
     first = max(int(hop["exact_from"]), math.ceil(window / rows))
     with Session(compiled) as steps, Session(whole) as windows:
         if len(windows.inputs) != 1:
-            raise UsageError(
-                f"{compiled.report['model']} has {len(windows.inputs)} inputs; verify --hop needs a model with one"
-            )
+            raise UsageError(f"{compiled.report['model']} has {len(windows.inputs)} inputs; verify --hop needs one")
         (io,) = windows.inputs
         pieces = math.ceil((first + runs) * rows / window)
         signal = np.concatenate([random_inputs(windows, seed + piece)[io.name] for piece in range(pieces)], axis)

@@ -77,7 +77,7 @@ def test_streamed_inputs_roll(models: dict[str, CModel]) -> None:
     """Else their loops would not be tried."""
     loops = [loop for label, model in models.items() if "streamed" in label
              for stage in schedule(model.plan) for loop in stage]  # fmt: skip
-    assert any(loop.turns > 1 for loop in loops)
+    assert any(loop.iterations > 1 for loop in loops)
 
 
 def test_two_models_in_one_firmware(tmp_path: Path) -> None:
@@ -108,5 +108,5 @@ def test_refusals() -> None:
     with pytest.raises(UsageError, match="layout: 'two' is unknown; use one of one, split"):
         plan.codegen(None, "kws", layout="two")
     library = compile_model(OWN / "kws_int8.onnx", fast="64K", backend="cmsis-nn", chip="cortex-m4")
-    with pytest.raises(UsageError, match="the kernels of cmsis-nn are called by plans only"):
+    with pytest.raises(UsageError, match="C cannot call the kernels of cmsis-nn"):
         library.codegen(None, "kws")

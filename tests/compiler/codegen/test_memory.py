@@ -21,7 +21,7 @@ from tigris_pio.compiler.codegen.schedule import (
     Action,
     Loop,
     Move,
-    Moving,
+    MoveReason,
     Place,
     loops_of,
     stage_bands,
@@ -89,7 +89,7 @@ def actions_of(loops: Sequence[Loop]) -> list[Action]:
     """The actions one after the other."""
     actions = []
     for loop in loops:
-        for turn in range(loop.turns):
+        for turn in range(loop.iterations):
             for step in loop.steps:
                 values = [value + turn * growth
                           for value, growth in zip(values_of(step.action), step.growth, strict=True)]  # fmt: skip
@@ -104,21 +104,21 @@ PLACE = Place("t", True)
 @given(st.lists(st.lists(st.tuples(st.sampled_from([4, 8]), st.integers(0, 4)), max_size=2), max_size=12))
 def test_any_bands(numbers: list[list[tuple[int, int]]]) -> None:
     """Bytes and rows at random: those that repeat, those that grow, and those that nearly do."""
-    bands = [tuple(Move(Moving.KEEP, PLACE, PLACE, size, at, 0) for size, at in band) for band in numbers]
+    bands = [tuple(Move(MoveReason.KEEP, PLACE, PLACE, size, at, 0) for size, at in band) for band in numbers]
     assert actions_of(loops_of(bands)) == [action for band in bands for action in band]
 
 
 def test_steps_that_differ_are_no_loop() -> None:
     rows = (0, 1, 2, 3, 5, 7, 9, 12)
-    bands = [(Move(Moving.KEEP, PLACE, PLACE, 4, at, 0),) for at in rows]
+    bands = [(Move(MoveReason.KEEP, PLACE, PLACE, 4, at, 0),) for at in rows]
     loops = loops_of(bands)
     assert actions_of(loops) == [action for band in bands for action in band]
-    assert [(loop.turns, loop.steps[0].growth[0]) for loop in loops if loop.turns > 1] == [(4, 1), (3, 2)]
+    assert [(loop.iterations, loop.steps[0].growth[0]) for loop in loops if loop.iterations > 1] == [(4, 1), (3, 2)]
 
 
 def test_keyword_spotting_rolls_in_one_loop() -> None:
     """Rows of the last map in each turn; before and behind it only bands in which some layers have nothing to do."""
     plan = compile_model(OWN / "kws_int8.onnx", fast="6K").plan
     loops = loops_of(stage_bands(plan, plan.stages[0]))
-    assert len([loop for loop in loops if loop.turns > 4]) == 1
+    assert len([loop for loop in loops if loop.iterations > 4]) == 1
     assert sum(len(loop.steps) for loop in loops) < 0.8 * len(actions_of(loops))

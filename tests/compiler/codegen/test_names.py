@@ -46,7 +46,7 @@ def test_hostile_names_never_reach_the_c(tmp_path: Path) -> None:
     header, source = (generated.files[name].decode() for name in ("m.h", "m.c"))
     members = re.search(r"struct m_inputs \{(.*?)\}", header, re.DOTALL)
     assert members is not None and re.findall(r"\*(\w+);", members[1]) == ["int_", "evil"]
-    assert "'int' is int_ in C: it is no name in C" in generated.notes
+    assert "'int' is int_ in C: it is not allowed in C" in generated.notes
     assert any("INT" in note and "is int__2" in note for note in generated.notes)
     code = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", "", source + header, flags=re.DOTALL)
     assert "evil()" not in code and "int evil" not in code
@@ -100,7 +100,7 @@ def test_inputs_are_called_like_nothing_of_another_s_rows(other: str, tmp_path: 
     plan = compile_model(make(nodes, {"x": (1, 2, 4, 4), other: (1, 2, 4, 4)}, ["y"]), stream="x")
     assert works(plan, tmp_path)
     notes = plan.codegen(None, "m").notes
-    assert [note for note in notes if "is the name of something else too" in note] == list(notes) and len(notes) == 1
+    assert [note for note in notes if "is already used" in note] == list(notes) and len(notes) == 1
     free = compile_model(make(nodes, {"x": (1, 2, 4, 4), other: (1, 2, 4, 4)}, ["y"]))
     assert bool(free.codegen(None, "m").notes) == (other == "X")
 

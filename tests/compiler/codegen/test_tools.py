@@ -101,8 +101,8 @@ def test_nothing_calls_itself(source: Path) -> None:
 #: How each deviation that the page lists looks.
 DEVIATIONS = {
     "11.3": r"\(const tigris_operation \*\)", "11.4": r"\(uintptr_t\)fast", "15.5": r"return M_ERROR_ARGUMENT;",
-    "19.2": r"union m_fast \{", "20.10": r"##", "1.2": r"__attribute__", "20.7": r"#define M_TELL\(operation\)",
-    "8.9": r"static const .*_params = ", "D.4.9": r"#define M_AT\(operation\)",
+    "19.2": r"union m_fast \{", "20.10": r"##", "1.2": r"__attribute__", "20.7": r"#define M_REPORT\(operation\)",
+    "8.9": r"static const .*_params = ", "D.4.9": r"#define M_BEFORE\(operation\)",
     "2.5": r"#define TIGRIS_STATIC_ASSERT", "18.4": r"\n +(?:input|output|weights|sums?) \+= ",
 }  # fmt: skip
 

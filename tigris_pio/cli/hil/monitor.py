@@ -44,8 +44,7 @@ _LEVELS = {"E (": "red", "W (": "yellow"}
     "--listen",
     type=click.IntRange(min=0, max=65535),
     metavar="PORT",
-    help="Let another program use the board through socket://127.0.0.1:PORT, and print both directions. 0: any free "
-    "port.",
+    help="Let another program use the board at socket://127.0.0.1:PORT; print both directions. 0: any free port.",
 )
 @click.option("--seconds", type=click.FloatRange(min=0), metavar="S", help="End after S seconds. Default: at Ctrl-C.")
 def monitor_command(

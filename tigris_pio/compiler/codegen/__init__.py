@@ -1,14 +1,14 @@
-"""A compiled model as plain C: one `.c` and one `.h`, without plan, loader, executor or session.
+"""Writes a compiled model as plain C: one `.c` and one `.h`, without plan, loader, executor or session.
 
-The same stages, bands and places as in the plan, and the same kernels, so the same bytes; but what a plan says in
-records, and what the runtime's executor computes from them, is here C: calls, loops and constants.
+Stages, bands, places and kernels are those of the plan, so outputs are bit-exact. The plan's records, and the row
+numbers that the executor computes from them, become calls, loops and constants.
 
-    c_source      the runtime's sources as declarations
-    kernels       those that a model needs
-    call_layout   how kernels see a call
-    schedule      what each stage does, as loops
-    names, model  what is written, as plain data
-    constants, memory, weights, calls, moves, stages, header, source    the text
+    c_source, runtime_sources   parse the runtime's sources to declarations
+    kernels                     selects the declarations that a model needs
+    call_layout                 rewrites a kernel's access to its call
+    schedule                    lists the actions of each stage, as loops
+    names, model                collect the contents as plain data
+    constants, memory, weights, calls, moves, stages, header, source, split    write the text
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LAYOUTS = ("one", "split")
 class Generated:
     """A model as C.
 
-    name: what its files and public names begin with
-    files: by name, what they hold
-    fast_bytes, slow_bytes: of the arenas
-    notes: names that had to be changed
+    name: prefix of its files and public names
+    files: contents by file name
+    fast_bytes, slow_bytes: sizes of the arenas
+    notes: sentences about names that were changed
     """
 
     name: str
@@ -49,12 +49,12 @@ class Generated:
     notes: tuple[str, ...]
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Writes the files, those that are not there already, to a folder, which is made; returns their paths."""
+        """Writes the files whose content changed to a folder, which is created if missing; returns all paths."""
         target = Path(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(f"{target}: cannot be made a folder: {error.strerror}; give another one") from error
+            raise FileError(f"{target}: the folder cannot be created: {error.strerror}; choose another one") from error
         paths = [target / name for name in self.files]
         for path in paths:
             write_if_changed(path, self.files[path.name])
@@ -62,17 +62,17 @@ class Generated:
 
 
 def generate(plan: ExecutionPlan, name: str | None = None, weights: str = "c", layout: str = "one") -> Generated:
-    """`plan` as C.
+    """Writes `plan` as C.
 
-    name: what public names begin with, a C identifier; None: the model's name
-    weights: "c", as constants, or "partition", in a file that is flashed alone
-    layout: "one" file, or "split": kernels in files of their own, which several models share
+    name: prefix of public names, a C identifier; None: the model's name
+    weights: "c" for constants, "partition" for a binary file that a flash partition holds
+    layout: "one" for kernels in NAME.c, "split" for kernels in files that several models can share
     """
     for option, value, known in (("weights", weights, WEIGHTS), ("layout", layout, LAYOUTS)):
         if value not in known:
             raise UsageError(f"{option}: '{value}' is unknown; use one of {', '.join(known)}")
     if plan.backend is not None:
-        raise UsageError(f"the kernels of {plan.backend.name} are called by plans only; use backend portable")
+        raise UsageError(f"C cannot call the kernels of {plan.backend.name}; use backend portable")
     model = model_of(plan, prefix_of(name or plan.program.name), weights == "partition", layout == "split")
     data, offsets = partition(model) if model.partition else (b"", {})
     files = {f"{model.name}.c": source_text(model, offsets), f"{model.name}.h": header_text(model, len(data))}
@@ -84,5 +84,5 @@ def generate(plan: ExecutionPlan, name: str | None = None, weights: str = "c", l
 
 def _notes(model: Model, name: str | None) -> tuple[str, ...]:
     wanted = name or model.plan.program.name
-    why = "it is no name in C, or that of something else"
+    why = "the name is reserved or used in C"
     return (*(() if model.name == wanted else (f"{wanted!r} is {model.name} in C: {why}",)), *model.notes)

@@ -1,8 +1,7 @@
-"""C sources as a tree of declarations, so that a program can take those that it needs.
+"""Parses C sources to a tree of declarations, from which `kernels` selects.
 
-This reads the runtime's own sources, which are regular, and no other C: directives and declarations begin in their own
-lines, macros that make declarations do not occur. What is not understood does not compile afterwards; nothing is left
-out silently, because the compiler then finds a name undeclared.
+Only the runtime's own sources can be parsed: directives and declarations begin in their own lines, and no macro makes
+declarations. A declaration that the parser misses is undeclared in the result, so the C compiler reports it.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ class Declaration:
 
     text: str
     comment: str
-    defines: frozenset[str]  #: empty: an assertion or a pragma
-    uses: frozenset[str]  #: every name that occurs in it, `defines` among them
+    defines: frozenset[str]  #: names at file level; empty: an assertion or a pragma
+    uses: frozenset[str]  #: every name in it, including `defines`
 
 
 @dataclasses.dataclass(frozen=True)
 class Branch:
-    """A directive such as `#if X` or `#else`, and what stands behind it."""
+    """A directive such as `#if X` or `#else`, and the nodes of its branch."""
 
     directive: str
     nodes: tuple[Node, ...]
@@ -38,7 +37,7 @@ class Branch:
 
 @dataclasses.dataclass(frozen=True)
 class Conditional:
-    """From `#if` to `#endif`."""
+    """The branches from `#if` to `#endif`."""
 
     branches: tuple[Branch, ...]
 
@@ -54,17 +53,17 @@ Node: TypeAlias = Declaration | Conditional | Include
 
 
 def lexemes(text: str) -> Iterator[tuple[str, bool]]:
-    """The pieces of `text`, comments and white space among them, and whether each is a name."""
+    """Yields the pieces of `text`, including comments and white space, and whether each is a name."""
     for match in _LEXEME.finditer(text):
         yield match[0], match["name"] is not None
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Every name that occurs in `text` outside comments and literals."""
+    """Every name in `text` outside comments and literals."""
     return frozenset(piece for piece, is_name in lexemes(text) if is_name)
 
 
-def without_guard(text: str) -> str:
+def strip_guard(text: str) -> str:
     """`text` without its include guard."""
     found = re.search(r"^#ifndef (\w+_H)\n#define \1\n", text, re.MULTILINE)
     if found is None:
@@ -73,10 +72,10 @@ def without_guard(text: str) -> str:
     return re.sub(r"#endif\s*\Z", "", inner)
 
 
-def resolved(text: str, known: Mapping[str, str | None]) -> str:
-    """`text` without the conditionals that `known` decides: macros by value, None for what is not defined."""
+def resolve_conditionals(text: str, known: Mapping[str, str | None]) -> str:
+    """`text` without the conditionals that `known` decides. known: macro to value; None: undefined."""
     kept: list[str] = []
-    open_ifs: list[bool | None] = []  # of each #if around: None: undecided, else whether this branch stays
+    open_ifs: list[bool | None] = []  # for each #if around: whether this branch stays; None: undecided
     for line in text.split("\n"):
         word = line.split(None, 1)[0] if line.startswith("#") else ""
         if word in ("#if", "#ifdef", "#ifndef"):
@@ -108,7 +107,7 @@ def _decision(line: str, known: Mapping[str, str | None]) -> bool | None:
 
 
 def parse(text: str) -> tuple[Node, ...]:
-    """The declarations of a file without include guard."""
+    """Parses a file's text without include guard."""
     return tuple(_Parser(text).nodes(inside=False))
 
 
@@ -119,7 +118,7 @@ class _Parser:
         self.comment = ""
 
     def nodes(self, inside: bool) -> list[Node]:
-        """Those up to the end of the file, or to the `#else` or `#endif` that ends this branch."""
+        """Nodes up to the end of the file, or to the `#else` or `#endif` that ends this branch."""
         found: list[Node] = []
         while self._skip_space():
             if self.text[self.at] == "#":
@@ -139,7 +138,7 @@ class _Parser:
         return match
 
     def _skip_space(self) -> bool:
-        """Moves on to the next declaration, and keeps the comment right above it. Whether there is one."""
+        """Moves to the next declaration and keeps the comment right above it; false at the end."""
         while self.at < len(self.text):
             if self.text[self.at].isspace():
                 if self.text.startswith("\n\n", self.at):
@@ -194,7 +193,7 @@ class _Parser:
 
 
 def _defined(text: str, is_function: bool) -> frozenset[str]:
-    """The names that a declaration introduces at file level."""
+    """Names that a declaration defines at file level."""
     plain = re.sub(r"/\*.*?\*/|__attribute__\s*\(\(.*?\)\)\s*", "", text, flags=re.DOTALL)
     if plain.startswith(("typedef", "enum", "struct", "union")) and not is_function:
         return _defined_type(plain)

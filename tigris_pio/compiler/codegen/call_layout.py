@@ -1,46 +1,45 @@
-"""How kernels see a call in C: an array of bands, the output's and behind it the inputs'.
+"""Rewrites the access of kernels to their calls: in generated C a call is an array of bands, the output's first.
 
-In the runtime a call is a record that the executor fills in for each, 36 bytes and 24 for each band. Here most of it
-is known: what changes from call to call is in the bands, 8 bytes each on the stack, and what does not (rows,
-padding, tensor, parameters) are constants that they point at. Kernels' texts are changed accordingly, member by member.
-A member that is not recognised is one that the types below lack, so the C does not compile.
+In the runtime a call is a record of 36 bytes and 24 for each band, which the executor fills in. In generated C a band
+has 8 bytes on the stack: an address, and a pointer to constants (rows, padding, tensor, parameters). The kernels' text
+is changed member by member. The types below lack a member that the rewriting misses, so the C does not compile.
 """
 
 from __future__ import annotations
 
 import re
 
-#: Types of the runtime, and a function, that are defined here instead.
+#: Types and a function of the runtime that TYPES replaces.
 OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call", "tigris_yield_from_kernel"})
 _CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
 
 
-#: The types of a call.
+#: C text of the types of a call, and of macros for compilers.
 TYPES = """\
-/* Kernels and their callers have stack frames of their own: one for all would take what the deepest needs all along. */
+/* Keeps a kernel out of its caller's stack frame, which else would be as large as the deepest kernel's all along. */
 #if defined(__GNUC__)
-#define TIGRIS_APART __attribute__((noinline))
+#define TIGRIS_OWN_FRAME __attribute__((noinline))
 #else
-#define TIGRIS_APART
+#define TIGRIS_OWN_FRAME
 #endif
 
-/* Functions that several kernels call, seldom. On RISC-V gcc takes more instructions where they are inlined. */
+/* For functions that kernels rarely call. On RISC-V gcc needs more instructions if it inlines them. */
 #if defined(__riscv)
-#define TIGRIS_SHARED static TIGRIS_APART
+#define TIGRIS_SHARED static TIGRIS_OWN_FRAME
 #else
 #define TIGRIS_SHARED static
 #endif
 
-/* Before each use of a loop's variable: else compilers keep what each of the uses computes from it in a register of its
- * own, all the time, and so need more stack. */
+/* Stands before each use of a loop's variable. Without it compilers keep the result of each use in a register of its
+ * own for the whole loop, and so need more stack. */
 #if defined(__GNUC__)
-#define TIGRIS_TURN(i) __asm__("" : "+r"(i))
+#define TIGRIS_ITERATION(i) __asm__("" : "+r"(i))
 #else
-#define TIGRIS_TURN(i) (void)(i)
+#define TIGRIS_ITERATION(i) (void)(i)
 #endif
 
-/* Behind an address: else, on Arm, gcc computes those near it from what it was made of, and so needs more stack. Not
- * where it optimises for size, and so does not, or is to be analysed: analysers then know less of what kernels read. */
+/* Stands behind an address. Without it gcc for Arm recomputes near addresses from the parts of this one, and so needs
+ * more stack. Not needed at -Os, and off for static analysers, from which it hides what kernels read. */
 #if defined(__GNUC__) && defined(__arm__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) \\
     && !defined(TIGRIS_ANALYSED)
 #define TIGRIS_ONCE(address) __asm__("" : "+r"(address))
@@ -58,30 +57,30 @@ typedef struct tigris_tensor_record {
     uint8_t flags; /* tigris_tensor_flag */
 } tigris_tensor_record;
 
-/* What is constant of some rows of a tensor. */
+/* Constants of some rows of a tensor. */
 typedef struct tigris_band_rows {
     const tigris_tensor_record *tensor;
     int32_t rows;
-    int32_t pad_top; /* rows that an input lacks above and below */
+    int32_t pad_top; /* padding rows above and below */
     int32_t pad_bottom;
-    int32_t first_row; /* number of the first of them; 0 where the kernel does not ask */
+    int32_t first_row; /* number of the first row in the tensor; 0 if the kernel does not read it */
 } tigris_band_rows;
 
-/* What is constant of an operator: of its output's rows, and for all. */
+/* Constants of an operator's call; the rows are the output's. */
 typedef struct tigris_operation {
     tigris_band_rows rows;
     uint32_t input_count;
     const void *params;
-    const uint8_t *weights; /* data fields of params are offsets into it; NULL: the address is in the call */
+    const uint8_t *weights; /* base of the offsets in params; NULL: the address is in the call */
 } tigris_operation;
 
-/* Rows of a tensor; `data` points at the first of them. */
+/* Rows of a tensor; `data` points at the first row. */
 typedef struct tigris_band {
     uint8_t *data;
     const tigris_band_rows *of;
 } tigris_band;
 
-/* An operator's output, then its inputs, weights and scratch: of the last two those that it has at run time only. */
+/* First band of an array: an operator's output, then inputs, then weights and scratch with run-time addresses. */
 typedef tigris_band tigris_kernel_call;
 
 static inline const tigris_operation *tigris_operation_of(const tigris_kernel_call *call)
@@ -89,13 +88,13 @@ static inline const tigris_operation *tigris_operation_of(const tigris_kernel_ca
     return (const tigris_operation *)(const void *)call->of;
 }
 
-/* Whether a run is to stop within a kernel that takes long: here none is stopped. */
+/* In the runtime, whether a run shall stop within a long kernel; generated C never stops there. */
 #define tigris_yield_from_kernel(call) ((void)(call), 0)
 """
 
 
-def as_bands(text: str) -> str:
-    """`text` of the runtime's kernels with calls as bands. Where weights lie is marked, for laid_out."""
+def rewrite_calls(text: str) -> str:
+    """Rewrites the runtime's kernels for calls as bands; leaves marks for `place_weights`."""
     text = re.sub(r"\bcall->inputs\[(\d+)U?\]", lambda match: f"call[{int(match[1]) + 1}]", text)
     text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
     text = re.sub(r"\bcall->output->", "call->", text)
@@ -113,9 +112,11 @@ def as_bands(text: str) -> str:
     return text
 
 
-def laid_out(text: str, weights_in_calls: bool) -> str:
-    """`text` of as_bands. weights_in_calls: where weights lie is known at run time only, so a call has a band that
-    points at them."""
+def place_weights(text: str, weights_in_calls: bool) -> str:
+    """Replaces the marks of `rewrite_calls`.
+
+    weights_in_calls: the address of weights is known only at run time, so a call has a band for them.
+    """
     of = "tigris_operation_of(@)"
     weights = f"@[{of}->input_count + 1U].data" if weights_in_calls else f"{of}->weights"
     text = re.sub(r"((?:\w+->)*)WEIGHTS_OF\(call\)", lambda match: weights.replace("@", f"{match[1]}call"), text)

@@ -1,7 +1,7 @@
-"""A function for each operator: its constants, and the call of its kernel.
+"""Writes a C function for each operator: its constants, and the call of its kernel.
 
-What is the same in all calls of an operator stands in its function; what differs is an argument, and what follows from
-another argument is computed from it.
+Numbers that are equal in all calls of an operator are constants in its function. A number that is an affine function of
+an argument is computed from it; each other number is an argument of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.memory import shape
-from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, asks_for_rows
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, reads_row_numbers
 from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, operands_of, values_of
 from tigris_pio.compiler.codegen.split import kernel_name
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
@@ -23,23 +23,23 @@ from tigris_pio.format.params import CommitParams
 from tigris_pio.format.record import Record
 from tigris_pio.text import c_comment
 
-#: What is constant of each band of a call.
+#: Constants of a call: (rows, padding above, padding below, first row) of the output and of each input.
 Case: TypeAlias = tuple[tuple[int, int, int, int], ...]
 
-#: A number in all calls: at first, and how much it grows per turn of a loop.
-Line: TypeAlias = tuple[int, int]
+#: A number in a loop: its first value, and its increment per iteration.
+Progression: TypeAlias = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True)
 class Affine:
-    """factor * argument + constant; without argument a constant."""
+    """factor * argument + constant; None as argument: a constant."""
 
     argument: str | None
     factor: int
     constant: int
 
     def text(self) -> str:
-        """In C, of uint32_t."""
+        """The C expression, of type uint32_t."""
         if self.argument is None:
             return f"{self.constant}U"
         scaled = self.argument if self.factor == 1 else f"{self.factor}U * {self.argument}"
@@ -47,34 +47,38 @@ class Affine:
         return scaled if self.constant == 0 else f"{scaled} {sign} {abs(self.constant)}U"
 
 
-def affine_numbers(names: Sequence[str], lines: Sequence[tuple[Line, ...]], order: Sequence[int]) -> list[Affine]:
-    """Each number as a constant, by an argument that there is already, or as the argument of its name."""
+def affine_numbers(names: Sequence[str], values: Sequence[tuple[Progression, ...]],
+                   order: Sequence[int]) -> list[Affine]:
+    """Expresses each number as a constant, by an earlier argument, or as an argument with its own name.
+
+    values: of each number, in all calls. order: indices of the numbers; arguments are chosen in this order.
+    """
     found: dict[int, Affine] = {}
-    arguments: dict[str, tuple[Line, ...]] = {}
+    arguments: dict[str, tuple[Progression, ...]] = {}
     for place in order:
-        number = _affine(lines[place], arguments)
+        number = _affine(values[place], arguments)
         if number is None:
-            arguments[names[place]] = lines[place]
+            arguments[names[place]] = values[place]
             number = Affine(names[place], 1, 0)
         found[place] = number
-    return [found[place] for place in range(len(lines))]
+    return [found[place] for place in range(len(values))]
 
 
-def lines_of_arguments(numbers: Sequence[Affine], arguments: Sequence[str], lines: Sequence[Line]) -> list[Line]:
-    """Of each argument its values in a call whose numbers are `lines`."""
+def argument_progressions(numbers: list[Affine], arguments: list[str], values: list[Progression]) -> list[Progression]:
+    """The values of `arguments` in a call whose numbers have `values`."""
     places = {number.argument: place for place, number in reversed(list(enumerate(numbers)))
               if number.argument is not None and (number.factor, number.constant) == (1, 0)}  # fmt: skip
-    return [lines[places[name]] for name in arguments]
+    return [values[places[name]] for name in arguments]
 
 
-def in_turn(line: Line, by: int) -> Affine:
-    """A number in a turn of a loop whose variable grows by `by` per turn."""
+def in_iteration(line: Progression, by: int) -> Affine:
+    """A number in an iteration of a loop whose variable i grows by `by`."""
     value, growth = line
     return Affine("i" if growth else None, growth // by, value)
 
 
 class Operator:
-    """How operator `step` is called, from all its calls in stage `stage`."""
+    """The C function of operator `step`, made from all its calls in stage `stage`."""
 
     def __init__(self, model: Model, stage: int, step: int, calls: Sequence[Step]) -> None:
         self.model = model
@@ -88,62 +92,62 @@ class Operator:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """What is constant of the output and of each input, in each way that occurs."""
+        """The distinct constants of the operator's calls."""
         return list(dict.fromkeys(self._case(action) for action in self.actions))
 
     def _case(self, action: Call) -> Case:
-        """Rows, padding above and below and, where it does not grow, the number of the first row."""
+        """A call's constants; the first row is 0 if it grows or the kernel does not read it."""
         return tuple(
-            (rows.rows, rows.pad_top, rows.pad_bottom, rows.first if self._asks_first and not grows else 0)
+            (rows.rows, rows.pad_top, rows.pad_bottom, rows.first if self._reads_first_row and not grows else 0)
             for rows, grows in zip(action.bands, self._growing, strict=True)
         )
 
     @cached_property
     def _growing(self) -> list[bool]:
-        """Of each band whether the number of its first row grows in a loop and is asked for."""
-        return [self._asks_first and any(call.growth[2 * place + 1] for call in self.calls)
+        """For each band, whether its kernel reads the number of the first row and this grows in a loop."""
+        return [self._reads_first_row and any(call.growth[2 * place + 1] for call in self.calls)
                 for place in range(len(self.operands) + 1)]  # fmt: skip
 
     @cached_property
     def numbers(self) -> list[Affine]:
-        """Of each band, which row of its place and which of its tensor is the first."""
-        lines = list(zip(*(self._lines(call) for call in self.calls), strict=True))
-        order = sorted(range(len(lines)), key=lambda place: (place % 2 == 0, place))  # rows before bytes
-        return affine_numbers([self._argument(place) for place in range(len(lines))], lines, order)
+        """For each band, its first row in the place and in the tensor."""
+        values = list(zip(*(self._values(call) for call in self.calls), strict=True))
+        order = sorted(range(len(values)), key=lambda place: (place % 2 == 0, place))  # rows before bytes
+        return affine_numbers([self._argument(place) for place in range(len(values))], values, order)
 
     @property
-    def _asks_first(self) -> bool:
-        return self.op.kind in (OpKind.FETCH, OpKind.TAKE) or asks_for_rows(self.op, self.model.kernels)
+    def _reads_first_row(self) -> bool:
+        return self.op.kind in (OpKind.FETCH, OpKind.TAKE) or reads_row_numbers(self.op, self.model.kernels)
 
-    def _lines(self, call: Step) -> list[Line]:
-        lines = list(zip(values_of(call.action), call.growth, strict=True))
+    def _values(self, call: Step) -> list[Progression]:
+        values = list(zip(values_of(call.action), call.growth, strict=True))
         if self.op.kind in (OpKind.FETCH, OpKind.TAKE):
-            return lines
-        return [line if place % 2 == 0 or self._growing[place // 2] else (0, 0) for place, line in enumerate(lines)]
+            return values
+        return [value if place % 2 == 0 or self._growing[place // 2] else (0, 0) for place, value in enumerate(values)]
 
     @staticmethod
     def _argument(place: int) -> str:
-        """What a number is called where it is an argument."""
+        """Name of a number as an argument."""
         band, is_row = divmod(place, 2)
         name = ("to" if band == 0 else "from") if not is_row else "to_row" if band == 0 else "from_row"
         return name if band < 2 else f"{name}_{band}"
 
     @cached_property
     def arguments(self) -> list[str]:
-        """Names of the numbers that are arguments, in order."""
+        """Names of the arguments, in order."""
         return list(dict.fromkeys(number.argument for number in self.numbers if number.argument is not None))
 
-    def argument_lines(self, call: Step) -> list[Line]:
-        """The arguments' values in a call."""
-        return lines_of_arguments(self.numbers, self.arguments, self._lines(call))
+    def argument_values(self, call: Step) -> list[Progression]:
+        """Values of the arguments in a call."""
+        return argument_progressions(self.numbers, self.arguments, self._values(call))
 
     @property
     def has_cases(self) -> bool:
-        """Whether rows and padding are an argument."""
+        """Whether the index of the call's constants is an argument."""
         return len(self.cases) > 1 and self.op.kind not in WITHOUT_KERNEL
 
     @property
-    def takes_image(self) -> bool:
+    def needs_image(self) -> bool:
         """Whether the image is an argument."""
         return self.op.images > 1 and any(self._per_image(rows) for rows in self.actions[0].bands)
 
@@ -151,23 +155,23 @@ class Operator:
         return not rows.place.window and self.model.plan.program.tensors[rows.place.tensor].batch > 1
 
     @property
-    def takes_slow(self) -> bool:
-        """Whether it reads or writes slow memory."""
+    def needs_slow(self) -> bool:
+        """Whether the operator accesses slow memory."""
         bands = self.actions[0].bands
         return any(not rows.place.window and self.model.home(rows.place.tensor) is Home.SLOW for rows in bands)
 
     def call_text(self, call: Step, by: int) -> str:
-        """The call in C. by: how much the loop's variable grows per turn."""
+        """The C text of a call. by: step of the loop's variable."""
         assert isinstance(call.action, Call)
-        arguments = ["fast", *(["slow"] if self.takes_slow else []), *(["weights"] if self.takes_weights else [])]
-        arguments += ["image"] if self.takes_image else []
+        arguments = ["fast", *(["slow"] if self.needs_slow else []), *(["weights"] if self.needs_weights else [])]
+        arguments += ["image"] if self.needs_image else []
         if self.has_cases:
             arguments.append(f"{self.cases.index(self._case(call.action))}U")
-        arguments += [in_turn(line, by).text() for line in self.argument_lines(call)]
+        arguments += [in_iteration(line, by).text() for line in self.argument_values(call)]
         return f"{self.name}({', '.join(arguments)})"
 
     @property
-    def takes_weights(self) -> bool:
+    def needs_weights(self) -> bool:
         """Whether the address of the weights is an argument."""
         in_place = self.model.is_in_place(self.stage) and self.model.has_weights(self.stage)
         return self.model.partition and in_place and self.op.kind not in WITHOUT_KERNEL
@@ -175,7 +179,7 @@ class Operator:
     # ---- the function ----
 
     def text(self) -> str:
-        """Constants and function."""
+        """The C text of constants and function."""
         if self.op.kind in (OpKind.FETCH, OpKind.TAKE):
             return self._stream()
         if self.op.kind is OpKind.COMMIT:
@@ -192,15 +196,15 @@ class Operator:
     def _parameters(self) -> str:
         model = self.model
         parameters = [f"union {model.name}_fast *fast"]
-        parameters += [f"union {model.name}_slow *slow"] if self.takes_slow else []
-        parameters += ["const uint8_t *weights"] if self.takes_weights else []
-        parameters += ["uint32_t image"] if self.takes_image else []
+        parameters += [f"union {model.name}_slow *slow"] if self.needs_slow else []
+        parameters += ["const uint8_t *weights"] if self.needs_weights else []
+        parameters += ["uint32_t image"] if self.needs_image else []
         parameters += ["uint32_t rows"] if self.has_cases else []
         parameters += [f"uint32_t {name}" for name in self.arguments]
         return ", ".join(parameters)
 
     def _signature(self) -> str:
-        head = f"static TIGRIS_APART void {self.name}("
+        head = f"static TIGRIS_OWN_FRAME void {self.name}("
         words = f"{self._parameters()})".split(", ")
         lines = [head]
         for word in [f"{word}, " for word in words[:-1]] + words[-1:]:
@@ -230,7 +234,7 @@ class Operator:
         return f"{{{self.address(rows, self.numbers[2 * place])}, {of}}}"
 
     def _rows(self) -> tuple[str, list[str]]:
-        """Statements, and the address of each band's constants: of copies where the number of the first row grows."""
+        """C statements, and the address of each band's constants. A band whose first row grows has a copy of them."""
         constants_of = "of->" if self.has_cases or self.arguments else f"{self.name}_rows[0]."
         statements, addresses = "", []
         if self.has_cases or self.arguments:
@@ -249,12 +253,12 @@ class Operator:
         return statements, addresses
 
     def address(self, rows: Rows, at: Affine) -> str:
-        """Where rows lie, as uint8_t *."""
+        """The address of rows, as uint8_t *."""
         image = "image" if self.op.images > 1 and self._per_image(rows) else None
         return row_address(self.model, self.stage, rows.place, at, image)
 
     def _weights(self) -> str:
-        """The address of the stage's weights in a call."""
+        """The address of the stage's weights, for a call."""
         model = self.model
         if not model.has_weights(self.stage):
             return "NULL"
@@ -263,7 +267,7 @@ class Operator:
         return f"(uint8_t *)(uintptr_t)({model.weights_at(self.stage)})"
 
     def _constants(self) -> str:
-        """Parameters, and rows of each way in which it is called."""
+        """C text of the parameters, and of the constants of all calls."""
         params = self._params()
         count = len(self.operands)
         inputs = f" tigris_band_rows inputs[{count}];" if count else ""
@@ -275,7 +279,7 @@ class Operator:
         )
 
     def _constant(self, case: Case) -> str:
-        """Rows of one way in which it is called."""
+        """C text of the constants of some calls."""
         in_place = not self.model.weights_in_calls and self.op.blobs
         weights = self.model.weights_at(self.stage) if in_place else "NULL"
         output, *inputs = (
@@ -290,16 +294,16 @@ class Operator:
         return "\n".join(lines)
 
     def _params(self) -> Record:
-        """The record with the offsets of its arrays in the stage's block."""
+        """The parameter record, with the offsets of its arrays in the stage's weight block."""
         if not self.op.blobs:
             return self.op.params
         first = self.model.plan.stages[self.stage].first_op
         return self.model.section[1][self.stage].params[self.step - first]
 
-    # ---- operators that are no kernels ----
+    # ---- operators without a kernel ----
 
     def _stream(self) -> str:
-        """Nothing: the stage calls the firmware's function itself."""
+        """No function: the stage calls the firmware's function directly."""
         return ""
 
     def _commit(self) -> str:
@@ -317,12 +321,12 @@ class Operator:
 
 
 def unused(body: str) -> str:
-    """A statement for functions that have nothing to do in fast memory."""
+    """A statement against the warning of an unused parameter, if `body` does not use fast memory."""
     return "" if "fast->" in body else "    (void)fast;\n"
 
 
-def _affine(line: tuple[Line, ...], arguments: Mapping[str, tuple[Line, ...]]) -> Affine | None:
-    """`line` as a constant, or by an argument that there is already; None: neither."""
+def _affine(line: tuple[Progression, ...], arguments: Mapping[str, tuple[Progression, ...]]) -> Affine | None:
+    """A number as a constant or by one of `arguments`; None if neither is possible."""
     if all(item == (line[0][0], 0) for item in line):
         return Affine(None, 0, line[0][0])
     for name, other in arguments.items():
@@ -335,7 +339,7 @@ def _affine(line: tuple[Line, ...], arguments: Mapping[str, tuple[Line, ...]]) -
     return None
 
 
-def _factor(line: tuple[Line, ...], other: tuple[Line, ...]) -> int | None:
+def _factor(line: tuple[Progression, ...], other: tuple[Progression, ...]) -> int | None:
     for (value, growth), (x, x_growth) in zip(line, other, strict=True):
         for a, b in ((growth, x_growth), (value - line[0][0], x - other[0][0])):
             if b != 0:
@@ -344,7 +348,7 @@ def _factor(line: tuple[Line, ...], other: tuple[Line, ...]) -> int | None:
 
 
 def row_address(model: Model, stage: int, place: Place, at: Affine, image: str | None = None) -> str:
-    """Where row `at` of a place lies, as uint8_t *; `image`: the variable of the image whose rows are meant."""
+    """The address of row `at` of a place, as uint8_t *. image: the C variable with the number of the image."""
     tensor, row = model.plan.program.tensors[place.tensor], at.text()
     if not place.window and model.home(place.tensor) is Home.FLASH:
         start = f"(uint8_t *)(uintptr_t){model.constants[place.tensor]}"
@@ -364,19 +368,19 @@ START = Affine(None, 0, 0)
 
 
 def tensor_name(model: Model, tensor: str) -> str:
-    """The record of a tensor: equal ones are one."""
+    """C name of a tensor's record; equal records have one name."""
     return f"{model.name}_tensor_{tensor_key(model.plan.program.tensors[tensor])}"
 
 
 def tensor_key(tensor: ProgramTensor) -> str:
-    """What tells records of tensors apart, as part of a name."""
+    """The contents of a tensor's record as part of a C name."""
     flags = ("_folded" if tensor.folded else "") + ("_state" if tensor.state else "")
     extents = "x".join(map(str, (tensor.batch, tensor.height, tensor.width, tensor.channels)))
     return f"{tensor.dtype.name.lower()}_{extents}{flags}"
 
 
 def tensor_records(model: Model, names: Sequence[str]) -> str:
-    """The records of tensors, each once."""
+    """C text of the records of tensors, each once."""
     tensors = model.plan.program.tensors
     found = {tensor_name(model, name): tensors[name] for name in names}
     lines = []

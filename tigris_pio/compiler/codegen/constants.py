@@ -1,4 +1,4 @@
-"""Constants in C: numbers, arrays, parameter records, weights."""
+"""Writes C constants: numbers, arrays, parameter records and structs of weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tigris_pio.format.record import Record
 
-#: Characters of a line.
+#: Longest line of generated C, in characters.
 LINE = 116
 C_TYPES = {
     "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t", "int32": "int32_t",
@@ -21,7 +21,7 @@ C_TYPES = {
 
 
 def number(value: Any, c_type: str) -> str:
-    """A literal that has exactly this value."""
+    """A C literal with exactly this value."""
     if c_type == "float":
         return float_literal(float(value))
     value = int(value)
@@ -33,7 +33,7 @@ def number(value: Any, c_type: str) -> str:
 
 
 def float_literal(value: float) -> str:
-    """The same of a binary32: nine digits tell any two of them apart."""
+    """A C literal of a binary32 value; nine digits distinguish any two of them."""
     if math.isinf(value) or math.isnan(value):
         return "NAN" if math.isnan(value) else "-INFINITY" if value < 0 else "INFINITY"
     text = f"{value:.9g}"
@@ -41,7 +41,7 @@ def float_literal(value: float) -> str:
 
 
 def array(elements: np.ndarray, indent: str = "    ") -> str:
-    """The elements of an initialiser, in lines."""
+    """The elements of an array's initialiser, in lines."""
     flat = np.atleast_1d(elements).reshape(-1)
     c_type = C_TYPES[flat.dtype.name]
     plain = c_type in ("int8_t", "uint8_t", "int16_t", "uint16_t")
@@ -50,7 +50,7 @@ def array(elements: np.ndarray, indent: str = "    ") -> str:
 
 
 def lines_of(texts: Iterable[str], indent: str) -> str:
-    """`texts` with commas, in lines of about LINE characters."""
+    """`texts` with commas, in lines of at most LINE characters."""
     iterator = iter(texts)
     lines: list[str] = []
     while group := list(islice(iterator, 24)):
@@ -67,7 +67,7 @@ def lines_of(texts: Iterable[str], indent: str) -> str:
 
 
 def record(value: Record, indent: str = "    ") -> str:
-    """A record as a designated initialiser, without its braces."""
+    """A record's designated initialiser, without its braces."""
     lines = []
     for field in value.layout():
         found = getattr(value, field.name)
@@ -81,7 +81,7 @@ def record(value: Record, indent: str = "    ") -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """An array of a struct of constants. padding: bytes between it and the next."""
+    """An array in a struct of constants. padding: bytes behind it."""
 
     name: str
     values: np.ndarray
@@ -89,7 +89,7 @@ class Member:
 
 
 def struct(name: str, members: Sequence[Member], aligned: str) -> str:
-    """`static const struct {…} name`, members on the boundaries of 16 bytes on which their offsets are."""
+    """`static const struct {…} name`; padding keeps members on multiples of 16 bytes. aligned: macro before struct."""
     declared, given = [], []
     for place, member in enumerate(members):
         c_type = C_TYPES[member.values.dtype.name]

@@ -1,67 +1,67 @@
-"""The header: sizes, types and functions, and what the C call forgets as one constant struct."""
+"""Writes the header `NAME.h`: sizes, types, functions, and a constant struct that describes the model."""
 
 from __future__ import annotations
 
 from tigris_pio.compiler.codegen.constants import float_literal
 from tigris_pio.compiler.codegen.memory import c_type
-from tigris_pio.compiler.codegen.model import Model, Port
+from tigris_pio.compiler.codegen.model import Io, Model
 from tigris_pio.format.enums import Home, Rounding
 from tigris_pio.text import c_comment, c_string
 
 
-def sides(model: Model) -> tuple[tuple[str, tuple[Port, ...]], tuple[str, tuple[Port, ...]]]:
-    """Inputs and outputs with what they are called."""
+def sides(model: Model) -> tuple[tuple[str, tuple[Io, ...]], tuple[str, tuple[Io, ...]]]:
+    """Inputs and outputs, each with the word for its side."""
     return (("input", model.inputs), ("output", model.outputs))
 
 
-def port_macro(model: Model, side: str, port: Port) -> str:
-    """What the macros of an input or output begin with: KWS_INPUT, or KWS_INPUT_NAME of several."""
-    ports = dict(sides(model))[side]
-    return f"{model.prefix}_{side.upper()}" + (f"_{port.member.upper()}" if len(ports) > 1 else "")
+def io_macro(model: Model, side: str, io: Io) -> str:
+    """Prefix of an input's or output's macros: KWS_INPUT, or KWS_INPUT_NAME if there are several."""
+    ios = dict(sides(model))[side]
+    return f"{model.prefix}_{side.upper()}" + (f"_{io.member.upper()}" if len(ios) > 1 else "")
 
 
-def port_type(model: Model, port: Port) -> str:
+def io_type(model: Model, io: Io) -> str:
     """The C type of its elements."""
-    return c_type(model.plan.program.tensors[port.io.tensor].dtype)
+    return c_type(model.plan.program.tensors[io.record.tensor].dtype)
 
 
-def elements(model: Model, side: str, port: Port) -> str:
-    """How many elements, as a macro: bytes where an element is one."""
-    one = model.plan.program.tensors[port.io.tensor].dtype.bytes == 1
-    return port_macro(model, side, port) + ("_BYTES" if one else "_ELEMENTS")
+def elements(model: Model, side: str, io: Io) -> str:
+    """The macro with the number of elements; the one of bytes if an element is one byte."""
+    one = model.plan.program.tensors[io.record.tensor].dtype.bytes == 1
+    return io_macro(model, side, io) + ("_BYTES" if one else "_ELEMENTS")
 
 
 def parameters(model: Model) -> list[str]:
-    """Parameters of the function that runs the model."""
+    """Parameters of NAME_run."""
     found = []
-    if model.alone:
-        for side, (port,) in sides(model):
-            found += _alone(model, side, port)
+    if model.has_single_io:
+        for side, (io,) in sides(model):
+            found += _single_io(model, side, io)
     else:
-        found = [f"const struct {model.name}_{side}s *{side}s" for side, ports in sides(model) if ports]
+        found = [f"const struct {model.name}_{side}s *{side}s" for side, ios in sides(model) if ios]
     return found + memory_parameters(model)
 
 
 def memory_parameters(model: Model) -> list[str]:
-    """Parameters for the arenas, and for weights that are flashed alone."""
+    """Parameters for the arenas, and for weights in a partition."""
     found = ["void *fast"] + (["void *slow"] if model.has_slow else [])
     return found + (["const void *weights"] if model.partition else [])
 
 
-def rows_type(model: Model, side: str, port: Port) -> str:
-    """The type of the function that gives or takes rows."""
-    return f"{model.name}_{side}_rows" if model.alone else f"{model.name}_{port.member}_rows"
+def rows_type(model: Model, side: str, io: Io) -> str:
+    """Name of the type of the firmware's function that moves rows."""
+    return f"{model.name}_{side}_rows" if model.has_single_io else f"{model.name}_{io.member}_rows"
 
 
-def _alone(model: Model, side: str, port: Port) -> list[str]:
-    if port.step is not None:
-        return [f"{rows_type(model, side, port)} {side}", f"void *{side}_context"]
+def _single_io(model: Model, side: str, io: Io) -> list[str]:
+    if io.step is not None:
+        return [f"{rows_type(model, side, io)} {side}", f"void *{side}_context"]
     constant = "const " if side == "input" else ""
-    return [f"{constant}{port_type(model, port)} {side}[{elements(model, side, port)}]"]
+    return [f"{constant}{io_type(model, io)} {side}[{elements(model, side, io)}]"]
 
 
 def header_text(model: Model, weights_bytes: int) -> str:
-    """`NAME.h`. weights_bytes: of the file of weights, where there is one."""
+    """The text of `NAME.h`. weights_bytes: size of NAME_weights.bin, 0 without it."""
     guard = f"{model.prefix}_H"
     parts = [
         _title(model),
@@ -71,7 +71,7 @@ def header_text(model: Model, weights_bytes: int) -> str:
         _sizes(model, weights_bytes),
         _statuses(model),
         *(_rows_types(model)),
-        *([] if model.alone else [_structs(model)]),
+        *([] if model.has_single_io else [_structs(model)]),
         _functions(model),
         _description(model),
         "#ifdef __cplusplus\n}\n#endif\n",
@@ -85,7 +85,7 @@ def _title(model: Model) -> str:
     lines = [
         f"/* The model '{c_comment(program.name)}' as plain C, written by tigris codegen. Do not edit.",
         " *",
-        f" * Made of a file with the SHA-256 {program.source_sha256.hex()}",
+        f" * SHA-256 of the model's file: {program.source_sha256.hex()}",
         *(f" * {c_comment(note)}" for note in model.notes),
     ]
     return "\n".join(lines) + " */"
@@ -94,7 +94,7 @@ def _title(model: Model) -> str:
 def _aligned(model: Model) -> str:
     align, name = model.plan.alignment, f"{model.prefix}_ALIGNED"
     return f"""\
-/* For arenas, before the type. */
+/* Aligns an arena; write it before the type. */
 #if !defined({name})
 #if defined(__GNUC__)
 #define {name} __attribute__((aligned({align})))
@@ -103,7 +103,7 @@ def _aligned(model: Model) -> str:
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define {name} _Alignas({align})
 #else
-#error "say by {name} how this compiler aligns a variable to {align} bytes"
+#error "define {name} so that this compiler aligns a variable to {align} bytes"
 #endif
 #endif
 """
@@ -119,39 +119,39 @@ def _sizes(model: Model, weights_bytes: int) -> str:
         f"#define {prefix}_OPERATORS {len(plan.program.ops)}U",
     ]
     if model.partition:
-        lines += ["", f"/* Bytes of {model.name}_weights.bin, which lies on a multiple of 16. */"]
+        lines += ["", f"/* Bytes of {model.name}_weights.bin; its address must be a multiple of 16. */"]
         lines += [f"#define {prefix}_WEIGHTS_BYTES {weights_bytes}U"]
-    for side, ports in sides(model):
-        for port in ports:
-            lines += ["", *_port_sizes(model, side, port)]
+    for side, ios in sides(model):
+        for io in ios:
+            lines += ["", *_io_sizes(model, side, io)]
     return "\n".join(lines) + "\n"
 
 
-def _port_sizes(model: Model, side: str, port: Port) -> list[str]:
-    tensor, macro = model.plan.program.tensors[port.io.tensor], port_macro(model, side, port)
-    stored = c_type(tensor.dtype) + "".join(f"[{extent}]" for extent in port.io.stored_shape)
+def _io_sizes(model: Model, side: str, io: Io) -> list[str]:
+    tensor, macro = model.plan.program.tensors[io.record.tensor], io_macro(model, side, io)
+    stored = c_type(tensor.dtype) + "".join(f"[{extent}]" for extent in io.record.stored_shape)
     real = " real = (q - ZERO_POINT) * SCALE." if tensor.scale else ""
     if real and side == "input":
         halves = "away from zero" if model.plan.program.rounding is Rounding.HALF_AWAY else "to even"
         real += f" q = round(real / SCALE) + ZERO_POINT, halves {halves}."
     lines = [
-        f"/* {side.capitalize()} {c_comment(port.io.name)}: {stored}.{real} */",
+        f"/* {side.capitalize()} {c_comment(io.record.name)}: {stored}.{real} */",
         f"#define {macro}_BYTES {tensor.bytes}U",
         f"#define {macro}_ELEMENTS {tensor.bytes // tensor.dtype.bytes}U",
     ]  # fmt: skip
     if tensor.scale:
         lines.append(f"#define {macro}_SCALE {float_literal(tensor.scale)}")
         lines.append(f"#define {macro}_ZERO_POINT ({tensor.zero_point})")
-    if port.step is not None:
+    if io.step is not None:
         return [*lines, f"#define {macro}_ROWS {tensor.height}U", f"#define {macro}_ROW_BYTES {tensor.row_bytes}U"]
-    home = model.home(port.io.tensor)
+    home = model.home(io.record.tensor)
     region = "slow" if home is Home.SLOW else "fast"
-    offset = model.plan.homes[port.io.tensor].offset
+    offset = model.plan.homes[io.record.tensor].offset
     offset = offset if home is Home.SLOW else model.offset(offset)
-    direction = "is read without a copy" if side == "input" else "is left without a copy"
+    note = "write it here" if side == "input" else "read it here"
     return [
         *lines,
-        f"/* Where in {region} memory it {direction}. */",
+        f"/* Its address in {region} memory; {note} to save the copy. */",
         f"#define {macro}_IN({region}) (({c_type(tensor.dtype)} *)(void *)((uint8_t *)({region}) + {offset}U))",
     ]
 
@@ -159,13 +159,13 @@ def _port_sizes(model: Model, side: str, port: Port) -> list[str]:
 def _statuses(model: Model) -> str:
     name, prefix = model.name, model.prefix
     return f"""\
-/* What functions return: 0, or why nothing was computed. */
+/* Return values of the functions. After an error, outputs are undefined. */
 enum {name}_status {{
     {prefix}_OK = 0,
     {prefix}_ERROR_ARGUMENT = -1,  /* a null pointer */
     {prefix}_ERROR_ALIGNMENT = -4, /* an arena does not start on a multiple of {prefix}_ALIGNMENT */
-    {prefix}_ERROR_CANCELLED = -5, /* {prefix}_CANCEL asked to stop */
-    {prefix}_ERROR_ROWS = -7,      /* a function that gives or takes rows asked to stop */
+    {prefix}_ERROR_CANCELLED = -5, /* {prefix}_CANCEL returned nonzero */
+    {prefix}_ERROR_ROWS = -7,      /* the firmware's function for rows returned nonzero */
     {prefix}_ERROR_WEIGHTS = -31   /* compressed weights are damaged */
 }};
 """
@@ -173,15 +173,15 @@ enum {name}_status {{
 
 def _rows_types(model: Model) -> list[str]:
     texts = []
-    for side, ports in sides(model):
-        for port in ports:
-            if port.step is not None:
-                element, name = port_type(model, port), rows_type(model, side, port)
+    for side, ios in sides(model):
+        for io in ios:
+            if io.step is not None:
+                element, name = io_type(model, io), rows_type(model, side, io)
                 what = f"{element} *to" if side == "input" else f"const {element} *from"
-                verb = "Writes" if side == "input" else "Takes"
+                verb = "Writes" if side == "input" else "Reads"
                 texts.append(
-                    f"/* {verb} rows [first, first + rows) of {c_comment(port.io.name)}. They come in order, each once "
-                    "in a run.\n * Not 0: the run stops. */\n"
+                    f"/* {verb} rows [first, first + rows) of {c_comment(io.record.name)}. A run moves each row once.\n"
+                    " * Rows come in order. If it returns nonzero, the run stops. */\n"
                     f"typedef int (*{name})(void *context, uint32_t first, uint32_t rows, {what});\n"
                 )
     return texts
@@ -189,16 +189,16 @@ def _rows_types(model: Model) -> list[str]:
 
 def _structs(model: Model) -> str:
     texts = []
-    for side, ports in sides(model):
+    for side, ios in sides(model):
         lines = []
-        for port in ports:
-            if port.step is not None:
-                lines += [f"    {rows_type(model, side, port)} {port.member};", f"    void *{port.member}_context;"]
+        for io in ios:
+            if io.step is not None:
+                lines += [f"    {rows_type(model, side, io)} {io.member};", f"    void *{io.member}_context;"]
                 continue
             constant = "const " if side == "input" else ""
-            macro = elements(model, side, port)
-            says = f"/* {macro} elements: {c_comment(port.io.name)} */"
-            lines.append(f"    {constant}{port_type(model, port)} *{port.member}; {says}")
+            macro = elements(model, side, io)
+            says = f"/* {macro} elements: {c_comment(io.record.name)} */"
+            lines.append(f"    {constant}{io_type(model, io)} *{io.member}; {says}")
         if lines:
             texts.append(f"struct {model.name}_{side}s {{\n" + "\n".join(lines) + "\n};\n")
     return "\n".join(texts)
@@ -206,17 +206,17 @@ def _structs(model: Model) -> str:
 
 def _functions(model: Model) -> str:
     name = model.name
-    text = f"/* Runs the model once. Arenas are the caller's; nothing else is written. */\n{prototype(model)};\n"
+    text = f"/* Runs the model once. Writes only the outputs and the caller's arenas. */\n{prototype(model)};\n"
     if model.plan.program.states:
         arguments = ", ".join(["void *fast"] + (["void *slow"] if model.has_slow else []))
         states = ", ".join(c_comment(io.name) for io in model.plan.program.states)
-        text += f"\n/* What lives from run to run begins anew: {states}. Before the first run, too. */\n"
+        text += f"\n/* Sets the states to their initial values: {states}. Call it before the first run. */\n"
         text += f"int {name}_reset({arguments});\n"
     return text
 
 
 def prototype(model: Model) -> str:
-    """The function that runs the model, without semicolon."""
+    """The prototype of NAME_run, without semicolon."""
     head = f"int {model.name}_run("
     line = f"{head}{', '.join(parameters(model))})"
     return line if len(line) <= 120 else head + (",\n" + " " * len(head)).join(parameters(model)) + ")"
@@ -225,12 +225,12 @@ def prototype(model: Model) -> str:
 def _description(model: Model) -> str:
     name = model.name
     return f"""\
-/* What there is to know of the model, for programs that show or check it. */
-struct {name}_port {{
+/* Description of the model, for programs that show or check it. */
+struct {name}_io {{
     const char *name;
     const char *type;
     uint32_t rank;
-    uint32_t shape[8]; /* as it is stored */
+    uint32_t shape[8]; /* as stored */
     float scale;       /* 0: not quantised */
     int32_t zero_point;
 }};
@@ -243,8 +243,8 @@ struct {name}_model {{
     uint32_t alignment;
     uint32_t input_count;
     uint32_t output_count;
-    const struct {name}_port *inputs;
-    const struct {name}_port *outputs;
+    const struct {name}_io *inputs;
+    const struct {name}_io *outputs;
 }};
 
 extern const struct {name}_model {name}_model;
@@ -252,22 +252,22 @@ extern const struct {name}_model {name}_model;
 
 
 def description_text(model: Model) -> str:
-    """The struct's definition."""
+    """The definition of NAME_model."""
     program, name = model.plan.program, model.name
     texts = []
-    for side, ports in sides(model):
+    for side, ios in sides(model):
         lines = []
-        for port in ports:
-            tensor = program.tensors[port.io.tensor]
-            extents = ", ".join(map(str, port.io.stored_shape)) or "0"
+        for io in ios:
+            tensor = program.tensors[io.record.tensor]
+            extents = ", ".join(map(str, io.record.stored_shape)) or "0"
             lines.append(
-                f'    {{{c_string(port.io.name)}, "{tensor.dtype.name.lower()}", {len(port.io.stored_shape)}U, '
+                f'    {{{c_string(io.record.name)}, "{tensor.dtype.name.lower()}", {len(io.record.stored_shape)}U, '
                 f"{{{extents}}},\n     {float_literal(tensor.scale)}, {tensor.zero_point}}},"
             )
         if lines:
-            texts.append(f"static const struct {name}_port {name}_{side}_ports[] = {{\n" + "\n".join(lines) + "\n};\n")
+            texts.append(f"static const struct {name}_io {name}_{side}_ios[] = {{\n" + "\n".join(lines) + "\n};\n")
     digest = ", ".join(str(byte) for byte in program.source_sha256)
-    places = [f"{name}_{side}_ports" if ports else "NULL" for side, ports in sides(model)]
+    places = [f"{name}_{side}_ios" if ios else "NULL" for side, ios in sides(model)]
     texts.append(
         f"const struct {name}_model {name}_model = {{\n    {c_string(program.name)},\n    {{{digest}}},\n"
         f"    {model.prefix}_FAST_BYTES, {model.prefix}_SLOW_BYTES, {model.prefix}_ALIGNMENT,\n"

@@ -1,10 +1,8 @@
-"""The kernels that a model needs, out of the runtime's own sources, as text that compiles in one file.
+"""Selects the kernels that a model needs from the runtime's sources, as text that compiles in one file.
 
-Taken are the functions that compute, with the types, macros and functions that they use, and nothing else: no checks of
-plans, for what the compiler writes need not be checked on the chip. Names that a file has for itself begin with the
-file's name afterwards, so that all go into one.
-
-How they see a call is another matter than in the runtime: call_layout.py.
+The text has the functions that compute, and the types, macros and functions that they use. Checks of plans are left
+out, because the compiler's own calls need none. A file's static names get the file's name as prefix, so that all files
+can be joined. call_layout rewrites the kernels' access to their calls.
 """
 
 from __future__ import annotations
@@ -30,28 +28,28 @@ from tigris_pio.compiler.codegen.runtime_sources import (
 
 @dataclasses.dataclass(frozen=True)
 class Bundle:
-    """Text of the kernels, still without a layout of calls, the headers of the C library that it needs, and each
-    kernel's function by its entry's name.
+    """The selected kernels.
 
-    asks_first: entries of the kernels that ask for the numbers of rows.
+    includes: headers of the C library. text: C text before `place_weights`. functions: C function by kernel entry.
+    first_row_readers: entries of the kernels that read the numbers of rows.
     """
 
     includes: tuple[str, ...]
     text: str
     functions: Mapping[str, str]
-    asks_first: frozenset[str]
+    first_row_readers: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """A file's declarations, as they are written."""
+    """A file's declarations after rewriting."""
 
     path: Path
     nodes: tuple[Node, ...]
 
 
 class _Collector:
-    """Files in the order in which their declarations must stand, each once."""
+    """Collects files, each once, in an order in which their declarations compile."""
 
     def __init__(self) -> None:
         self.parts: list[_Part] = []
@@ -59,11 +57,11 @@ class _Collector:
         self._done: set[Path] = set()
 
     def add_source(self, path: Path) -> None:
-        """A `.c` file with what it includes."""
+        """Adds a `.c` file and its includes."""
         self._add(path, source_file)
 
     def add_header(self, path: Path) -> None:
-        """A header with what it includes."""
+        """Adds a header and its includes."""
         self._add(path, header_file)
 
     def _add(self, path: Path, read: Callable[[Path], File]) -> None:
@@ -77,7 +75,7 @@ class _Collector:
         self.parts.append(_Part(path, tuple(self._once(file.nodes))))
 
     def _once(self, nodes: Iterable[Any]) -> Iterator[Node]:
-        """`nodes` with inlined headers that no file before has."""
+        """`nodes` with inlined headers replaced by their declarations, unless an earlier file has them."""
         for node in nodes:
             if isinstance(node, Conditional):
                 yield Conditional(tuple(Branch(b.directive, tuple(self._once(b.nodes))) for b in node.branches))
@@ -89,7 +87,7 @@ class _Collector:
 
 
 def _needed(parts: Iterable[_Part], roots: Iterable[str]) -> tuple[set[int], set[str]]:
-    """The identities of the declarations that `roots` need, and names that no declaration defines."""
+    """The id() of each declaration that `roots` need, and all names that these use."""
     by_name: dict[str, list[Declaration]] = {}
     for part in parts:
         for node in declarations(part.nodes):
@@ -110,7 +108,7 @@ def _needed(parts: Iterable[_Part], roots: Iterable[str]) -> tuple[set[int], set
 
 
 def _conditions(nodes: Iterable[Node], around: frozenset[str]) -> Iterator[tuple[Declaration, frozenset[str]]]:
-    """Every declaration, and the names in the directives around it."""
+    """Yields every declaration with the names in the directives around it."""
     for node in nodes:
         if isinstance(node, Conditional):
             named = around.union(*(names_in(branch.directive) for branch in node.branches))
@@ -121,7 +119,7 @@ def _conditions(nodes: Iterable[Node], around: frozenset[str]) -> Iterator[tuple
 
 
 def _written(nodes: Iterable[Node], kept: set[int], seen: set[str]) -> list[str]:
-    """Texts of what is kept. Assertions and pragmas stay where something else of their file does."""
+    """Texts of the kept declarations. Assertions and pragmas stay if another declaration of their file does."""
     any_kept = any(id(node) in kept for node in declarations(nodes))
     texts = []
     for node in nodes:
@@ -130,14 +128,14 @@ def _written(nodes: Iterable[Node], kept: set[int], seen: set[str]) -> list[str]
             if any(text for _, text in inner):
                 texts.append("\n".join(f"{directive}\n{text}".rstrip() for directive, text in inner) + "\n#endif")
         elif isinstance(node, Declaration) and node.text.startswith("extern inline "):
-            continue  # it asks for the function by itself, for files that do not have it in line
+            continue  # only makes the function external for other files
         elif isinstance(node, Declaration) and (id(node) in kept or (any_kept and _stays(node, seen))):
             texts.append((node.comment + "\n" if node.comment else "") + _static(node))
     return texts
 
 
 def _inner(branch: Branch, kept: set[int], seen: set[str], any_kept: bool) -> str:
-    """A branch: directives and assertions stay where the file does."""
+    """Text of a branch; directives and assertions stay if another declaration of the file does."""
     texts = _written(branch.nodes, kept, seen)
     if not texts and any_kept:
         texts = [node.text for node in branch.nodes if isinstance(node, Declaration) and _stays(node, seen)]
@@ -154,7 +152,7 @@ def _stays(node: Declaration, seen: set[str]) -> bool:
 
 
 def _static(node: Declaration) -> str:
-    """A function that other files of the runtime may call is this file's own, and so is one in line."""
+    """Makes an external or inline function static."""
     if node.text.startswith("inline "):
         return "static " + node.text
     plain = node.text.startswith(("static", "typedef", "enum", "struct", "union", "#", "TIGRIS_"))
@@ -162,7 +160,7 @@ def _static(node: Declaration) -> str:
 
 
 def bundle(symbols: Iterable[str], types: Iterable[str] = (), helpers: Iterable[str] = ()) -> Bundle:
-    """The kernels of the entries `symbols`, the runtime's `types`, and `helpers`: functions that are no kernels."""
+    """Selects the kernels of the entries `symbols`, the runtime's `types`, and `helpers`: other functions."""
     collector = _Collector()
     found: dict[str, str] = {}
     for symbol in dict.fromkeys(symbols):
@@ -183,13 +181,13 @@ def bundle(symbols: Iterable[str], types: Iterable[str] = (), helpers: Iterable[
     texts = ["\n\n".join(_written(part.nodes, kept, seen)) for part in collector.parts]
     text = "\n\n".join(text for text in texts if text)
     for name in found.values():
-        text = re.sub(rf"^static (void {name}\()", r"static TIGRIS_APART \1", text, flags=re.MULTILINE)
+        text = re.sub(rf"^static (void {name}\()", r"static TIGRIS_OWN_FRAME \1", text, flags=re.MULTILINE)
     asks = frozenset(symbol for symbol, name in found.items() if "first_row" in _needed(collector.parts, [name])[1])
     return Bundle(_system(collector.system, text), text + "\n", found, asks)
 
 
 def _system(found: set[str], text: str) -> tuple[str, ...]:
-    """The C library's headers that the text needs."""
+    """Headers of the C library that the text needs."""
     uses = names_in(text)
     asked = {"<string.h>": {"memcpy", "memmove", "memset", "memcmp"}, "<stddef.h>": {"NULL", "size_t", "offsetof"}}
     return tuple(sorted({"<stdint.h>"} | {name for name in found if name not in asked or asked[name] & uses}))

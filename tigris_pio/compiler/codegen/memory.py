@@ -1,6 +1,6 @@
-"""The arenas in C: a union with a member for every tensor, at its place, in its type and shape.
+"""Writes the arenas as C unions with a member for each tensor, at its offset, in its type and shape.
 
-Tensors share bytes, as their lives allow, so members overlap; a debugger prints any of them as what it is.
+Tensors whose lifetimes do not meet share bytes, so members overlap. A debugger prints each with its type.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _TYPES = {
 
 
 def c_type(dtype: DType) -> str:
-    """The C type of an element."""
+    """The C type of an element of this type."""
     return C_TYPES[_TYPES[dtype]]
 
 
 def shape(tensor: ProgramTensor, rows: int | None = None) -> str:
-    """Dimensions of a stored tensor, or of some of its rows, in C; the batch only where it is one."""
+    """C dimensions of a stored tensor, or of `rows` rows of it; a batch of 1 is left out."""
     height = 1 if tensor.folded else tensor.height if rows is None else rows
     extents = [height, tensor.width, tensor.channels]
     return "".join(f"[{extent}]" for extent in ([tensor.batch] if tensor.batch > 1 else []) + extents)
 
 
 def unions(model: Model) -> str:
-    """Definitions of `union NAME_fast` and, where there is slow memory, of `union NAME_slow`."""
+    """Definitions of `union NAME_fast` and, if there is slow memory, `union NAME_slow`."""
     text = _union(model, "fast", f"{model.prefix}_FAST_BYTES", list(_fast(model)))
     if model.has_slow:
         text += "\n" + _union(model, "slow", f"{model.prefix}_SLOW_BYTES", list(_homes(model, Home.SLOW)))

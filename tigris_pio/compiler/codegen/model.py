@@ -1,4 +1,4 @@
-"""What is written, as plain data: names, places, kernels and loops of one model."""
+"""Collects the contents of a model's C files as plain data: names, places, kernels and loops."""
 
 from __future__ import annotations
 
@@ -18,87 +18,87 @@ from tigris_pio.compiler.weights.section import Block, Weights
 from tigris_pio.format.c_header import kernel_symbol
 from tigris_pio.format.enums import Home, OpKind, WeightMode
 
-#: Operators that are no kernels in C: rows that come and go, and states.
+#: Kinds without a kernel in C: transfers of streamed rows, and writing of states.
 WITHOUT_KERNEL = frozenset({OpKind.FETCH, OpKind.TAKE, OpKind.COMMIT})
 
 
 @dataclasses.dataclass(frozen=True)
-class Port:
-    """An input or output. member: its name in C; step: the operator that moves its rows where it is streamed."""
+class Io:
+    """An input or output. member: its name in C. step: the operator that moves its rows; None: not streamed."""
 
-    io: ProgramIo
+    record: ProgramIo
     member: str
     step: int | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """One model to be written.
+    """The contents of one model's C files.
 
-    name: what public names begin with; prefix: the same in capitals
-    ops, tensors: identifiers of operators, by their step, and of tensors
-    windows: identifiers of windows, by stage and place
-    loops: of each stage
+    name: prefix of public names; prefix: the same in capitals
+    loops: the loops of each stage
+    ops, tensors: identifiers of operators by step, and of tensors
+    windows: identifiers of windows by stage and place
     """
 
     plan: ExecutionPlan
     name: str
     kernels: Bundle
-    weights_in_calls: bool  #: some weights have their address at run time only
+    weights_in_calls: bool  #: the address of some weights is known only at run time
     loops: tuple[tuple[Loop, ...], ...]
     ops: tuple[str, ...]
     tensors: Mapping[str, str]
     windows: Mapping[tuple[int, Place], str]
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    partition: bool  #: weights are no part of the C
-    split: bool  #: kernels are no part of its file
+    inputs: tuple[Io, ...]
+    outputs: tuple[Io, ...]
+    partition: bool  #: weights are a binary file for a flash partition
+    split: bool  #: kernels are in files of their own
     notes: tuple[str, ...]
 
     @property
     def prefix(self) -> str:
-        """What macros begin with."""
+        """Prefix of macros."""
         return self.name.upper()
 
     @property
     def fast_bytes(self) -> int:
-        """The plan's without what its executor keeps there."""
+        """Size of the fast arena: the plan's without the executor's run-time state."""
         return self.plan.fast_bytes - self.plan.state_bytes
 
     @property
     def has_slow(self) -> bool:
-        """Whether slow memory is given."""
+        """Whether functions have a parameter for slow memory."""
         return self.plan.slow_bytes > 0
 
     @property
-    def alone(self) -> bool:
-        """One input and one output: they are arguments; else they are members of structs."""
+    def has_single_io(self) -> bool:
+        """Whether there is one input and one output. Then they are arguments, else members of structs."""
         return len(self.inputs) == 1 and len(self.outputs) == 1
 
     def offset(self, fast: int) -> int:
-        """Where something lies that the plan puts at `fast` of the arena."""
+        """The offset in the C's fast arena for offset `fast` in the plan's."""
         return fast - self.plan.state_bytes
 
     def home(self, tensor: str) -> Home:
-        """Where the whole tensor lies."""
+        """The memory that holds the whole tensor."""
         if self.plan.program.tensors[tensor].constant is not None:
             return Home.FLASH
         place = self.plan.homes.get(tensor)
         return Home.NONE if place is None else place.home
 
     def has_weights(self, stage: int) -> bool:
-        """Whether operators that are called in a stage have any."""
+        """Whether an operator that a stage calls has weights."""
         return stage in self.section[1]
 
     def is_in_place(self, stage: int) -> bool:
-        """Whether a stage reads its weights where they are stored."""
+        """Whether a stage reads its weights in place."""
         return self.plan.stages[stage].weight_mode is WeightMode.IN_PLACE
 
     @cached_property
     def section(self) -> tuple[Weights, Mapping[int, Block]]:
-        """All weights, and the blocks of stages in which operators that have some are called."""
+        """All weights, and the weight block of each stage that calls operators with weights."""
         weights, ops = Weights(), self.plan.program.ops
-        called = {step for step in called_in(self.loops) if ops[step].blobs}
+        called = {step for step in called_ops(self.loops) if ops[step].blobs}
         blocks = {
             place: weights.add_block(ops[stage.first_op : stage.end_op], stage.weight_mode)
             for place, stage in enumerate(self.plan.stages)
@@ -108,7 +108,7 @@ class Model:
 
     @cached_property
     def weight_names(self) -> tuple[str, ...]:
-        """The identifiers of the parts of the weights."""
+        """Identifiers of the parts of the weights."""
         steps = {id(op): step for step, op in enumerate(self.plan.program.ops)}
         contents = (part.content for part in self.section[0].parts)
         return tuple(
@@ -119,7 +119,7 @@ class Model:
 
     @cached_property
     def constants(self) -> Mapping[str, str]:
-        """What constant operands are in C, by tensor: equal ones are one, or weights that are no file of their own."""
+        """C expressions of constant operands, by tensor. Equal constants share one array, also with weights in C."""
         parts = [] if self.partition else self.section[0].parts
         known = {part.content.key: f"{self.name}_weights.{member}"
                  for part, member in zip(parts, self.weight_names, strict=False)
@@ -130,7 +130,7 @@ class Model:
         }  # fmt: skip
 
     def weights_at(self, stage: int) -> str:
-        """Where the weights of a stage are stored, as const uint8_t *."""
+        """The address of a stage's stored weights, as const uint8_t *."""
         offset = self.section[1][stage].offset
         if self.partition:
             return f"(weights + {self.prefix}_WEIGHTS_OF_STAGE_{stage})"
@@ -138,48 +138,48 @@ class Model:
         return f"({start} + {offset}U)" if offset else start
 
     def needs_slow(self, stage: int) -> bool:
-        """Whether a stage reads or writes slow memory."""
+        """Whether a stage accesses slow memory."""
         homes = [self.home(place.tensor) for place in tensors_of(self.loops[stage]) if not place.window]
         return Home.SLOW in homes
 
     def member(self, stage: int, place: Place) -> str:
-        """The identifier of a place that a stage touches."""
+        """The identifier of a place in a stage."""
         return self.windows[stage, place] if place.window else self.tensors[place.tensor]
 
 
 def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Model:
-    """What is to be written of `plan`."""
+    """Collects the contents of the C files of `plan`."""
     program = plan.program
-    members = Names(RESERVED, ["fast"])  # arguments beside them
-    inputs = tuple(_port(plan, io, OpKind.FETCH, place, members) for place, io in enumerate(program.inputs))
-    outputs = tuple(_port(plan, io, OpKind.TAKE, place, members) for place, io in enumerate(program.outputs))
+    members = Names(RESERVED, ["fast"])  # an argument of the same function
+    inputs = tuple(_io(plan, io, OpKind.FETCH, place, members) for place, io in enumerate(program.inputs))
+    outputs = tuple(_io(plan, io, OpKind.TAKE, place, members) for place, io in enumerate(program.outputs))
     loops = tuple(tuple(found) for found in schedule(plan))
     modes = {stage.weight_mode for stage in plan.stages}
-    called = called_in(loops)
+    called = called_ops(loops)
     used = [op for step, op in enumerate(program.ops) if step in called and op.kind not in WITHOUT_KERNEL]
     kernels = bundle(
         (kernel_symbol(op.kind, op.dtype) for op in used),
         types=dict.fromkeys(op.params.C_NAME for op in used),
         helpers=helpers(plan, loops),
     )
-    ops = _operators(plan, name, kernels, [f"{port.member}_rows" for port in (*inputs, *outputs)])
+    ops = _operators(plan, name, kernels, [f"{io.member}_rows" for io in (*inputs, *outputs)])
     tensors, windows = _tensors(plan, ops)
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
     in_calls = partition or modes != {WeightMode.IN_PLACE}
     return Model(plan, name, kernels, in_calls, loops, ops, tensors, windows, inputs, outputs, partition, split, notes)
 
 
-#: What is called NAME_… in a model's file, beside names that begin as names.function_name knows.
-_OWN = ("run", "reset", "model", "port", "status", "input_rows", "output_rows", "input_ports", "output_ports")
+#: Other names NAME_… in a model's file; names.function_name avoids the prefixes of the rest.
+_OWN = ("run", "reset", "model", "io", "status", "input_rows", "output_rows", "input_ios", "output_ios")
 
 
 def _operators(plan: ExecutionPlan, name: str, kernels: Bundle, taken: Sequence[str]) -> tuple[str, ...]:
-    """Identifiers of operators: of their functions, constants and weights. taken: other names of the file."""
-    begin = f"{name}_"
-    own = (word.removeprefix(begin) for word in names_in(TYPES + kernels.text) if word.startswith(begin))
+    """Identifiers of operators' functions, constants and weights. taken: other names of the file."""
+    prefix = f"{name}_"
+    own = (word.removeprefix(prefix) for word in names_in(TYPES + kernels.text) if word.startswith(prefix))
     names = Names(taken=[*_OWN, *taken, *own])
     return tuple(
-        names.give(function_name(op.name), op.kind.name, ["_rows", "_params", *(f"_{field}" for field in op.blobs)])
+        names.assign(function_name(op.name), op.kind.name, ["_rows", "_params", *(f"_{field}" for field in op.blobs)])
         for op in plan.program.ops
     )
 
@@ -187,12 +187,12 @@ def _operators(plan: ExecutionPlan, name: str, kernels: Bundle, taken: Sequence[
 def _tensors(
     plan: ExecutionPlan, ops: Sequence[str]
 ) -> tuple[dict[str, str], dict[tuple[int, Place], str]]:
-    """Identifiers of tensors, and of windows by stage and place: members of the arenas' unions."""
+    """Identifiers of tensors and of windows, by stage and place. They are members of the arenas' unions."""
     others = [*(f"scratch_of_{op}" for op in ops), *(f"weights_of_stage_{place}" for place in range(len(plan.stages)))]
     names = Names(RESERVED, ["bytes", *others])
-    tensors = {tensor: names.give(tensor, "tensor") for tensor in plan.program.tensors}
+    tensors = {tensor: names.assign(tensor, "tensor") for tensor in plan.program.tensors}
     windows = {
-        (place, Place(view.tensor, True, parked)): names.give(
+        (place, Place(view.tensor, True, parked)): names.assign(
             f"{tensors[view.tensor]} {'kept' if parked else 'rows'}", "rows"
         )
         for place, stage in enumerate(plan.stages)
@@ -203,8 +203,8 @@ def _tensors(
     return tensors, windows
 
 
-def called_in(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
-    """Operators that are called; of others nobody needs a row."""
+def called_ops(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
+    """Steps of the operators that are called; no row of the others is needed."""
     return frozenset(action.op for action in _actions(loops) if isinstance(action, Call))
 
 
@@ -213,20 +213,20 @@ def _actions(loops: Sequence[Sequence[Loop]]) -> Iterator[Action]:
 
 
 def helpers(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]]) -> tuple[str, ...]:
-    """Functions of the runtime, beside kernels, that a model's own functions call."""
+    """Names of the runtime's functions that generated code calls, besides kernels."""
     tensors = plan.program.tensors
     moves = any(isinstance(action, Move) and tensors[action.source.tensor].bytes for action in _actions(loops))
     unpacks = any(stage.weight_mode is WeightMode.LZ4 for stage in plan.stages)
     return (*(("tigris_move",) if moves else ()), *(("tigris_lz4_decompress",) if unpacks else ()))
 
 
-def asks_for_rows(op: ProgramOp, kernels: Bundle) -> bool:
-    """Whether an operator's kernel asks for the numbers of rows."""
-    return op.kind not in WITHOUT_KERNEL and kernel_symbol(op.kind, op.dtype) in kernels.asks_first
+def reads_row_numbers(op: ProgramOp, kernels: Bundle) -> bool:
+    """Whether an operator's kernel reads the numbers of its rows."""
+    return op.kind not in WITHOUT_KERNEL and kernel_symbol(op.kind, op.dtype) in kernels.first_row_readers
 
 
-def _port(plan: ExecutionPlan, io: ProgramIo, mover: OpKind, place: int, names: Names) -> Port:
+def _io(plan: ExecutionPlan, io: ProgramIo, mover: OpKind, place: int, names: Names) -> Io:
     side = "input" if mover is OpKind.FETCH else "output"
     step = plan.program.movers.get((mover, place))
-    beside = () if step is None else ("_context", "_row")  # which has a size in bytes
-    return Port(io, names.give(io.name, f"{side}{place}", beside), step)
+    suffixes = () if step is None else ("_context", "_row")  # _row as in ROW_BYTES
+    return Io(io, names.assign(io.name, f"{side}{place}", suffixes), step)

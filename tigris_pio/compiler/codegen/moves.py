@@ -1,4 +1,4 @@
-"""A function for each window: rows that it keeps, loads or stores."""
+"""Writes C functions that move rows: rows that a window keeps, loads or stores."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from typing import TypeAlias
 
 from tigris_pio.compiler.codegen.calls import (
     Affine,
-    Line,
+    Progression,
     affine_numbers,
-    in_turn,
-    lines_of_arguments,
+    argument_progressions,
+    in_iteration,
     row_address,
     unused,
 )
 from tigris_pio.compiler.codegen.model import Model
-from tigris_pio.compiler.codegen.schedule import Move, Moving, Place, Step
+from tigris_pio.compiler.codegen.schedule import Move, MoveReason, Place, Step
 from tigris_pio.format.enums import Home
 from tigris_pio.text import c_comment
 
-#: Why rows move, where from, and how many bytes; 0: any.
-Route: TypeAlias = tuple[Moving, Place, int]
+#: Reason, source and bytes of a move; 0 bytes: any.
+Route: TypeAlias = tuple[MoveReason, Place, int]
 
-_SAYS = {
-    Moving.KEEP: "Rows of {} that are read again move to the start of their window.",
-    Moving.BACK: "Rows of {} that were kept elsewhere come back to their window.",
-    Moving.LOAD: "Rows of {} come from where it lies.",
-    Moving.STORE: "Rows of {} go to where it lies.",
+_COMMENTS = {
+    MoveReason.KEEP: "Moves kept rows of {} to the start of their window.",
+    MoveReason.BACK: "Moves parked rows of {} back to their window.",
+    MoveReason.LOAD: "Copies rows of {} from its home to the window.",
+    MoveReason.STORE: "Copies rows of {} from the window to its home.",
 }
-_PARKED = "Rows of {} that are read again leave their window to others."
+_PARK = "Parks kept rows of {}, so that other tensors can use the window."
 
 
 class Mover:
-    """How rows move, from all moves of one kind in a stage. sized: there are others that differ in size only."""
+    """The C function of all moves with one route in a stage. is_sized: other routes differ only in size."""
 
-    def __init__(self, model: Model, stage: int, steps: Sequence[Step], sized: bool) -> None:
+    def __init__(self, model: Model, stage: int, steps: Sequence[Step], is_sized: bool) -> None:
         move = steps[0].action
         assert isinstance(move, Move)
         self.model, self.stage, self.move, self.steps = model, stage, move, steps
         window = Place(move.source.tensor, True)
-        size = f"{move.bytes}_bytes_of_" if sized else ""
-        self.name = f"{model.name}_{move.why.name.lower()}_{size}{model.member(stage, window)}"
-        lines = list(zip(*(self._lines(step) for step in steps), strict=True))
-        self.numbers = affine_numbers(("to", "from", "bytes"), lines, (0, 1, 2))
+        size = f"{move.bytes}_bytes_of_" if is_sized else ""
+        self.name = f"{model.name}_{move.reason.name.lower()}_{size}{model.member(stage, window)}"
+        values = list(zip(*(self._values(step) for step in steps), strict=True))
+        self.numbers = affine_numbers(("to", "from", "bytes"), values, (0, 1, 2))
         self.arguments = list(dict.fromkeys(n.argument for n in self.numbers if n.argument is not None))
 
     @staticmethod
-    def _lines(step: Step) -> list[Line]:
+    def _values(step: Step) -> list[Progression]:
         move = step.action
         assert isinstance(move, Move)
         return [(move.target_at, step.growth[1]), (move.source_at, step.growth[0]), (move.bytes, 0)]
@@ -56,39 +56,38 @@ class Mover:
         return self.move.target, self.move.source
 
     @property
-    def _takes_slow(self) -> bool:
+    def _needs_slow(self) -> bool:
         return any(not place.window and self.model.home(place.tensor) is Home.SLOW for place in self._places)
 
     @property
-    def _takes_image(self) -> bool:
+    def _needs_image(self) -> bool:
         stage, program = self.model.plan.stages[self.stage], self.model.plan.program
         together = program.ops[stage.first_op].images == 1
         return not together and any(not p.window and program.tensors[p.tensor].batch > 1 for p in self._places)
 
     def text(self) -> str:
-        """The function."""
+        """The C text of the function."""
         name = self.model.name
-        parameters = [f"union {name}_fast *fast", *([f"union {name}_slow *slow"] if self._takes_slow else [])]
-        parameters += [*(["uint32_t image"] if self._takes_image else []), *(f"uint32_t {n}" for n in self.arguments)]
+        parameters = [f"union {name}_fast *fast", *([f"union {name}_slow *slow"] if self._needs_slow else [])]
+        parameters += [*(["uint32_t image"] if self._needs_image else []), *(f"uint32_t {n}" for n in self.arguments)]
         to, source = (self._address(place, self.numbers[at]) for at, place in enumerate(self._places))
         size = self.numbers[2].text()
         body = f"    tigris_move({to},\n            {source}, {size});\n"
         if self.model.plan.program.tensors[self.move.source.tensor].bytes == 0:
             body = ""
-        says = _SAYS[self.move.why]
-        says = _PARKED if self.move.target.parked else says
-        says = says.format(c_comment(self.move.source.tensor))
-        head = f"/* {says} */\nstatic TIGRIS_APART void {self.name}({', '.join(parameters)})\n"
+        comment = _PARK if self.move.target.parked else _COMMENTS[self.move.reason]
+        comment = comment.format(c_comment(self.move.source.tensor))
+        head = f"/* {comment} */\nstatic TIGRIS_OWN_FRAME void {self.name}({', '.join(parameters)})\n"
         return f"{head}{{\n{unused(body)}{body}}}\n"
 
     def _address(self, place: Place, at: Affine) -> str:
         tensor = self.model.plan.program.tensors[place.tensor]
-        image = "image" if self._takes_image and not place.window and tensor.batch > 1 else None
+        image = "image" if self._needs_image and not place.window and tensor.batch > 1 else None
         return row_address(self.model, self.stage, place, at, image)
 
     def call_text(self, step: Step, by: int) -> str:
-        """A call in C. by: how much the loop's variable grows per turn."""
-        arguments = ["fast", *(["slow"] if self._takes_slow else []), *(["image"] if self._takes_image else [])]
-        lines = lines_of_arguments(self.numbers, self.arguments, self._lines(step))
-        arguments += [in_turn(line, by).text() for line in lines]
+        """The C text of a call. by: step of the loop's variable."""
+        arguments = ["fast", *(["slow"] if self._needs_slow else []), *(["image"] if self._needs_image else [])]
+        values = argument_progressions(self.numbers, self.arguments, self._values(step))
+        arguments += [in_iteration(value, by).text() for value in values]
         return f"{self.name}({', '.join(arguments)})"

@@ -1,4 +1,4 @@
-"""C identifiers for whatever a model calls things."""
+"""Makes C identifiers of the names in a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tigris_pio.compiler.codegen.runtime_sources import kernel_files
 
-#: Words of C99 and C++, and macros of usual headers and compilers: none of these can name a member of a struct.
+#: Keywords of C99 and C++, and macros of common headers and compilers; no member of a struct can have these names.
 RESERVED = frozenset(
     re.findall(r"\w+", """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
@@ -21,7 +21,7 @@ RESERVED = frozenset(
     signbit stderr stdin stdout unix isinf isnan isfinite isnormal fpclassify
     """)
 )
-#: Headers of C, and of frameworks: a model's header of such a name would be found in their place.
+#: Headers of C and of frameworks; a model's header with such a name would hide them.
 HEADERS = frozenset(
     re.findall(r"\w+", """
     assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
@@ -29,15 +29,15 @@ HEADERS = frozenset(
     arduino sdkconfig
     """)
 )
-#: How other names in a model's file begin, beside those of operators' functions.
+#: Prefixes of other names in a model's file, which operators' functions avoid.
 _FORMED = re.compile(r"(?:stage|weights|tensor|constant|keep|back|load|store)(?:_|$)")
 _LONGEST = 40
 
 
 class Names:
-    """Gives each thing an identifier of its own: lower case, letters, digits and underscores.
+    """Assigns unique identifiers of lower-case letters, digits and underscores.
 
-    `changed`: what had to have another name than its own spelled in these characters, and why.
+    `changed`: (name, identifier, reason) of each name whose spelling in these characters was reserved or taken.
     """
 
     def __init__(self, reserved: frozenset[str] = frozenset(), taken: Iterable[str] = ()) -> None:
@@ -45,19 +45,21 @@ class Names:
         self._reserved = reserved
         self.changed: list[tuple[str, str, str]] = []
 
-    def give(self, text: str, otherwise: str, beside: Sequence[str] = ()) -> str:
-        """An identifier made of `text`, or of `otherwise` where nothing of it can be part of one. beside: endings with
-        which it is a name as well."""
-        plain = plain_identifier(text) or plain_identifier(otherwise)
+    def assign(self, text: str, fallback: str, suffixes: Sequence[str] = ()) -> str:
+        """An identifier made of `text`, or of `fallback` if `text` has no usable character.
+
+        suffixes: the identifier is also unique with each of these endings.
+        """
+        plain = plain_identifier(text) or plain_identifier(fallback)
         name, reason = plain, ""
         if name in self._reserved or name[0].isdigit():
-            name, reason = f"{name}_" if name in self._reserved else f"_{name}", "is no name in C"
+            name, reason = f"{name}_" if name in self._reserved else f"_{name}", "is not allowed in C"
             name = f"n{name}" if name.startswith("_") else name
         free = name
         number = 2
-        endings = ("", *beside)
+        endings = ("", *suffixes)
         while any(free + ending in self._taken for ending in endings):
-            free, reason = f"{name}_{number}", reason or "is the name of something else too"
+            free, reason = f"{name}_{number}", reason or "is already used"
             number += 1
         self._taken.update(free + ending for ending in endings)
         if reason:
@@ -66,18 +68,18 @@ class Names:
 
 
 def function_name(text: str) -> str:
-    """`text` for an operator's function: it does not begin like names that are formed here."""
+    """`text` as an operator's name, changed if it begins with a prefix of other names."""
     return f"own {text}" if _FORMED.match(plain_identifier(text)) else text
 
 
 def plain_identifier(text: str) -> str:
-    """`text` in the characters of an identifier, without underscores at its ends; empty when nothing is left."""
+    """`text` reduced to an identifier's characters, without underscores at its ends; may be empty."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     return "_".join(words)[:_LONGEST].strip("_")
 
 
 def prefix_of(name: str) -> str:
-    """The beginning of public names and files for a model called `name`: that name, where it can be one."""
+    """Prefix of public names and files for a model called `name`: that name if C allows it."""
     if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) and not _is_taken(name):
         return name
     plain = plain_identifier(name) or "model"
@@ -85,6 +87,6 @@ def prefix_of(name: str) -> str:
 
 
 def _is_taken(name: str) -> bool:
-    """Whether files or functions of that beginning are somebody else's: C's, the runtime's or a kernel's."""
+    """Whether C, the runtime or a kernel uses files or functions with that prefix."""
     lower = name.lower()
     return lower in RESERVED | HEADERS | kernel_files() or re.match(r"tigris(?:_|$)", lower) is not None

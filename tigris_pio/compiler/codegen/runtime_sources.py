@@ -1,6 +1,6 @@
-"""The runtime's own sources: which files there are, what each includes, and its declarations as they are to be written.
+"""Reads the runtime's sources: the files, their includes, and their declarations after rewriting.
 
-Files are read once. Names that a `.c` file has for itself begin with the file's name afterwards.
+Each file is read once. Static names of a `.c` file get the file's name as prefix.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from tigris_pio.compiler.codegen.c_source import (
     lexemes,
     names_in,
     parse,
-    resolved,
-    without_guard,
+    resolve_conditionals,
+    strip_guard,
 )
-from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, as_bands
+from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, rewrite_calls
 from tigris_pio.errors import ToolError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTILINE)
 _FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(tigris_\w+)\([^;{]*\)\n\{", re.MULTILINE)
 _BODY = re.compile(r"^static void run\(", re.MULTILINE)
-#: Macros that C is written without: what they choose is no part of it.
+#: Macros that are undefined in generated C; code for them is left out.
 _UNDEFINED: dict[str, str | None] = {"__cplusplus": None, "TIGRIS_MVE": None, "TIGRIS_RVV": None}
 
 
 @cache
 def runtime() -> Path:
-    """The folder of the runtime: of a checkout, or what an installed package brings."""
+    """The folder of the runtime: in a checkout, or in the installed package."""
     folders = [path for path in (_PACKAGE.parent / "runtime", _PACKAGE / "runtime") if (path / "src").is_dir()]
     if not folders:
-        raise ToolError(f"the runtime's sources, of which C is made, are not in {_PACKAGE}; install tigris-pio again")
+        raise ToolError(f"the runtime's sources, which codegen reads, are not in {_PACKAGE}; install tigris-pio again")
     return folders[0].resolve()
 
 
 @cache
 def text_of(path: Path) -> str:
-    """What a file holds."""
+    """The text of a file."""
     return path.read_text("utf-8")
 
 
 @cache
 def entries() -> Mapping[str, tuple[Path, str]]:
-    """Of each kernel's entry the file and the function that computes."""
+    """File and `run` function of each kernel entry."""
     found = {}
     for path in sorted((runtime() / "src" / "kernels").glob("*.c")):
         text = text_of(path)
@@ -64,13 +64,13 @@ def entries() -> Mapping[str, tuple[Path, str]]:
 
 @cache
 def kernel_files() -> frozenset[str]:
-    """What the kernels' files are called: so begin the names of their functions."""
+    """Names of the kernels' files without ending, which are prefixes of their functions."""
     return frozenset(path.stem for path in (runtime() / "src" / "kernels").glob("*.c"))
 
 
 @cache
 def functions() -> Mapping[str, Path]:
-    """The file of each function that other files may call."""
+    """The file of each external function."""
     paths = sorted((runtime() / "src").rglob("*.c"))
     found = {match[1]: path for path in paths for match in _FUNCTION.finditer(text_of(path))}
     return {name: path for name, path in found.items() if name not in OWN_TYPES}
@@ -83,14 +83,14 @@ def _header(path: Path, target: str) -> Path:
 
 
 def _bodies(path: Path) -> list[Path]:
-    """Headers that are the body of several kernels, as `path` includes them: each kernel has its own copy."""
+    """Headers in `path` that hold the body of several kernels; each kernel gets its own copy."""
     targets = re.findall(r'^#include ("[^"]+")', text_of(path), re.MULTILINE)
     headers = [_header(path, target) for target in targets]
     return [header for header in headers if _BODY.search(text_of(header))]
 
 
 def _settings(path: Path) -> dict[str, str | None]:
-    """Macros by which a kernel chooses in its body."""
+    """Macros in the conditions of a kernel's body, with the kernel's values; None: undefined."""
     choice = re.compile(r"^#if(?:n?def)? !?(TIGRIS\w+)$", re.MULTILINE)
     asked = {name for body in _bodies(path) for name in choice.findall(text_of(body))}
     asked = {name for name in asked if not name.endswith("_H")}
@@ -100,7 +100,7 @@ def _settings(path: Path) -> dict[str, str | None]:
 
 @dataclasses.dataclass(frozen=True)
 class Inlined:
-    """A header that is included where some machine wants it, in its place."""
+    """A header whose #include depends on the machine; its declarations stay at that place."""
 
     path: Path
     nodes: tuple[Any, ...]
@@ -108,7 +108,7 @@ class Inlined:
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """What a file includes, and its own declarations as they are to be written."""
+    """A file's includes (own and of the C library), and its declarations after rewriting."""
 
     headers: tuple[Path, ...]
     system: frozenset[str]
@@ -117,7 +117,7 @@ class File:
 
 @cache
 def source_file(path: Path) -> File:
-    """A `.c` file, with the bodies that it includes; its own names begin with its name."""
+    """Reads a `.c` file with the bodies that it includes; its static names get its name as prefix."""
     settings: dict[str, str | None] = {**_settings(path), **_UNDEFINED}
     reader = _Reader(settings, frozenset(_bodies(path)))
     nodes = reader.read(path)
@@ -132,14 +132,14 @@ def source_file(path: Path) -> File:
 
 @cache
 def header_file(path: Path) -> File:
-    """A header."""
+    """Reads a header."""
     reader = _Reader(_UNDEFINED, frozenset())
     nodes = reader.read(path)
     return File(tuple(reader.headers), frozenset(reader.system), _rewritten(nodes, {}, set(_UNDEFINED)))
 
 
 class _Reader:
-    """Reads a file apart from what it includes."""
+    """Reads a file and lists its includes."""
 
     def __init__(self, settings: Mapping[str, str | None], bodies: frozenset[Path]) -> None:
         self.headers: list[Path] = []
@@ -147,9 +147,9 @@ class _Reader:
         self._settings, self._bodies = settings, bodies
 
     def read(self, path: Path) -> list[Any]:
-        """Its declarations. What a body includes behind its first is a part of it, which uses what stands before."""
+        """The declarations of a file. An include behind a body's first declaration is a part of the body."""
         nodes: list[Any] = []
-        for node in parse(without_guard(resolved(text_of(path), self._settings))):
+        for node in parse(strip_guard(resolve_conditionals(text_of(path), self._settings))):
             if not isinstance(node, Include):
                 nodes += self._inside(path, node)
             elif node.target.startswith("<"):
@@ -161,12 +161,12 @@ class _Reader:
         return nodes
 
     def _inside(self, path: Path, node: Node) -> list[Any]:
-        """`node` with files in place of the includes that depend on the machine."""
+        """`node` with includes that depend on the machine replaced by the files."""
         if isinstance(node, Include):
             if node.target.startswith("<"):
                 return [Declaration(f"#include {node.target}", "", frozenset(), frozenset())]
             header = _header(path, node.target)
-            inner = parse(without_guard(resolved(text_of(header), self._settings)))
+            inner = parse(strip_guard(resolve_conditionals(text_of(header), self._settings)))
             return [Inlined(header, tuple(new for child in inner for new in self._inside(header, child)))]
         if isinstance(node, Declaration):
             return [node]
@@ -178,6 +178,7 @@ class _Reader:
 
 
 def declarations(nodes: Iterable[Any]) -> Iterator[Declaration]:
+    """Yields every declaration, also inside conditionals and inlined headers."""
     for node in nodes:
         if isinstance(node, Declaration):
             yield node
@@ -189,7 +190,7 @@ def declarations(nodes: Iterable[Any]) -> Iterator[Declaration]:
 
 
 def _rewritten(nodes: Iterable[Any], names: Mapping[str, str], dropped: set[str]) -> tuple[Any, ...]:
-    """`nodes` with a file's own names changed, and calls as TYPES has them."""
+    """`nodes` with static names prefixed, and calls rewritten for TYPES of call_layout."""
     result: list[Any] = []
     for node in nodes:
         if isinstance(node, Inlined):
@@ -201,14 +202,14 @@ def _rewritten(nodes: Iterable[Any], names: Mapping[str, str], dropped: set[str]
             ]
             result.append(Conditional(tuple(branches)))
         elif isinstance(node, Declaration) and not node.defines & (dropped | OWN_TYPES):
-            text = as_bands(_renamed(node.text, names))
+            text = rewrite_calls(_renamed(node.text, names))
             defines = frozenset(names.get(name, name) for name in node.defines)
             result.append(Declaration(text, node.comment, defines, names_in(text)))
     return tuple(result)
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """`text` with names changed, but not where they are members of a struct."""
+    """`text` with names changed, except members of structs."""
     pieces = list(lexemes(text))
     is_struct = re.match(r"(?:typedef\s+)?(?:struct|union)\b", text) is not None
     result, depth = [], 0

@@ -1,8 +1,8 @@
-"""What a stage does, band by band, and the loops in it.
+"""Lists the actions of each band of a stage, and finds loops in them.
 
-Each band is a list of actions: calls of kernels, and rows that move. The numbers in them (rows, padding, where rows
-lie) come from the stage's geometry and are known here, so the C that is written computes none of them: bands that do
-the same, each a fixed step further on, become a loop, and what comes before and behind it is written out.
+An action is a kernel call or a move of rows. Its numbers (rows, padding, addresses) come from the stage's geometry, so
+the generated C computes none of them. Repeated bands whose numbers grow by constant steps become a loop; other bands
+are written out.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tigris_pio.compiler.ir.program import Operand, ProgramOp, ProgramTensor, Ro
 from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
 from tigris_pio.format.enums import OpKind
 
-#: Loops repeat this many bands at most: strides of two, five deep.
+#: Most bands in a loop's body: five strides of two in a row.
 LONGEST_PERIOD = 32
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A tensor at its home, or in its window of a stage. parked: where the rows lie that the window keeps."""
+    """A tensor at its home, or in its window of a stage. parked: the place of the window's parked rows."""
 
     tensor: str
     window: bool
@@ -31,7 +31,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows of a tensor that a call reads or writes. at: which row of the place the first is; first: of the tensor."""
+    """Rows of a tensor that a call reads or writes. at: the first row, counted in the place; first: in the tensor."""
 
     place: Place
     rows: int
@@ -41,8 +41,8 @@ class Rows:
     first: int
 
 
-class Moving(enum.Enum):
-    """Why rows move."""
+class MoveReason(enum.Enum):
+    """Why rows move; the names are prefixes of C functions."""
 
     KEEP = "kept for the next band"
     BACK = "back from where they were parked"
@@ -52,9 +52,9 @@ class Moving(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """Rows move from row `source_at` of a place to row `target_at` of another, `bytes` of them."""
+    """Moves `bytes` bytes from row `source_at` of a place to row `target_at` of another."""
 
-    why: Moving
+    reason: MoveReason
     source: Place
     target: Place
     bytes: int
@@ -64,7 +64,7 @@ class Move:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """Operator `op` of the program makes rows of its output."""
+    """Calls operator `op` of the program for rows of its output."""
 
     op: int
     output: Rows
@@ -82,7 +82,7 @@ Band = tuple[Action, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """An action that a loop repeats. values: its numbers that change, at first; each grows by `growth` per turn."""
+    """An action of a loop. growth: increments per iteration of the numbers of `values_of`."""
 
     action: Action
     growth: tuple[int, ...]
@@ -90,22 +90,22 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """`steps`, `turns` times; 1: bands that are written out. bands: from the first to before the last."""
+    """Runs `steps` `iterations` times; 1: bands that are written out. bands: first, and one behind the last."""
 
     steps: tuple[Step, ...]
-    turns: int
+    iterations: int
     bands: tuple[int, int]
 
 
 def values_of(action: Action) -> tuple[int, ...]:
-    """The numbers that may grow from band to band."""
+    """The numbers of an action that may grow from band to band."""
     if isinstance(action, Move):
         return (action.source_at, action.target_at)
     return tuple(number for rows in action.bands for number in (rows.at, rows.first))
 
 
 def with_values(action: Action, values: Sequence[int]) -> Action:
-    """`action` with other numbers of values_of."""
+    """`action` with the numbers of `values_of` replaced."""
     if isinstance(action, Move):
         return dataclasses.replace(action, source_at=values[0], target_at=values[1])
     bands = [
@@ -120,7 +120,7 @@ def _kind(action: Action) -> Action:
 
 
 def operands_of(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> tuple[Operand, ...]:
-    """What an operator's kernel reads: one that makes rows in sequence reads its own output, a row late, too."""
+    """An operator's operands; a sequential one also reads its own output, one row late."""
     own = (Operand(op.output, RowMap.shifted(-1)),) if tensors[op.output].sequential else ()
     return (*op.operands, *own)
 
@@ -155,17 +155,17 @@ class _Stage:
                 yield from self._kept(view, band + 1)
 
     def _made_by(self, place: int, op: ProgramOp, band: int, loaded: set[str]) -> Iterator[Action]:
-        """An operator's turn: rows that it is the first to read, its call, and where its own rows go."""
+        """An operator's actions: loads of rows that it reads first, its call, and the store of its rows."""
         for operand in operands_of(op, self.tensors):
             if operand.tensor not in loaded and self.views[operand.tensor].load:
                 loaded.add(operand.tensor)
-                yield from self._copied(operand.tensor, band, Moving.LOAD)
+                yield from self._copied(operand.tensor, band, MoveReason.LOAD)
         yield self._call(place, op, band)
         if self.views[op.output].store:
-            yield from self._copied(op.output, band, Moving.STORE)
+            yield from self._copied(op.output, band, MoveReason.STORE)
 
     def _last_read(self) -> list[list[View]]:
-        """Of each operator the windows that no later one reads: what they keep moves then."""
+        """For each operator the windows whose last reader it is; their kept rows move behind it."""
         last = {operand.tensor: place for place, op in enumerate(self.ops) for operand in operands_of(op, self.tensors)}
         kept = [view for view in self.stage.views if view.window and view.keep]
         return [[view for view in kept if last.get(view.tensor) == place] for place in range(len(self.ops))]
@@ -175,25 +175,25 @@ class _Stage:
         return int(rows.made[band]), int(rows.end[band])
 
     def _start(self, name: str, band: int) -> int:
-        """The row at the start of a window."""
+        """The tensor's row at the start of its window."""
         return int(self.rows[name].first[band])
 
     def _kept(self, view: View, band: int) -> Iterator[Move]:
-        """What of a window band `band` finds from the one before moves to its start, or to where it is parked."""
+        """Moves the rows that band `band` needs from the band before to the window's start, or parks them."""
         size = self._kept_bytes(view, band)
         before, first = self._start(view.tensor, band - 1), self._start(view.tensor, min(band, self.stage.bands - 1))
         if size and (view.parked is not None or first > before):
             target = Place(view.tensor, True, view.parked is not None)
-            yield Move(Moving.KEEP, Place(view.tensor, True), target, size, first - before, 0)
+            yield Move(MoveReason.KEEP, Place(view.tensor, True), target, size, first - before, 0)
 
     def _back(self, view: View, band: int) -> Iterator[Move]:
-        """What of a window was parked comes back."""
+        """Moves parked rows back to their window."""
         size = self._kept_bytes(view, band) if view.parked is not None else 0
         if size:
-            yield Move(Moving.BACK, Place(view.tensor, True, True), Place(view.tensor, True), size, 0, 0)
+            yield Move(MoveReason.BACK, Place(view.tensor, True, True), Place(view.tensor, True), size, 0, 0)
 
     def _kept_bytes(self, view: View, band: int) -> int:
-        """Bytes of a window that band `band` finds from the one before."""
+        """Bytes of a window that band `band` needs from the band before."""
         tensor, rows = self.tensors[view.tensor], self.rows[view.tensor]
         if band in (0, self.stage.bands) or tensor.folded:
             return 0
@@ -203,7 +203,7 @@ class _Stage:
     def _images_together(self, tensor: ProgramTensor) -> int:
         return tensor.batch if self.images == 1 else 1
 
-    def _copied(self, name: str, band: int, why: Moving) -> Iterator[Move]:
+    def _copied(self, name: str, band: int, why: MoveReason) -> Iterator[Move]:
         made, end = self._made(self.rows[name], band)
         tensor = self.tensors[name]
         if end <= made:
@@ -211,7 +211,7 @@ class _Stage:
         size = tensor.bytes_of(end - made) * self._images_together(tensor)
         at_home, in_window = (0, 0) if tensor.folded else (made, made - self._start(name, band))
         home, window = Place(name, False), Place(name, True)
-        if why is Moving.LOAD:
+        if why is MoveReason.LOAD:
             yield Move(why, home, window, size, at_home, in_window)
         else:
             yield Move(why, window, home, size, in_window, at_home)
@@ -220,13 +220,13 @@ class _Stage:
         made, end = self._made(self.rows[op.output], band)
         inputs = tuple(self._input(operand, made, end, band) for operand in operands_of(op, self.tensors))
         output = self._rows_at(op.output, made, end, band, 0, 0)
-        if op.kind is OpKind.SUM_MAP:  # which asks whether rows are the first, and else nothing of their numbers
+        if op.kind is OpKind.SUM_MAP:  # its kernel only reads whether the first row is row 0
             output = dataclasses.replace(output, first=min(made, 1))
             inputs = tuple(dataclasses.replace(rows, first=0) for rows in inputs)
         return Call(self.stage.first_op + place, output, inputs)
 
     def _input(self, operand: Operand, first: int, end: int, band: int) -> Rows:
-        """SPEC.md section 3: the rows that output rows [first, end) read, clipped to the tensor."""
+        """The input rows of output rows [first, end), clipped to the tensor (SPEC.md section 3)."""
         rows, height = operand.rows, self.tensors[operand.tensor].height
         asked_first = (first * rows.numerator + rows.first) // rows.denominator
         asked_end = ((end - 1) * rows.numerator + rows.last) // rows.denominator + 1
@@ -249,20 +249,20 @@ def stage_bands(plan: ExecutionPlan, stage: Stage) -> list[Band]:
 
 
 def loops_of(bands: Sequence[Band]) -> list[Loop]:
-    """`bands` as few actions, some of them repeated: the shortest text there is, by shortest paths over the bands."""
+    """Splits `bands` into loops with the fewest actions in all, by shortest paths over the bands."""
     kinds = [tuple(_kind(action) for action in band) for band in bands]
     values = [tuple(number for action in band for number in values_of(action)) for band in bands]
     count = len(bands)
     best: list[tuple[int, Loop | None, int]] = [(0, None, count)] * (count + 1)
     for first in reversed(range(count)):
-        one = Loop(tuple(_still(action) for action in bands[first]), 1, (first, first + 1))
+        one = Loop(tuple(_fixed_step(action) for action in bands[first]), 1, (first, first + 1))
         best[first] = (len(bands[first]) + best[first + 1][0], one, first + 1)
         for period in range(1, min(LONGEST_PERIOD, (count - first) // 2) + 1):
-            turns = _turns(kinds, values, first, period)
+            iterations = _iterations(kinds, values, first, period)
             cost = sum(len(band) for band in bands[first : first + period]) + 1
-            end = first + period * turns
-            if turns > 1 and cost + best[end][0] < best[first][0]:
-                best[first] = (cost + best[end][0], _loop(bands, values, first, period, turns), end)
+            end = first + period * iterations
+            if iterations > 1 and cost + best[end][0] < best[first][0]:
+                best[first] = (cost + best[end][0], _loop(bands, values, first, period, iterations), end)
     return _chosen(best)
 
 
@@ -276,47 +276,47 @@ def _chosen(best: Sequence[tuple[int, Loop | None, int]]) -> list[Loop]:
     return found
 
 
-def _still(action: Action) -> Step:
+def _fixed_step(action: Action) -> Step:
     return Step(action, (0,) * len(values_of(action)))
 
 
-def _turns(
+def _iterations(
     kinds: Sequence[tuple[Action, ...]], values: Sequence[tuple[int, ...]], first: int, period: int
 ) -> int:
-    """How often bands [first, first + period) come one behind the other, each time the same step further on."""
-    turns = 1
-    while first + period * (turns + 1) <= len(kinds):
-        for band in range(first + period * turns, first + period * (turns + 1)):
+    """How often bands [first, first + period) repeat with constant increments of their numbers."""
+    iterations = 1
+    while first + period * (iterations + 1) <= len(kinds):
+        for band in range(first + period * iterations, first + period * (iterations + 1)):
             if kinds[band] != kinds[band - period]:
-                return turns
-            if turns > 1 and _apart(values, band, period) != _apart(values, band - period, period):
-                return turns
-        turns += 1
-    return turns
+                return iterations
+            if iterations > 1 and _differences(values, band, period) != _differences(values, band - period, period):
+                return iterations
+        iterations += 1
+    return iterations
 
 
-def _apart(values: Sequence[tuple[int, ...]], band: int, period: int) -> tuple[int, ...]:
+def _differences(values: Sequence[tuple[int, ...]], band: int, period: int) -> tuple[int, ...]:
     return tuple(now - before for now, before in zip(values[band], values[band - period], strict=True))
 
 
-def _loop(bands: Sequence[Band], values: Sequence[tuple[int, ...]], first: int, period: int, turns: int) -> Loop:
+def _loop(bands: Sequence[Band], values: Sequence[tuple[int, ...]], first: int, period: int, iterations: int) -> Loop:
     steps = []
     for band in range(first, first + period):
-        growth = list(_apart(values, band + period, period))
+        growth = list(_differences(values, band + period, period))
         for action in bands[band]:
             count = len(values_of(action))
             steps.append(Step(action, tuple(growth[:count])))
             del growth[:count]
-    return Loop(tuple(steps), turns, (first, first + period * turns))
+    return Loop(tuple(steps), iterations, (first, first + period * iterations))
 
 
 def schedule(plan: ExecutionPlan) -> list[list[Loop]]:
-    """The loops of each stage. Of a stage that runs image by image, those of one image."""
+    """The loops of each stage; for a stage that runs image by image, those of one image."""
     return [loops_of(stage_bands(plan, stage)) for stage in plan.stages]
 
 
 def tensors_of(loops: Sequence[Loop]) -> Mapping[Place, None]:
-    """The places that loops touch, in the order in which they first do."""
+    """The places that loops access, in order of first access."""
     places: dict[Place, None] = {}
     for loop in loops:
         for step in loop.steps:

@@ -1,19 +1,19 @@
-"""The C file: kernels, memory, weights, operators, stages, and the functions that firmware calls."""
+"""Writes `NAME.c`: kernels, memory, weights, operators, stages, and the functions that firmware calls."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from tigris_pio.compiler.codegen.call_layout import TYPES, laid_out
+from tigris_pio.compiler.codegen.call_layout import TYPES, place_weights
 from tigris_pio.compiler.codegen.calls import START, row_address, tensor_records
-from tigris_pio.compiler.codegen.header import description_text, port_macro, prototype, sides
+from tigris_pio.compiler.codegen.header import description_text, io_macro, prototype, sides
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.memory import unions
-from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, Port, called_in, helpers
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Io, Model, called_ops, helpers
 from tigris_pio.compiler.codegen.schedule import Place
 from tigris_pio.compiler.codegen.split import TYPES_FILE, declarations
-from tigris_pio.compiler.codegen.stages import functions, stage_text, takes
+from tigris_pio.compiler.codegen.stages import functions, stage_parameters, stage_text
 from tigris_pio.compiler.codegen.weights import weights_text
 from tigris_pio.format.enums import Home, OpKind
 from tigris_pio.format.params import CommitParams
@@ -23,7 +23,7 @@ _NOT_FINITE = re.compile(r"\b(?:INFINITY|NAN)\b")
 
 
 def source_text(model: Model, offsets: dict[int, int]) -> str:
-    """`NAME.c`. offsets: where each stage's weights lie in their partition."""
+    """The text of `NAME.c`. offsets: of each stage's weights in NAME_weights.bin."""
     parts = [
         *_kernels(model),
         _banner("Memory, weights and tensors"),
@@ -33,7 +33,7 @@ def source_text(model: Model, offsets: dict[int, int]) -> str:
         tensor_records(model, _tensors(model)) if _tensors(model) else "",
         _hooks(model),
         *_stages(model),
-        _banner("What firmware calls"),
+        _banner("Functions for firmware"),
         _run(model),
         *([_reset(model)] if model.plan.program.states else []),
         description_text(model),
@@ -47,18 +47,18 @@ def _head(model: Model, text: str) -> str:
     includes |= {"<math.h>"} if _NOT_FINITE.search(text) else set()
     return (
         f"/* The model '{c_comment(model.plan.program.name)}', written by tigris codegen. Do not edit.\n"
-        f" * {model.name}.h says how to call it. */\n"
+        f" * {model.name}.h declares its functions. */\n"
         f'#include "{model.name}.h"\n\n' + "".join(f"#include {name}\n" for name in sorted(includes))
     )
 
 
 def _kernels(model: Model) -> list[str]:
     if model.split:
-        ops = [model.plan.program.ops[step] for step in called_in(model.loops)]
+        ops = [model.plan.program.ops[step] for step in called_ops(model.loops)]
         types = bundle([], types=sorted({op.params.C_NAME for op in ops}),
                        helpers=helpers(model.plan, model.loops))  # fmt: skip
         return [f'#include "{TYPES_FILE}"\n', _banner("Kernels"), declarations(model), types.text]
-    return [_banner("Kernels"), TYPES, laid_out(model.kernels.text, model.weights_in_calls)]
+    return [_banner("Kernels"), TYPES, place_weights(model.kernels.text, model.weights_in_calls)]
 
 
 def _banner(text: str) -> str:
@@ -66,8 +66,8 @@ def _banner(text: str) -> str:
 
 
 def _tensors(model: Model) -> list[str]:
-    """Tensors that kernels are told of."""
-    program, called = model.plan.program, called_in(model.loops)
+    """Tensors of kernel calls."""
+    program, called = model.plan.program, called_ops(model.loops)
     ops = [op for step, op in enumerate(program.ops) if step in called and op.kind not in WITHOUT_KERNEL]
     return [name for op in ops for name in (op.output, *(operand.tensor for operand in op.operands))]
 
@@ -75,28 +75,28 @@ def _tensors(model: Model) -> list[str]:
 def _hooks(model: Model) -> str:
     prefix = model.prefix
     return f"""\
-/* Compile with -D{prefix}_PROFILE=f to have void f(uint32_t operation) told of each operator before it runs, and of
+/* -D{prefix}_PROFILE=f: calls void f(uint32_t operation) with each operator's number before it runs, and with
  * {prefix}_OPERATORS at the end. */
 #if defined({prefix}_PROFILE)
 void {prefix}_PROFILE(uint32_t operation);
-#define {prefix}_TELL(operation) {prefix}_PROFILE(operation)
+#define {prefix}_REPORT(operation) {prefix}_PROFILE(operation)
 #else
-#define {prefix}_TELL(operation) (void)0
+#define {prefix}_REPORT(operation) (void)0
 #endif
 
-/* Compile with -D{prefix}_CANCEL=f to have int f(void) asked before each operator: not 0 stops the run. A watchdog is
- * fed there, too. */
+/* -D{prefix}_CANCEL=f: calls int f(void) before each operator; if it returns nonzero, the run stops. f may also feed a
+ * watchdog. */
 #if defined({prefix}_CANCEL)
 int {prefix}_CANCEL(void);
-#define {prefix}_AT(operation) \\
+#define {prefix}_BEFORE(operation) \\
     do {{ \\
         if ({prefix}_CANCEL() != 0) {{ \\
             return {prefix}_ERROR_CANCELLED; \\
         }} \\
-        {prefix}_TELL(operation); \\
+        {prefix}_REPORT(operation); \\
     }} while (0)
 #else
-#define {prefix}_AT(operation) {prefix}_TELL(operation)
+#define {prefix}_BEFORE(operation) {prefix}_REPORT(operation)
 #endif
 """
 
@@ -112,11 +112,11 @@ def _stages(model: Model) -> Iterator[str]:
 def _run(model: Model) -> str:
     name, prefix = model.name, model.prefix
     lines = list(_checks(model))
-    for port in model.inputs:
-        lines += _copied(model, "input", port)
+    for io in model.inputs:
+        lines += _copied(model, "input", io)
     lines.append(f"int status = {prefix}_OK;")
     for stage in range(len(model.plan.stages)):
-        arguments = ", ".join(value for _, value in takes(model, stage))
+        arguments = ", ".join(value for _, value in stage_parameters(model, stage))
         if stage == 0:
             lines[-1] = f"int status = {name}_stage_0({arguments});"
         else:
@@ -127,8 +127,8 @@ def _run(model: Model) -> str:
 
 
 def _finished(model: Model) -> Iterator[str]:
-    inner = [line for port in model.outputs for line in _copied(model, "output", port)]
-    inner.append(f"{model.prefix}_TELL({model.prefix}_OPERATORS);")
+    inner = [line for io in model.outputs for line in _copied(model, "output", io)]
+    inner.append(f"{model.prefix}_REPORT({model.prefix}_OPERATORS);")
     yield f"if (status == {model.prefix}_OK) {{"
     yield from (f"    {line}" for line in inner)
     yield "}"
@@ -136,11 +136,11 @@ def _finished(model: Model) -> Iterator[str]:
 
 def _checks(model: Model) -> Iterator[str]:
     pointers = []
-    for side, ports in sides(model):
-        for port in ports:
-            pointers.append(side if model.alone else f"{side}s->{port.member}")
-    if not model.alone:
-        pointers = [f"{side}s" for side, ports in sides(model) if ports] + pointers
+    for side, ios in sides(model):
+        for io in ios:
+            pointers.append(side if model.has_single_io else f"{side}s->{io.member}")
+    if not model.has_single_io:
+        pointers = [f"{side}s" for side, ios in sides(model) if ios] + pointers
     pointers += ["fast"] + (["slow"] if model.has_slow else []) + (["weights"] if model.partition else [])
     yield f"if ({' || '.join(f'{pointer} == NULL' for pointer in pointers)}) {{"
     yield f"    return {model.prefix}_ERROR_ARGUMENT;"
@@ -155,19 +155,19 @@ def _alignment(model: Model) -> Iterator[str]:
     yield "}"
 
 
-def _at_home(model: Model, side: str, port: Port) -> str:
-    region = "slow" if model.home(port.io.tensor) is Home.SLOW else "fast"
-    return f"{port_macro(model, side, port)}_IN({region})"
+def _at_home(model: Model, side: str, io: Io) -> str:
+    region = "slow" if model.home(io.record.tensor) is Home.SLOW else "fast"
+    return f"{io_macro(model, side, io)}_IN({region})"
 
 
-def _copied(model: Model, side: str, port: Port) -> Iterator[str]:
-    """An input to its place, or an output from there, where the caller has it elsewhere; of streams nothing."""
-    if port.step is None:
-        given = side if model.alone else f"{side}s->{port.member}"
-        home = _at_home(model, side, port)
+def _copied(model: Model, side: str, io: Io) -> Iterator[str]:
+    """Copies an input to its place, or an output from there, if the caller's pointer differs; streams need no copy."""
+    if io.step is None:
+        given = side if model.has_single_io else f"{side}s->{io.member}"
+        home = _at_home(model, side, io)
         target, source = (home, given) if side == "input" else (given, home)
         yield f"if ({given} != {home}) {{"
-        yield f"    memmove({target}, {source}, {port_macro(model, side, port)}_BYTES);"
+        yield f"    memmove({target}, {source}, {io_macro(model, side, io)}_BYTES);"
         yield "}"
 
 

@@ -1,10 +1,10 @@
-"""Kernels in files of their own: several models in one firmware have each of them once."""
+"""Writes kernels as files of their own, so that several models in one firmware share them."""
 
 from __future__ import annotations
 
 import re
 
-from tigris_pio.compiler.codegen.call_layout import TYPES, laid_out
+from tigris_pio.compiler.codegen.call_layout import TYPES, place_weights
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.model import Model
 
@@ -12,23 +12,23 @@ TYPES_FILE = "tigris_calls.h"
 
 
 def kernel_name(symbol: str, weights_in_calls: bool) -> str:
-    """The C name of a shared kernel: there are two of each, by where they find weights."""
+    """The C name of a shared kernel. Each has two forms: weights in constants, or their address in the call."""
     return symbol.replace("tigris_", "tigris_w_" if weights_in_calls else "tigris_c_", 1)
 
 
 def declarations(model: Model) -> str:
-    """What the model's file says of shared kernels."""
+    """Prototypes of the shared kernels, for the model's file."""
     names = [kernel_name(symbol, model.weights_in_calls) for symbol in model.kernels.functions]
     return "".join(f"void {name}(const tigris_kernel_call *call);\n" for name in names)
 
 
 def shared_files(model: Model) -> dict[str, str]:
-    """The files beside the model's; none where kernels are in its own."""
+    """Contents of the shared files by name; empty without the layout "split"."""
     if not model.split:
         return {}
     guard = TYPES_FILE.upper().replace(".", "_")
     includes = "#include <stddef.h>\n#include <stdint.h>\n"
-    head = "/* How kernels are called, written by tigris codegen. Do not edit. */\n"
+    head = "/* Types of kernel calls, written by tigris codegen. Do not edit. */\n"
     types = f"{head}#ifndef {guard}\n#define {guard}\n\n{includes}\n{TYPES}\n#endif\n"
     return {TYPES_FILE: types} | {
         f"{kernel_name(symbol, model.weights_in_calls)}.c": _kernel(symbol, model.weights_in_calls)
@@ -39,11 +39,11 @@ def shared_files(model: Model) -> dict[str, str]:
 def _kernel(symbol: str, weights_in_calls: bool) -> str:
     found = bundle([symbol])
     name, function = kernel_name(symbol, weights_in_calls), found.functions[symbol]
-    text = laid_out(found.text, weights_in_calls)
-    text = re.sub(rf"^static TIGRIS_APART void {function}\(", f"void {name}(", text, flags=re.MULTILINE)
+    text = place_weights(found.text, weights_in_calls)
+    text = re.sub(rf"^static TIGRIS_OWN_FRAME void {function}\(", f"void {name}(", text, flags=re.MULTILINE)
     includes = "".join(f"#include {include}\n" for include in found.includes)
     return (
-        f"/* A kernel that models share, written by tigris codegen. Do not edit. */\n"
+        f"/* A kernel that several models can share, written by tigris codegen. Do not edit. */\n"
         f'#include "{TYPES_FILE}"\n\n{includes}\n{text}'.replace(
             f"\nvoid {name}(", f"\nvoid {name}(const tigris_kernel_call *call);\n\nvoid {name}(", 1
         )

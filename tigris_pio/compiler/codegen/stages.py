@@ -1,4 +1,4 @@
-"""A function for each stage: its bands, written out or as loops, each a list of calls."""
+"""Writes a C function for each stage: its bands, written out or as loops, each a list of calls."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from tigris_pio.compiler.codegen.calls import Operator, in_turn
+from tigris_pio.compiler.codegen.calls import Operator, in_iteration
 from tigris_pio.compiler.codegen.header import rows_type
-from tigris_pio.compiler.codegen.model import Model, Port
+from tigris_pio.compiler.codegen.model import Io, Model
 from tigris_pio.compiler.codegen.moves import Mover, Route
-from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Moving, Step, values_of
+from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, MoveReason, Step, values_of
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import OpKind, WeightMode
 
 
 @dataclasses.dataclass(frozen=True)
 class Functions:
-    """What a stage calls: operators by step, and moves of rows by where from and to."""
+    """The functions that a stage calls: operators by step, and moves of rows by route."""
 
     ops: Mapping[int, Operator]
     moves: Mapping[Route, Mover]
 
     def texts(self) -> Iterator[str]:
-        """The functions."""
+        """Yields the C text of each function."""
         yield from (mover.text() for mover in self.moves.values())
         yield from (text for op in self.ops.values() if (text := op.text()))
 
 
 def functions(model: Model, stage: int) -> Functions:
-    """Those of a stage that are called at all."""
+    """The functions that a stage calls; operators without calls have none."""
     calls: dict[int, list[Step]] = {}
     moves: dict[Route, list[Step]] = {}
     for loop in model.loops[stage]:
@@ -48,32 +48,32 @@ def functions(model: Model, stage: int) -> Functions:
 
 
 def _route(move: Move) -> Route:
-    """Moves between the arenas have a function for each size: their other numbers fit in registers."""
-    crosses = move.why is not Moving.KEEP
-    return (move.why, move.source, move.bytes if crosses else 0)
+    """Moves between the arenas have a function per size, so that the other numbers fit in registers."""
+    crosses = move.reason is not MoveReason.KEEP
+    return (move.reason, move.source, move.bytes if crosses else 0)
 
 
-def streams(model: Model, stage: int) -> list[tuple[str, Port]]:
-    """Inputs and outputs whose rows come or go during a stage."""
+def streams(model: Model, stage: int) -> list[tuple[str, Io]]:
+    """The streamed inputs and outputs whose rows firmware moves during a stage, each with its side."""
     record = model.plan.stages[stage]
-    found = [("input", port) for port in model.inputs] + [("output", port) for port in model.outputs]
+    found = [("input", io) for io in model.inputs] + [("output", io) for io in model.outputs]
     return [
-        (side, port) for side, port in found
-        if port.step is not None and record.first_op <= port.step < record.end_op
+        (side, io) for side, io in found
+        if io.step is not None and record.first_op <= io.step < record.end_op
     ]  # fmt: skip
 
 
-def takes(model: Model, stage: int) -> list[tuple[str, str]]:
-    """Parameters of a stage's function, and what they are in the function that runs the model."""
+def stage_parameters(model: Model, stage: int) -> list[tuple[str, str]]:
+    """Parameters of a stage's function, each with its argument in the function that runs the model."""
     found = [(f"union {model.name}_fast *fast", "fast")]
     if model.needs_slow(stage):
         found.append((f"union {model.name}_slow *slow", "slow"))
     if model.partition and model.has_weights(stage):
         found.append(("const uint8_t *weights", "weights"))
     sides = streams(model, stage)
-    if model.alone:
-        for side, port in sides:
-            found += [(f"{rows_type(model, side, port)} {side}", side), (f"void *{side}_context", f"{side}_context")]
+    if model.has_single_io:
+        for side, io in sides:
+            found += [(f"{rows_type(model, side, io)} {side}", side), (f"void *{side}_context", f"{side}_context")]
         return found
     for side in dict.fromkeys(side for side, _ in sides):
         found.append((f"const struct {model.name}_{side}s *{side}s", f"{side}s"))
@@ -86,7 +86,7 @@ def _ops(model: Model, stage: int) -> Sequence[ProgramOp]:
 
 
 def stage_text(model: Model, stage: int, called: Functions) -> str:
-    """The function."""
+    """The C text of a stage's function."""
     record = model.plan.stages[stage]
     images = _ops(model, stage)[0].images
     lines = list(_fetched_weights(model, stage))
@@ -97,7 +97,7 @@ def stage_text(model: Model, stage: int, called: Functions) -> str:
     ops = f"operators {record.first_op} to {record.end_op - 1}"
     head = (
         f"/* Stage {stage}: {ops}, {record.strategy.name.lower()}, {bands}. */\n"
-        f"static int {model.name}_stage_{stage}({', '.join(text for text, _ in takes(model, stage))})\n{{\n"
+        f"static int {model.name}_stage_{stage}({', '.join(text for text, _ in stage_parameters(model, stage))})\n{{\n"
     )
     text = "\n".join(f"    {line}" if line else "" for line in [*lines, *body, f"return {model.prefix}_OK;"])
     return f"{head}{text}\n}}\n"
@@ -123,36 +123,36 @@ def _loop(model: Model, stage: int, loop: Loop, called: Functions, bands: int) -
     inner = [line for step in loop.steps for line in _step(model, stage, step, called, by)]
     if bands > 1:
         yield f"/* Band {first}. */" if end - first == 1 else f"/* Bands {first} to {end - 1}. */"
-    if loop.turns == 1:
+    if loop.iterations == 1:
         yield from inner
         return
-    yield f"for (uint32_t i = 0U; i < {by * loop.turns}U; {'i++' if by == 1 else f'i += {by}U'}) {{"
-    yield from (f"    {line}" for line in _turns(inner))
+    yield f"for (uint32_t i = 0U; i < {by * loop.iterations}U; {'i++' if by == 1 else f'i += {by}U'}) {{"
+    yield from (f"    {line}" for line in _marked(inner))
     yield "}"
 
 
-def _turns(lines: Sequence[str]) -> Iterator[str]:
-    """`lines` of a loop, marked where several compute from its variable."""
-    several = sum(_uses_turn(line) for line in lines) > 1
+def _marked(lines: Sequence[str]) -> Iterator[str]:
+    """`lines` of a loop with TIGRIS_ITERATION before each use of its variable, if there are several."""
+    several = sum(_uses_variable(line) for line in lines) > 1
     for line in lines:
-        if several and _uses_turn(line):
-            yield "TIGRIS_TURN(i);"
+        if several and _uses_variable(line):
+            yield "TIGRIS_ITERATION(i);"
         yield line
 
 
-def _uses_turn(line: str) -> bool:
+def _uses_variable(line: str) -> bool:
     return re.search(r"[ (]i\b", line) is not None
 
 
 def _step(model: Model, stage: int, step: Step, called: Functions, by: int) -> Iterator[str]:
-    """An action. by: how much the loop's variable grows per turn."""
+    """The lines of an action. by: step of the loop's variable."""
     action = step.action
     if isinstance(action, Move):
         yield called.moves[_route(action)].call_text(step, by) + ";"
         return
     op = called.ops[action.op]
     committed = op.op.kind is OpKind.COMMIT
-    yield f"{model.prefix}_{'TELL' if committed else 'AT'}({action.op}U);"
+    yield f"{model.prefix}_{'REPORT' if committed else 'BEFORE'}({action.op}U);"
     if op.op.kind in (OpKind.FETCH, OpKind.TAKE):
         yield from _rows(model, stage, op, step, by)
     else:
@@ -160,15 +160,15 @@ def _step(model: Model, stage: int, step: Step, called: Functions, by: int) -> I
 
 
 def _rows(model: Model, stage: int, op: Operator, step: Step, by: int) -> Iterator[str]:
-    """A call of the firmware's function."""
+    """The call of the firmware's function that moves rows."""
     assert isinstance(step.action, Call)
     fetches = op.op.kind is OpKind.FETCH
-    side, port = next((side, port) for side, port in streams(model, stage) if port.step == op.step)
+    side, io = next((side, io) for side, io in streams(model, stage) if io.step == op.step)
     band = 0 if fetches else 1
     rows = step.action.bands[band]
     numbers = list(zip(values_of(step.action), step.growth, strict=True))[2 * band : 2 * band + 2]
-    at, first = (in_turn(line, by) for line in numbers)
-    function = side if model.alone else f"{side}s->{port.member}"
+    at, first = (in_iteration(line, by) for line in numbers)
+    function = side if model.has_single_io else f"{side}s->{io.member}"
     tensor = model.plan.program.tensors[rows.place.tensor]
     cast = "" if tensor.dtype.bytes == 1 else "(void *)" if fetches else "(const void *)"
     address = op.address(rows, at)

@@ -1,4 +1,4 @@
-"""The weights: a struct of typed arrays, or a file that is flashed alone."""
+"""Writes the weights: a C struct of typed arrays, or a binary file for a flash partition."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.constants import Member
-from tigris_pio.compiler.codegen.model import Model, called_in
+from tigris_pio.compiler.codegen.model import Model, called_ops
 from tigris_pio.compiler.weights.block import BLOB_ALIGNMENT
 from tigris_pio.compiler.weights.section import Part
 from tigris_pio.text import c_comment
 
 
 def weights_text(model: Model) -> str:
-    """Constant operands, and the weights of all stages."""
-    tensors, called = model.plan.program.tensors, called_in(model.loops)
+    """C text of constant operands and of the weights of all stages."""
+    tensors, called = model.plan.program.tensors, called_ops(model.loops)
     operands = {operand.tensor for step in called for operand in model.plan.program.ops[step].operands}
     read = {model.constants[name] for name in operands if name in model.constants}
     texts = []
@@ -44,14 +44,14 @@ def _constant(model: Model, name: str, values: np.ndarray) -> str:
 
 
 def _typed(array: np.ndarray) -> np.ndarray:
-    """Numbers that have no literal as the words they are."""
+    """Reinterprets an array with NaN or infinity, which have no literal, as uint32."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return np.ascontiguousarray(array).view(np.uint32)
     return array
 
 
 def partition(model: Model) -> tuple[bytes, dict[int, int]]:
-    """The file of weights, and where each stage's lie in it."""
+    """Content of NAME_weights.bin, and the offset of each stage's weights in it."""
     out = io.BytesIO()
     weights, blocks = model.section
     weights.write(out)
