@@ -109,7 +109,7 @@ def least_of_smaller(point: Point, points: Iterable[Point], key: Callable[[Point
 
 
 def count(points: Sequence[Point], key: Callable[[Point], float] = by_cost) -> Count:
-    """Counts the `points` that are worse than one with no more memory; refused points without a smaller plan don't count."""
+    """Counts the `points` worse than one with no more memory; those without a plan at any smaller budget do not count."""
     total = Count()
     for point in points:
         least = least_of_smaller(point, points, key)

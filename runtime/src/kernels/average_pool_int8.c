@@ -10,7 +10,7 @@
 #include "mve/mve.h"
 #endif
 
-/* How the sums of one output pixel become averages. */
+/* The division of one output pixel's sums. */
 typedef struct divisor {
     int32_t count; /* taps that count; 0: all taps are padding */
     int32_t half;

@@ -51,7 +51,7 @@ static TIGRIS_NOINLINE void add_blocks(const conv *c, const conv_part *part, con
     }
 }
 
-/* The same for channels behind the last whole block. */
+/* Adds the products of channels behind the last whole block. */
 static TIGRIS_NOINLINE void add_tail(const conv *c, const conv_part *part, const uint32_t *patch, int32_t channel,
                                      int32_t end, uint32_t *sums)
 {

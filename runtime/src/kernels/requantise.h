@@ -58,7 +58,7 @@ static inline int32_t tigris_wrapping_add(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
-/* How an accumulator becomes an output value. */
+/* Zero point and activation range of an int8 output. */
 typedef struct tigris_output_stage {
     int32_t zero_point;
     int32_t low;

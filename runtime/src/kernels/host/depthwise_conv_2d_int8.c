@@ -191,7 +191,7 @@ static TIGRIS_HOST_CODE void run_own(const tigris_kernel_call *call)
 
 /* ---- all read the only channel ---- */
 
-/* Where a convolution has the weight of a tap (tigris_pio/compiler/weights/packing.py). */
+/* The index of a tap's weight in the packing of a convolution (tigris_pio/compiler/weights/packing.py). */
 static int32_t place_of(int32_t tap, int32_t place, int32_t channels, int32_t taps)
 {
     const int32_t tiled = taps & ~(TILE - 1), in_tile = tap & (TILE - 1);

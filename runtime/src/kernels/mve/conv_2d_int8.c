@@ -33,7 +33,7 @@ typedef struct conv {
     int shifts_right;
 } conv;
 
-/* Where the next output pixel reads. */
+/* The position of the next output pixel's first tap. */
 typedef struct conv_place {
     int32_t x;
     int32_t row;

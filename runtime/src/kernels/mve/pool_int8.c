@@ -47,7 +47,7 @@ int tigris_mve_max_pool(const tigris_kernel_call *call)
 
 /* ---- AVERAGE_POOL ---- */
 
-/* How the sums of an output pixel become averages: by a division, or by a multiplier. */
+/* The division of an output pixel's sums: by a reciprocal, or by a multiplier and shift. */
 typedef struct divisor {
     int32_t padding; /* added to a sum first: zero points and counted padding */
     int32_t half;

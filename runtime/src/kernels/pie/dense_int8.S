@@ -38,7 +38,7 @@
     ee.movi.32.q    \sums, a15, \lane
     .endm
 
-/* Of 64. */
+/* One sum of 64 products to a lane. */
     .macro TIGRIS_PIE_DOT_64 sums, lane
     ee.vmulas.s8.accx.ld.ip q4, a6, 16, q0, q4
     ee.vmulas.s8.accx.ld.ip q4, a6, 16, q1, q4
@@ -168,7 +168,7 @@
     ee.movi.32.q    \sums, a15, \lane
     .endm
 
-/* Of any number of vectors, in the layer; a0 is kept on the stack to count eights of outputs. */
+/* Functions of any number of vectors, which the layer holds; a0 is saved on the stack, and counts eights of outputs. */
     .macro TIGRIS_PIE_FUNCTION name, clamps
     .type   \name, @function
     .align  4

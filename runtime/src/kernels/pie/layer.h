@@ -61,8 +61,8 @@ tigris_status tigris_pie_check(const tigris_check_call *call, uint32_t weights, 
 tigris_pie_ending tigris_pie_layer_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,
                                       tigris_pie_blocks blocks, tigris_pie_layer *layer);
 
-/* Of a dense layer of `outputs`, each of `window` products: its blocks, the bytes of its scratch, and its work in a call but for the
- * activation's limits. */
+/* The blocks, bytes of scratch and set-up of a dense layer of `outputs`, each of `window` products. The set-up lacks
+ * the activation's limits. */
 tigris_pie_blocks tigris_pie_dense_blocks(uint32_t window, uint32_t outputs);
 uint32_t tigris_pie_dense_scratch(uint32_t window, uint32_t outputs);
 tigris_pie_dense_layer tigris_pie_dense_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,

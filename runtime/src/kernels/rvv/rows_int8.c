@@ -84,7 +84,7 @@ static void add_blocks(const int8_t *weights, int32_t skipped, int32_t blocks, c
                      : REGISTERS, TIGRIS_RVV_LENGTH "memory");
 }
 
-/* The same for a whole vector of `tiles` tiles that are one step. */
+/* add_blocks for a whole vector of `tiles` tiles, which is one step. */
 static void add_short_blocks(const int8_t *weights, int32_t blocks, const int8_t *taps, size_t tiles, const int32_t *begin,
                              int32_t *sums)
 {
@@ -109,7 +109,7 @@ static void add_short_blocks(const int8_t *weights, int32_t blocks, const int8_t
                      : REGISTERS, TIGRIS_RVV_LENGTH "memory");
 }
 
-/* The same for a channel behind the last whole block. */
+/* The sum of a channel behind the last whole block. */
 static int32_t add_row(const int8_t *weights, const int8_t *taps, int32_t count, int32_t begin)
 {
     vint32m1_t sum = RVV(vmv_v_x_i32m1)(begin, 1);

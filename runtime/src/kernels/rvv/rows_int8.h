@@ -19,14 +19,14 @@ typedef struct tigris_rvv_layer {
     int32_t outputs;
 } tigris_rvv_layer;
 
-/* Copies `count` taps, 0 or more, in the order in which packed weights hold theirs; `to` may be `from`. */
+/* Copies `count` taps, 0 or more, in the order of packed weights; `to` may be `from`. */
 void tigris_rvv_order_taps(int8_t *to, const int8_t *from, int32_t count);
 
-/* All outputs of a vector whose taps are in that order. */
+/* Computes all outputs of a vector whose taps are in the order of packed weights. */
 void tigris_rvv_run_layer(const tigris_rvv_layer *layer, const int8_t *taps, int8_t *output);
 
-/* The same when only a part of the vector is there at a time. `part` has room for `most` taps, a multiple of 4, in order;
- * `vector` is as it is. */
+/* tigris_rvv_run_layer for a long `vector` in the input's order, which is reordered in parts. `part` has room for
+ * `most` taps, a multiple of 4. */
 void tigris_rvv_run_long_layer(const tigris_rvv_layer *layer, const int8_t *vector, int8_t *part, int32_t most,
                                int8_t *output);
 

@@ -1,13 +1,13 @@
-/* What kernels with RISC-V's vector instructions (RVV 1.0) share. Instructions: The RISC-V Instruction Set Manual, "V"
- * Standard Extension for Vector Operations.
+/* Kernels with RISC-V's vector instructions (RVV 1.0), and helpers that they share. Instructions: The RISC-V
+ * Instruction Set Manual, "V" Standard Extension for Vector Operations.
  *
- * Each function returns 0 and has written nothing when it does not take what it is called with: the portable kernel
- * then does. Outputs are the portable kernel's to the byte, whatever the length of a vector is: nothing here depends on
- * it but the number of steps. No load or store goes past what it is for, as each is given its count. Assembler stands where
- * the compiler would not find room for all vectors.
+ * A portable kernel calls the function here first. It returns 0, with nothing written, if it cannot compute the call.
+ * Outputs are bit-exact with the portable kernel for any length of a vector: the length only changes the number of
+ * steps. Each load and store has a count, so none passes the end of its operand. Assembler serves loops for which the
+ * compiler would run out of vector registers.
  *
- * Elements have 8, 16 and 32 bits, so that the extension's part for small processors (Zve32x) does as well. Firmware
- * turns the vector unit on (mstatus.VS), and saves its registers where tasks or interrupts use it too. */
+ * Elements have 8, 16 and 32 bits, so the extension's part for small processors (Zve32x) suffices. Firmware turns
+ * the vector unit on (mstatus.VS), and saves its registers where tasks or interrupts share it. */
 #ifndef TIGRIS_RVV_H
 #define TIGRIS_RVV_H
 
@@ -48,7 +48,7 @@ int tigris_rvv_mul(const tigris_kernel_call *call);
 #define TIGRIS_RVV_SUM_UP(sum, lanes, count) __riscv_vwredsum_vs_i16m8_i32m1(lanes, sum, count)
 #define TIGRIS_RVV_HIGH_MULTIPLY(a, b, count) __riscv_vsmul_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
 #define TIGRIS_RVV_ROUNDING_SHIFT(a, b, count) __riscv_vssra_vv_i32m4(a, b, __RISCV_VXRM_RNU, count)
-/* The same by one number for all lanes. */
+/* TIGRIS_RVV_HIGH_MULTIPLY and TIGRIS_RVV_ROUNDING_SHIFT with one number for all lanes. */
 #define TIGRIS_RVV_HIGH_MULTIPLY_BY(a, b, count) __riscv_vsmul_vx_i32m4(a, b, __RISCV_VXRM_RNU, count)
 #define TIGRIS_RVV_ROUNDING_SHIFT_BY(a, b, count) __riscv_vssra_vx_i32m4(a, b, __RISCV_VXRM_RNU, count)
 #define TIGRIS_RVV_ROUND_UP() (void)0
@@ -99,7 +99,7 @@ TIGRIS_INLINE void tigris_rvv_store(int8_t *to, vint32m4_t values, int32_t low, 
     RVV(vse8_v_i8m1)(to, RVV(vncvt_x_x_w_i8m1)(half, count), count);
 }
 
-/* How sums of channels become outputs. */
+/* Requantisation of the sums of channels. */
 typedef struct tigris_rvv_end {
     const int32_t *multiplier;
     const int8_t *shift;
