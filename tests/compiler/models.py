@@ -47,10 +47,10 @@ def nodes(text: str) -> list[onnx.NodeProto]:
     for line in text.split(";"):
         op, *words = line.split()
         names = [word for word in words if "=" not in word]
-        place = names.index(">") if ">" in names else len(names) - 1
+        position = names.index(">") if ">" in names else len(names) - 1
         pairs = (word.partition("=") for word in words if "=" in word)
         attributes = {name: ast.literal_eval(value) for name, _, value in pairs}
-        found.append(node(op, " ".join(names[:place]), " ".join(names[place:]).removeprefix("> "), **attributes))
+        found.append(node(op, " ".join(names[:position]), " ".join(names[position:]).removeprefix("> "), **attributes))
     return found
 
 

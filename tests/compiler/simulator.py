@@ -51,11 +51,11 @@ class Simulator:
         return slice(start, start + tensor.bytes_of(end - first))
 
     def home(self, name: str) -> tuple[np.ndarray, int]:
-        place = self.plan.homes[name]
-        assert place.home in (Home.FAST, Home.SLOW)
+        location = self.plan.homes[name]
+        assert location.home in (Home.FAST, Home.SLOW)
         tensor = self.program.tensors[name]
         before = self.image * tensor.bytes_of(tensor.height) if tensor.batch > 1 else 0
-        return (self.fast if place.home is Home.FAST else self.slow), place.offset + before
+        return (self.fast if location.home is Home.FAST else self.slow), location.offset + before
 
     def images(self, name: str) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
         """Arena, offset and tags of each image of a tensor in its home."""
@@ -65,8 +65,8 @@ class Simulator:
         self.image = 0
 
     def run(self) -> None:
-        for place, io in enumerate(self.program.inputs):
-            if (OpKind.FETCH, place) in self.program.movers:
+        for position, io in enumerate(self.program.inputs):
+            if (OpKind.FETCH, position) in self.program.movers:
                 continue
             for arena, offset, tags in self.images(io.tensor):
                 arena[offset : offset + len(tags)] = tags
@@ -77,8 +77,8 @@ class Simulator:
             self.image = 0
         for name, tensor in self.program.tensors.items():
             assert not tensor.streamed or self.moved[name] == tensor.height, f"{name}: some rows are not moved"
-        for place, io in enumerate(self.program.outputs):
-            if (OpKind.TAKE, place) in self.program.movers:
+        for position, io in enumerate(self.program.outputs):
+            if (OpKind.TAKE, position) in self.program.movers:
                 continue
             for arena, offset, tags in self.images(io.tensor):
                 assert (arena[offset : offset + len(tags)] == tags).all(), f"output {io.name} is not whole at the end"
@@ -238,9 +238,9 @@ class _StageRun:
             assert self.sim.moved[op.output] == start, f"{op.output}: rows from {start} on come again or too early"
             self.sim.moved[op.output] = end
         cells[:] = self.sim.rows(op.output, start, end)
-        for place, operand in enumerate(op.operands):
+        for position, operand in enumerate(op.operands):
             # In place: the rows from `start` on have the address of `cells`.
-            over = place in op.in_place and self.where(operand.tensor, start, end).ctypes.data == cells.ctypes.data
+            over = position in op.in_place and self.where(operand.tensor, start, end).ctypes.data == cells.ctypes.data
             if not over:
                 self.fetch(operand, need, start, end)  # the output must not have overwritten an input
         if scratch is not None:

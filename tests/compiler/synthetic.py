@@ -45,7 +45,7 @@ class Builder:
         """A pointwise operator, which may overwrite a source that is as wide as the first."""
         first = self.tensors[sources[0]]
         output = self.op([Operand(s, RowMap.same()) for s in sources], first.height, first.row_bytes)
-        wide = [place for place, name in enumerate(sources) if self.is_free(name) and
+        wide = [index for index, name in enumerate(sources) if self.is_free(name) and
                 (self.tensors[name].height, self.tensors[name].row_bytes) == (first.height, first.row_bytes)]
         self.ops[-1] = dataclasses.replace(self.ops[-1], in_place=tuple(wide))
         return output
@@ -58,10 +58,10 @@ class Builder:
         """Concat of tensors of one width along the rows."""
         start, operands, aliases = 0, [], []
         row_bytes = self.tensors[sources[0]].row_bytes
-        for place, name in enumerate(sources):
+        for index, name in enumerate(sources):
             operands.append(Operand(name, RowMap.shifted(-start)))
             if self.is_free(name):
-                aliases.append(Alias(place, start * row_bytes))
+                aliases.append(Alias(index, start * row_bytes))
             start += self.tensors[name].height
         output = self.op(operands, start, row_bytes)
         self.ops[-1] = dataclasses.replace(self.ops[-1], aliases=tuple(aliases))

@@ -28,19 +28,19 @@ def functions(count: int, calls: int, nodes: int = 1) -> onnx.ModelProto:
     model = make([helper.make_node("F0", ["x"], ["y"], domain="d")], X, ["y"])
     model.opset_import.append(helper.make_opsetid("d", 1))
     imports = [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
-    for place in range(count):
-        last = place == count - 1
+    for index in range(count):
+        last = index == count - 1
         names = ["a", *(f"t{step}" for step in range(1, nodes if last else calls)), "b"]
-        op, domain = ("Relu", "") if last else (f"F{place + 1}", "d")
+        op, domain = ("Relu", "") if last else (f"F{index + 1}", "d")
         body = [helper.make_node(op, [first], [second], domain=domain)
                 for first, second in itertools.pairwise(names)]  # fmt: skip
-        model.functions.append(helper.make_function("d", f"F{place}", ["a"], ["b"], body, imports))
+        model.functions.append(helper.make_function("d", f"F{index}", ["a"], ["b"], body, imports))
     return model
 
 
 def chain(op: str, elements: int, count: int) -> onnx.ModelProto:
     """A large constant, and a chain of `count` constants computed from it."""
-    names = [f"c{place}" for place in range(count + 1)]
+    names = [f"c{index}" for index in range(count + 1)]
     nodes = [node("ConstantOfShape", "shape", "c0", "filler")]
     nodes += [node(op, f"{first} {first}" if op == "Add" else first, second, f"step_{second}")
               for first, second in itertools.pairwise(names)]  # fmt: skip
@@ -51,10 +51,10 @@ def chain(op: str, elements: int, count: int) -> onnx.ModelProto:
 def pairs(elements: int, count: int) -> onnx.ModelProto:
     """`count` large constants that are all needed at the end."""
     nodes = [node("ConstantOfShape", "shape", "c", "filler")]
-    nodes += [node("Add", f"c n{place}", f"d{place}", f"step{place}") for place in range(count)]
-    nodes += [node("Sum", " ".join(f"d{place}" for place in range(count)), "s", "all"),
+    nodes += [node("Add", f"c n{index}", f"d{index}", f"step{index}") for index in range(count)]
+    nodes += [node("Sum", " ".join(f"d{index}" for index in range(count)), "s", "all"),
               node("ReduceMax", "s", "r", keepdims=0), node("Add", "x r", "y")]  # fmt: skip
-    weights = {f"n{place}": np.array(place, np.float32) for place in range(count)}
+    weights = {f"n{index}": np.array(index, np.float32) for index in range(count)}
     return make(nodes, X, ["y"], {"shape": np.array([elements]), **weights})
 
 

@@ -25,12 +25,12 @@ def layers(*zeros: float):
     """Fully connected layers of random weights, with the given share of zeros."""
     random = np.random.default_rng(1)
     weights = {}
-    for place, share in enumerate(zeros):
+    for index, share in enumerate(zeros):
         flat = random.normal(size=SIZE * SIZE).astype(np.float32)
         flat[: int(share * flat.size)] = 0
-        weights[f"w{place}"] = flat.reshape(SIZE, SIZE)
-    names = ["x", *(f"h{place}" for place in range(1, len(zeros))), "y"]
-    nodes = [node("Gemm", f"{names[place]} w{place}", names[place + 1], transB=1) for place in range(len(zeros))]
+        weights[f"w{index}"] = flat.reshape(SIZE, SIZE)
+    names = ["x", *(f"h{index}" for index in range(1, len(zeros))), "y"]
+    nodes = [node("Gemm", f"{names[index]} w{index}", names[index + 1], transB=1) for index in range(len(zeros))]
     return make(nodes, {"x": (1, SIZE)}, ["y"], weights)
 
 
@@ -42,9 +42,9 @@ def test_a_stage_is_compressed_when_that_saves_a_twentieth(share):
     (stage,) = plan.stages
     raw = plain.data[plan.header.weights + stage.block :][: stage.block_raw_bytes]
     saves = 1 - len(lz4.block.compress(raw, mode="high_compression", compression=12, store_size=False)) / len(raw)
-    (told,) = packed.report["stages"]
-    assert told["compression_saves"] == pytest.approx(saves)
-    assert told["weights"] == ("lz4" if saves >= 0.05 else "in_place")
+    (stage,) = packed.report["stages"]
+    assert stage["compression_saves"] == pytest.approx(saves)
+    assert stage["weights"] == ("lz4" if saves >= 0.05 else "in_place")
     assert (len(packed.data) < len(plain.data)) == (saves >= 0.05)
     assert plain.report["stages"][0]["compression_saves"] is None
 
@@ -102,9 +102,9 @@ def layers_alike(kind: str, copies: int) -> onnx.ModelProto:
     values = np.random.default_rng(2).normal(size=stored).astype(np.float32) / 8
     values[: WIDE // 3] = 0
     nodes = []
-    for place in range(READS):
-        nodes += [node(kind, f"y{place} w{place % copies}", f"m{place}"), node("Tanh", f"m{place}", f"y{place + 1}")]
-    return make(nodes, {"y0": shape}, [f"y{READS}"], {f"w{place}": values.copy() for place in range(copies)})
+    for index in range(READS):
+        nodes += [node(kind, f"y{index} w{index % copies}", f"m{index}"), node("Tanh", f"m{index}", f"y{index + 1}")]
+    return make(nodes, {"y0": shape}, [f"y{READS}"], {f"w{index}": values.copy() for index in range(copies)})
 
 
 STORED = [

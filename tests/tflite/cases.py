@@ -42,8 +42,8 @@ class Case:
         """The values of the inputs."""
         given = dict(self.values or {})
         return {item.name: given[item.name] if item.name in given else
-                random_input(item.shape, item.dtype, seed + place)
-                for place, item in enumerate(self.inputs) if item.data is None and item.name}
+                random_input(item.shape, item.dtype, seed + index)
+                for index, item in enumerate(self.inputs) if item.data is None and item.name}
 
 
 def merged(cases: Sequence[Case]) -> tuple[bytes, dict[str, np.ndarray]]:
@@ -52,20 +52,20 @@ def merged(cases: Sequence[Case]) -> tuple[bytes, dict[str, np.ndarray]]:
     operators: list[Operator] = []
     outputs: list[str] = []
     values: dict[str, np.ndarray] = {}
-    for place, case in enumerate(cases):
-        names = {item.name: f"{place}/{item.name}" if item.name else "" for item in (*case.inputs, *case.outputs)}
+    for index, case in enumerate(cases):
+        names = {item.name: f"{index}/{item.name}" if item.name else "" for item in (*case.inputs, *case.outputs)}
         tensors += [dataclasses.replace(item, name=names[item.name]) for item in (*case.inputs, *case.outputs)
                     if item.name]
         operators.append(Operator(case.op, [names[item.name] for item in case.inputs],
                                   [names[item.name] for item in case.outputs], case.options))
         outputs += [names[item.name] for item in case.outputs]
-        values |= {names[name]: array for name, array in case.arrays(place).items()}
+        values |= {names[name]: array for name, array in case.arrays(index).items()}
     return write(tensors, operators, list(values), outputs), values
 
 
-def x(shape: Shape, number: Number, place: int = 0, dtype: str = "int8") -> Tensor:
+def x(shape: Shape, number: Number, index: int = 0, dtype: str = "int8") -> Tensor:
     """An input."""
-    return Tensor(f"x{place}", shape, dtype, *number)
+    return Tensor(f"x{index}", shape, dtype, *number)
 
 
 def y(shape: Shape, number: Number, dtype: str = "int8") -> Tensor:
@@ -90,8 +90,8 @@ def every_int8(op: str, pairs: Sequence[tuple[Number, Number]] = NUMBERS, **opti
 def every_int16(op: str, *scales: tuple[float, float], **options: float) -> Iterator[Case]:
     """All 65,536 values for the first pair of scales, some values for the other pairs."""
     every = np.arange(-(1 << 15), 1 << 15, dtype=np.int16).reshape(1, 64, 64, 16)
-    for place, (source, result) in enumerate(scales):
-        values = every if place == 0 else every[:, ::13, ::7]
+    for index, (source, result) in enumerate(scales):
+        values = every if index == 0 else every[:, ::13, ::7]
         yield Case(op, [x(values.shape, (source, 0), 0, "int16")], [y(values.shape, (result, 0), "int16")], options,
                    {"x0": values})
 
@@ -106,7 +106,7 @@ def to(result: Number) -> tuple[tuple[Number, Number], ...]:
 def long_sums() -> Iterator[Case]:
     """19 tensors; prefixes of 40 elements."""
     for count, result in ((4, (0.21, -128)), (19, (1.3, 90))):
-        yield Case("ADD_N", [x((3, 5), (0.05, -128), place) for place in range(count)], [y((3, 5), result)])
+        yield Case("ADD_N", [x((3, 5), (0.05, -128), index) for index in range(count)], [y((3, 5), result)])
     for source, (scale, zero) in NUMBERS:
         yield Case("CUMSUM", [x((2, 40, 3), source), constant("axis", np.array(1, np.int32))],
                    [y((2, 40, 3), (scale * 3, zero))], {"exclusive": True, "reverse": False})
@@ -141,9 +141,9 @@ def softmax_int16() -> Iterator[Case]:
 
 def steps_back() -> Iterator[Case]:
     """A slice whose rows come from the end."""
-    places = [ints("begin", 0, -1, 1, 0), ints("end", 2, -5, 6, 5), ints("strides", 1, -2, 2, 1)]
+    indices = [ints("begin", 0, -1, 1, 0), ints("end", 2, -5, 6, 5), ints("strides", 1, -2, 2, 1)]
     for dtype in ("int8", "int16"):
-        yield Case("STRIDED_SLICE", [x((2, 4, 6, 5), (0.1, 0), 0, dtype), *places], [y((2, 2, 3, 5), (0.1, 0), dtype)])
+        yield Case("STRIDED_SLICE", [x((2, 4, 6, 5), (0.1, 0), 0, dtype), *indices], [y((2, 2, 3, 5), (0.1, 0), dtype)])
 
 
 def weighted(shape: Shape, axis: int, source: float, bias: str) -> tuple[Tensor, Tensor]:

@@ -94,8 +94,8 @@ def test_a_detectors_declared_shapes_are_hints() -> None:
     data = detector(0, {})
 
     def flatten(model: Any) -> None:
-        for place, tensor in enumerate(model.subgraphs[0].tensors[-4:]):
-            tensor.shape = [COUNT] if place < 3 else []
+        for position, tensor in enumerate(model.subgraphs[0].tensors[-4:]):
+            tensor.shape = [COUNT] if position < 3 else []
 
     with Session(compile_model(data)) as session, Session(compile_model(changed(data, flatten))) as other:
         expected, got = session.run(given), other.run(given)
@@ -133,11 +133,11 @@ def _as_huffman(weights: np.ndarray, wide: bool) -> tuple[np.ndarray, np.ndarray
     """Codes 0, 10, 110, … in tables of two bits, whose last entry refers to the next table."""
     values = np.unique(weights).tolist()
     kind, shift = (np.uint32, 27) if wide else (np.uint16, 11)
-    codes = {value: "1" * place + "0" for place, value in enumerate(values)}
+    codes = {value: "1" * position + "0" for position, value in enumerate(values)}
     entries = []
-    for place in range(0, len(values), 2):
+    for position in range(0, len(values), 2):
         found = [1 << shift + 4 | bits << shift | value & 255 for value, bits in
-                 zip([*values[place:], 0][:2], (1, 2), strict=False)]
+                 zip([*values[position:], 0][:2], (1, 2), strict=False)]
         entries += [found[0], found[0], found[1], 1 << shift | 1]
     text = "".join(codes[value] for value in weights.reshape(-1).tolist())
     return _bits(text), np.concatenate([_header(1, 1 << 4 | wide), np.array(entries, kind).view(np.uint8)])

@@ -52,17 +52,17 @@ class Lstm:
 
     def _weights(self) -> dict[int, Tensor]:
         random, result = np.random.default_rng(self.units), {}
-        for place in (*range(1, 9), *range(12, 16)):
-            shape: tuple[int, ...] = (self.units, self.inputs if place < 5 else self.units)
-            if place >= 12:
+        for index in (*range(1, 9), *range(12, 16)):
+            shape: tuple[int, ...] = (self.units, self.inputs if index < 5 else self.units)
+            if index >= 12:
                 values = random.integers(-3000, 3000, self.units).astype(np.int32)
-                value = constant(f"b{place}", values, 0.0001)
+                value = constant(f"b{index}", values, 0.0001)
                 shape = (self.units,)
             else:
-                value = constant(f"w{place}", random_input(shape, seed=place), 0.004 + 0.001 * place)
+                value = constant(f"w{index}", random_input(shape, seed=index), 0.004 + 0.001 * index)
             if self.kind == "float32":
                 value = constant(value.name, random.normal(0, 0.5, shape).astype(np.float32))
-            result[place] = value
+            result[index] = value
         return result
 
 

@@ -64,8 +64,8 @@ def test_edge_cases(name: str) -> None:
 def test_random_cases(seed: int, int16: bool) -> None:
     """One case of each operator; some also in little memory."""
     logging.disable(logging.WARNING)
-    found = {name: outcome(MAKERS[name](Draw(seed, int16), name), (place + seed) % examples(16, 4) == 0)
-             for place, name in enumerate(INT16 if int16 else MAKERS)}
+    found = {name: outcome(MAKERS[name](Draw(seed, int16), name), (index + seed) % examples(16, 4) == 0)
+             for index, name in enumerate(INT16 if int16 else MAKERS)}
     differing = {name: text for name, text in found.items() if text.startswith("differs")}
     assert not differing
     assert sum(text == "exact" for text in found.values()) > len(found) * (0.9 if int16 else 0.55)

@@ -139,8 +139,8 @@ def recurrent(kind: str, every: bool, bias: bool) -> bytes:
             Operator("FULLY_CONNECTED", ["row", "wx", "wb" if bias else ""], ["given"]),
             Operator("FULLY_CONNECTED", ["h", "wh", ""], ["kept"])]
     for op, *words in (item.split() for item in CELLS[kind].split(";")):
-        places = 1 if op in ("SPLIT", "TANH", "LOGISTIC", "RELU") else 2
-        given, results = words[:places], words[places:]
+        indices = 1 if op in ("SPLIT", "TANH", "LOGISTIC", "RELU") else 2
+        given, results = words[:indices], words[indices:]
         tensors += [real(name, 1, WIDTH) for name in results if name != "z"]
         options = {"numSplits": gates} if op == "SPLIT" else FUSED.get(kind, {}).get(op, {})
         work.append(Operator(op, ["axis", *given] if op == "SPLIT" else given, results, options))
@@ -172,7 +172,7 @@ def test_a_recurrent_layer_becomes_one_operator(kind: str, every: bool, bias: bo
         np.testing.assert_allclose(got[name], want, rtol=0, atol=2e-6)
 
 
-def listed(prefix: str, places: Sequence[str] = ("i", "i"), reader: str = "TensorListStack") -> bytes:
+def listed(prefix: str, indices: Sequence[str] = ("i", "i"), reader: str = "TensorListStack") -> bytes:
     """The negative rows of x, through two lists, as Keras writes a layer with a free batch."""
     def variant(name: str) -> Tensor:
         return Tensor(name, (), "variant")
@@ -185,8 +185,8 @@ def listed(prefix: str, places: Sequence[str] = ("i", "i"), reader: str = "Tenso
     condition: Part = ([*state, whole("e", STEPS), flag("r")], [Operator("LESS", ["i", "e"], ["r"])], names, ["r"])
     inner = [whole("one", 1), whole("s", 1, WIDTH), whole("many", STEPS), counter("j"), vector("row", 1, "float32"),
              vector("n", 1, "float32"), variant("c")]
-    work = [Operator("ADD", ["i", "one"], ["j"]), custom("TensorListGetItem", ["a", places[0], "s"], "row"),
-            Operator("NEG", ["row"], ["n"]), custom("TensorListSetItem", ["b", places[1], "n"], "c")]
+    work = [Operator("ADD", ["i", "one"], ["j"]), custom("TensorListGetItem", ["a", indices[0], "s"], "row"),
+            Operator("NEG", ["row"], ["n"]), custom("TensorListSetItem", ["b", indices[1], "n"], "c")]
     body: Part = ([*state, *inner], work, names, ["j", "a", "c"])
     tensors = [sequence("x", "float32"), whole("s", 1, WIDTH), whole("n", STEPS), whole("i", 0),
                *map(variant, ("a", "b", "d", "c")), counter("j"), sequence("y", "float32")]

@@ -99,7 +99,7 @@ def _packed(model: Any) -> bytes:
 def _subgraph(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str],
               codes: Sequence[tuple[str, int]], model: Any) -> Any:
     graph = schema.SubGraphT()
-    index = {tensor.name: place for place, tensor in enumerate(tensors)} | {"": -1}
+    index = {tensor.name: position for position, tensor in enumerate(tensors)} | {"": -1}
     graph.name = "main"
     graph.inputs, graph.outputs = [index[name] for name in inputs], [index[name] for name in outputs]
     graph.tensors = [_tensor(tensor, model) for tensor in tensors]

@@ -204,7 +204,7 @@ def check_in_memory(model: onnx.ModelProto, scarce: bool = True) -> Compiled:
 @pytest.mark.parametrize("name", sampled(MOVES, FAST))
 def test_every_type_at_every_position(name: str) -> None:
     move = MOVES[name]
-    places: dict[str, tuple[list[Move], list[Move], list[Move]]] = {
+    positions: dict[str, tuple[list[Move], list[Move], list[Move]]] = {
         "before": ([move], [], []), "middle": ([], [move], []), "after": ([], [], [move]),
         "two": ([move, FLATTEN], [], []),
         "last": ([], [], [move, FLATTEN if name not in RANK_TWO else MOVES["Identity"]]),
@@ -215,9 +215,9 @@ def test_every_type_at_every_position(name: str) -> None:
         "two": (("int8", "uint8"), ("uint8", "int8")), "last": (("int8", "uint8"), ("uint8", "int8")),
     }
     chains = Chains()
-    for place, moves in places.items():
-        for given, result in types[place]:
-            chains.add(f"{place}_{given}_{result}", given, result, *moves)
+    for position, moves in positions.items():
+        for given, result in types[position]:
+            chains.add(f"{position}_{given}_{result}", given, result, *moves)
     check_in_memory(chains.model(), scarce=False)
 
 

@@ -59,9 +59,9 @@ WRONG: list[tuple[str, int, dict[str, np.ndarray], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "opset", "constants", "said"), WRONG)
-def test_graphs_that_contradict_themselves(text: str, opset: int, constants: dict[str, np.ndarray], said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+@pytest.mark.parametrize(("text", "opset", "constants", "message"), WRONG)
+def test_graphs_that_contradict_themselves(text: str, opset: int, constants: dict, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
         load_model(make(nodes(text), {"x": (1, 4)}, ["y"], constants, opset))
 
 

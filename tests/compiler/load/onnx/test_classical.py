@@ -27,9 +27,9 @@ def numbers(count: int) -> list[float]:
 def model(*nodes: onnx.NodeProto, opset: int = 17, kind: int = T.FLOAT) -> onnx.ModelProto:
     """A chain of nodes; the outputs are the last one's: a label, if it has two outputs, and numbers."""
     before = "x"
-    for place, item in enumerate(nodes):
+    for position, item in enumerate(nodes):
         item.input[:] = [before, *item.input]
-        item.output[:] = ["label", f"t{place}"] if len(item.output) > 1 else [f"t{place}"]
+        item.output[:] = ["label", f"t{position}"] if len(item.output) > 1 else [f"t{position}"]
         before = item.output[-1]
     outputs = [name for item in nodes for name in item.output if name == "label"] + [before]
     graph = helper.make_graph(nodes, "classical", [helper.make_tensor_value_info("x", kind, [3, 4])],
@@ -106,19 +106,19 @@ def test_texts_become_indices_and_dictionaries_arrays(tmp_path: Path) -> None:
     assert compile_model(tmp_path / "o.onnx").report["outputs"][0]["labels"] == names
 
 
-@pytest.mark.parametrize(("item", "said"), [
+@pytest.mark.parametrize(("item", "message"), [
     (ml("TreeEnsembleRegressor"), "emlearn"), (supports("RBF", 2, 2, 2, prob_a=[1.0] * 3, prob_b=[0.0] * 3),
                                                "probability=False"),
     (linear(3, post_transform="PROBIT"), "not supported"),
     (ml("LabelEncoder", keys_floats=[0.0], values_strings=["a"]), "computes with texts")])
-def test_unsupported_operators_are_named_with_a_remedy(item: onnx.NodeProto, said: str) -> None:
-    with pytest.raises(UnsupportedError, match=said) as caught:
+def test_unsupported_operators_are_named_with_a_remedy(item: onnx.NodeProto, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message) as caught:
         compile_model(model(ml("Scaler", **SCALER), item))
     assert "1 node cannot" in str(caught.value) and "depends on data" not in str(caught.value)
 
 
 @pytest.mark.parametrize("item", [linear(3, coefficients=[1.0]), ml("Normalizer", norm="L7"), ml("Imputer")])
 def test_attributes_that_do_not_fit_name_the_node(item: onnx.NodeProto) -> None:
-    said = rf"^classical: node .*{item.op_type}\): its attributes and constants do not fit"
-    with pytest.raises(ModelError, match=said):
+    message = rf"^classical: node .*{item.op_type}\): its attributes and constants do not fit"
+    with pytest.raises(ModelError, match=message):
         compile_model(model(item))

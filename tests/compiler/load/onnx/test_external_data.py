@@ -189,18 +189,18 @@ FOUND: list[tuple[str, Callable[[Path], object], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("location", "lay", "said"), FOUND)
-def test_only_files_in_the_models_folder_are_read(tmp_path, location, lay, said) -> None:
+@pytest.mark.parametrize(("location", "lay", "message"), FOUND)
+def test_only_files_in_the_models_folder_are_read(tmp_path, location, lay, message) -> None:
     (tmp_path / "model" / "sub").mkdir(parents=True)
     (tmp_path / "outside").write_bytes(WEIGHTS.tobytes())
     (tmp_path / "model" / "real").write_bytes(WEIGHTS.tobytes())
     lay(tmp_path)
     path = saved(tmp_path / "model", location=location)
-    if said is None:
+    if message is None:
         assert (load_model(path).weights["w"] == WEIGHTS).all()
         assert external_data.readable_files(path) == [Path(os.path.realpath(tmp_path / "model" / location))]
     else:
-        with pytest.raises(ModelError, match=said) as error:
+        with pytest.raises(ModelError, match=message) as error:
             load_model(path)
         assert "tensor w: " in str(error.value)
         assert str(error.value).isprintable()

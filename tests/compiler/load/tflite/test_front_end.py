@@ -50,8 +50,8 @@ def test_computed_shapes_become_constants(dims: dict[str, int], batch: int) -> N
     graph = load_model(shape_chain(), dims)
     assert [node.op for node in graph.nodes] == ["Reshape"]
     assert graph.tensors["x"].shape == (batch, 4, 3) and graph.tensors["y"].shape == (batch, 12)
-    said = ('input x: free first axis x:0 taken as a batch of 1; set it with dims={"x:0": VALUE}',)
-    assert graph.warnings == (() if dims else said)
+    warnings = ('input x: free first axis x:0 taken as a batch of 1; set it with dims={"x:0": VALUE}',)
+    assert graph.warnings == (() if dims else warnings)
 
 
 def test_inputs_and_outputs_have_the_signatures_names() -> None:
@@ -215,10 +215,10 @@ def test_weights_with_a_scale_for_each_block() -> None:
 
     def blocks(size: int):
         def change(model) -> None:
-            said, details = schema.QuantizationParametersT(), schema.BlockwiseQuantizationT()
+            quantisation, details = schema.QuantizationParametersT(), schema.BlockwiseQuantizationT()
             details.scales, details.zeroPoints, details.blockSize = 3, 4, size
-            said.details, said.detailsType = details, schema.QuantizationDetails.BlockwiseQuantization
-            model.subgraphs[0].tensors[1].quantization = said
+            quantisation.details, quantisation.detailsType = details, schema.QuantizationDetails.BlockwiseQuantization
+            model.subgraphs[0].tensors[1].quantization = quantisation
         return change
 
     x = random_input((1, 64), "float32")
@@ -267,8 +267,8 @@ def test_packed_weights_give_the_references_results(bits: int) -> None:
     least = -(1 << (bits - 1))
     values = np.random.default_rng(bits).integers(least, -least, (3, 8), np.int8)
     each = 8 // bits
-    packed = sum((values.reshape(-1)[place::each] & ((1 << bits) - 1)).astype(np.uint8) << place * bits
-                 for place in range(each))
+    packed = sum((values.reshape(-1)[index::each] & ((1 << bits) - 1)).astype(np.uint8) << index * bits
+                 for index in range(each))
     tensors = [Tensor("x", (1, 8), "int8", 0.1, 2), constant("w", values, 0.25), Tensor("y", (1, 3), "int8", 0.3, -1)]
 
     def pack(model) -> None:
@@ -338,10 +338,10 @@ WRONG = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_errors_in_a_file_name_their_place(what: str, tmp_path: Path) -> None:
-    change, said = WRONG[what]
+    change, message = WRONG[what]
     path = tmp_path / "net.tflite"
     path.write_bytes(changed(relu(), change))
-    with pytest.raises(ModelError, match=said) as refusal:
+    with pytest.raises(ModelError, match=message) as refusal:
         load_model(path)
     assert "net" in str(refusal.value)
 
@@ -382,8 +382,8 @@ def test_inputs_that_are_set() -> None:
     with Session(compile_model(data, set={"b": "1,2,3,200"})) as session:
         assert [io.name for io in session.inputs] == ["x"]
         assert np.array_equal(session.run({"x": x})["y"], whole)
-    for name, value, said in (("c", 1, "has no input of that name; it has: x, b"), ("b", 256, "from 0 to 255")):
-        with pytest.raises(UsageError, match=said):
+    for name, value, message in (("c", 1, "has no input of that name; it has: x, b"), ("b", 256, "from 0 to 255")):
+        with pytest.raises(UsageError, match=message):
             compile_model(data, set={name: value})
 
 
@@ -427,29 +427,29 @@ def test_a_slice_update_is_moved_inside_the_tensor(shape, part, begin, dtype: st
     """At constant and at computed indices."""
     scale = 0.1 if dtype == "int8" else None
     at = numbers(*begin)
-    x, u = (random_input(size, "int8", place).astype(dtype) for place, size in enumerate((shape, part)))
+    x, u = (random_input(size, "int8", index).astype(dtype) for index, size in enumerate((shape, part)))
     got, refs = [], []
-    for place in (constant("at", at), Tensor("at", at.shape, "int32")):
-        tensors = [Tensor("x", shape, dtype, scale), Tensor("u", part, dtype, scale), place,
+    for index in (constant("at", at), Tensor("at", at.shape, "int32")):
+        tensors = [Tensor("x", shape, dtype, scale), Tensor("u", part, dtype, scale), index,
                    Tensor("y", shape, dtype, scale)]
-        given = {"x": x, "u": u} if place.data is not None else {"x": x, "u": u, "at": at}
+        given = {"x": x, "u": u} if index.data is not None else {"x": x, "u": u, "at": at}
         data = write(tensors, [Operator("DYNAMIC_UPDATE_SLICE", ["x", "u", "at"], ["y"])], list(given), ["y"])
         got.append(run(data, **given)["y"])
-        refs += Tflm(data).run(list(given.values())) if place.data is not None else []
+        refs += Tflm(data).run(list(given.values())) if index.data is not None else []
     assert np.array_equal(got[0], refs[0]) and np.array_equal(got[1], refs[0])
 
 
-@pytest.mark.parametrize("op, source, target, said", [("QUANTIZE", "int32", "int16", "from int32 (x)"),
+@pytest.mark.parametrize("op, source, target, message", [("QUANTIZE", "int32", "int16", "from int32 (x)"),
                                                       ("QUANTIZE", "float32", "int32", "its output y is int32 of"),
                                                       ("QUANTIZE", "int16", "int32", "its output y holds numbers"),
                                                       ("DEQUANTIZE", "int32", "float32", "from int32 (x)")])
-def test_wide_integers_with_a_scale_are_refused(op: str, source: str, target: str, said: str) -> None:
+def test_wide_integers_with_a_scale_are_refused(op: str, source: str, target: str, message: str) -> None:
     """As plain integers they would lose their scale."""
     scales = {"float32": None, "int32": 1e-6, "int16": 1e-3}
     tensors = [Tensor("x", (1, 4), source, scales[source]), Tensor("y", (1, 4), target, scales[target])]
     with pytest.raises(UnsupportedError) as refusal:
         compile_model(write(tensors, [Operator(op, ["x"], ["y"])], ["x"], ["y"]))
-    assert f"{op}_0 (tflite.{op}): {said}" in str(refusal.value)
+    assert f"{op}_0 (tflite.{op}): {message}" in str(refusal.value)
 
 
 def test_a_transposed_convolution_uses_its_outputs_shape() -> None:
