@@ -25,14 +25,14 @@ def tie_states(graph: Graph, ties: Sequence[Tie], first: Mapping[str, object] | 
 
     Raises UsageError for names, shapes and types that do not fit.
     """
-    taken: dict[str, Tie] = {}
+    tied_by: dict[str, Tie] = {}
     for tie in ties:
         output, held = tie
         _check_name(graph, tie, "output", output, graph.outputs)
         _check_name(graph, tie, "input", held, graph.inputs)
-        if held in taken:
-            raise UsageError(f"{_given(tie)}: input {visible_name(held)} is tied already, by {_given(taken[held])}")
-        taken[held] = tie
+        if held in tied_by:
+            raise UsageError(f"{_given(tie)}: input {visible_name(held)} is tied already, by {_given(tied_by[held])}")
+        tied_by[held] = tie
         _check_same(tie, graph.tensors[output], graph.tensors[held])
     tied = {output for output, _ in ties}
     outputs = tuple(name for name in graph.outputs if name not in tied)
@@ -41,7 +41,7 @@ def tie_states(graph: Graph, ties: Sequence[Tie], first: Mapping[str, object] | 
                          "more output")  # fmt: skip
     return dataclasses.replace(
         graph,
-        inputs=tuple(name for name in graph.inputs if name not in taken),
+        inputs=tuple(name for name in graph.inputs if name not in tied_by),
         outputs=outputs,
         states=(*graph.states, *(State(output, held, _initial(graph, held, first or {})) for output, held in ties)),
     )

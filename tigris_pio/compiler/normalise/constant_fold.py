@@ -37,18 +37,18 @@ def run(graph: Graph) -> PassResult:
 def _fold_requantised(editor: GraphEditor) -> int:
     """Makes a constant of every QuantizeLinear that depends on constants alone; returns their number."""
     known: dict[str, tuple[Node, list[str]]] = {}
-    wanted: list[str] = []
+    queue: list[str] = []
     for node in editor.nodes():
         computed = [name for name in node.inputs if name and name not in editor.weights]
         if not all(name in known for name in computed) or not _is_computable(node):
             continue
         known |= dict.fromkeys(filter(None, node.outputs), (node, computed))
-        wanted += node.outputs if is_quantize(node) else ()
-    needed = set(wanted)
-    while wanted:
-        read = [name for name in known[wanted.pop()][1] if name not in needed]
+        queue += node.outputs if is_quantize(node) else ()
+    needed = set(queue)
+    while queue:
+        read = [name for name in known[queue.pop()][1] if name not in needed]
         needed |= set(read)
-        wanted += read
+        queue += read
     values, folded = dict(editor.weights), 0
     budget = ConstantBudget(editor.graph.limits, editor.graph.name)
     for name, (node, _) in known.items():

@@ -86,18 +86,18 @@ def _branch(node: onnx.NodeProto, index: int, condition: bool, names: Names, ori
     """The nodes that replace an If; `names`: those in use."""
     name = node.name or f"If_{index}"
     where = f"{origin}: node {visible_name(name)} (If)"
-    wanted = "then_branch" if condition else "else_branch"
-    body = next((item.g for item in node.attribute if item.name == wanted and item.HasField("g")), None)
+    branch = "then_branch" if condition else "else_branch"
+    body = next((item.g for item in node.attribute if item.name == branch and item.HasField("g")), None)
     if body is None:
-        raise ModelError(f"{where} has no graph as its {wanted}")
+        raise ModelError(f"{where} has no graph as its {branch}")
     if body.input or len(body.output) != len(node.output):
         raise ModelError(
-            f"{where}: outputs: {len(node.output)}, of its {wanted} {len(body.output)}, and inputs: {len(body.input)}; "
+            f"{where}: outputs: {len(node.output)}, of its {branch} {len(body.output)}, and inputs: {len(body.input)}; "
             "a branch has as many outputs as the If, and no inputs"
         )
     if body.sparse_initializer:
         raise ModelError(f"{where}: sparse initializers are not read; store them dense")
-    prefix = f"{name}/{wanted[:4]}"
+    prefix = f"{name}/{branch[:4]}"
     nodes, values = hoisted(body, prefix, names)
     nodes += inlined(body, prefix, values, names)
     return [*nodes, *(helper.make_node("Identity", [values.get(item.name, item.name)], [output], f"{prefix}/{output}")

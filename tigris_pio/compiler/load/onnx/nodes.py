@@ -40,13 +40,13 @@ def is_onnx(node: onnx.NodeProto, op: str) -> bool:
 
 def read_nodes(graph: onnx.GraphProto, origin: str) -> list[Node]:
     """All nodes in file order, each with a unique name. Raises ModelError."""
-    taken: set[str] = set()
+    used: set[str] = set()
     nodes = []
     for index, proto in enumerate(graph.node):
         name = visible_name(proto.name) or f"{proto.op_type}_{index}"  # a node's name is for people alone
-        while name in taken:
+        while name in used:
             name += f"_{index}"
-        taken.add(name)
+        used.add(name)
         nodes.append(_read_node(proto, name, origin))
     return nodes
 

@@ -99,16 +99,16 @@ def io_names(model: FlatModel) -> dict[int, str]:
     main = model.subgraphs[0]
     inputs, outputs = model.signatures.get(main.index, ({}, {}))
     names: dict[int, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for what, signed, indices in (("input", inputs, main.inputs), ("output", outputs, main.outputs)):
         if len(set(indices)) != len(indices) or -1 in indices:
             raise ModelError(f"{model.origin}: its {what}s {list(indices)} are not all there, or not different")
         for position, index in enumerate(indices):
             wanted = signed.get(index) or main.tensors[index].name.split(";")[0] or f"{what}_{position}"
             name = wanted
-            while name in taken:
+            while name in used:
                 name = f"{wanted}_{position}" if name == wanted else f"{name}_"
-            taken.add(name)
+            used.add(name)
             names.setdefault(index, name)
     return names
 

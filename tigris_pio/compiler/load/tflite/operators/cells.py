@@ -169,8 +169,8 @@ def _matching_states(cell: _Cell, rows: Sequence[Sequence[np.ndarray]],
     return found
 
 
-def _is_near(value: np.ndarray, wanted: np.ndarray) -> bool:
-    return value.size == wanted.size and np.allclose(value.reshape(-1), wanted.reshape(-1), _NEAR, _NEAR)
+def _is_near(value: np.ndarray, expected: np.ndarray) -> bool:
+    return value.size == expected.size and np.allclose(value.reshape(-1), expected.reshape(-1), _NEAR, _NEAR)
 
 
 def _layer(layer: Layer, cell: _Cell, ends: list[str], values: Sequence[str], sequence: int,

@@ -77,35 +77,35 @@ def read_transpose_conv_bias(layer: Layer) -> None:
     batch, *size, _ = _image_shape(layer, 0)
     count, *kernel, _ = _image_shape(layer, 1)
     found = kernel_size(layer, kernel, {"StrideH": rows, "StrideW": columns, "Padding": _PADDING.get(padding, padding)})
-    wanted = [batch, *((number - 1) * stride + taps for number, stride, taps in
+    target = [batch, *((number - 1) * stride + taps for number, stride, taps in
                        zip(size, found.strides, kernel, strict=True)), count]
     if found.padding == SAME:
         for axis in (0, 1):
             rest = (size[axis] - 1) % found.strides[axis]
-            wanted[1 + axis] -= max(0, kernel[axis] - rest - 1)
-    _transposed(layer, 0, 2, wanted, found, 0)
+            target[1 + axis] -= max(0, kernel[axis] - rest - 1)
+    _transposed(layer, 0, 2, target, found, 0)
 
 
-def _transposed(layer: Layer, image: int, bias: int, wanted: Sequence[int], found: KernelSize, activation: int) -> None:
-    """ConvTranspose of inputs `image` and `bias` with the weights at input 1, to an output of shape `wanted`."""
+def _transposed(layer: Layer, image: int, bias: int, target: Sequence[int], found: KernelSize, activation: int) -> None:
+    """ConvTranspose of inputs `image` and `bias` with the weights at input 1, to an output of shape `target`."""
     count, *kernel, inputs = _image_shape(layer, 1)
     batch, *size, channels = _image_shape(layer, image)
-    if inputs != channels or len(wanted) != 4 or min(wanted) < 1 or wanted[0] != batch or wanted[3] != count:
-        raise layer.fault(f"weights {list(layer.shape(1))} on {list(layer.shape(image))} give no {list(wanted)}")
+    if inputs != channels or len(target) != 4 or min(target) < 1 or target[0] != batch or target[3] != count:
+        raise layer.fault(f"weights {list(layer.shape(1))} on {list(layer.shape(image))} give no {list(target)}")
     begin, extra = [], []
     for axis in (0, 1):
-        real, stride = wanted[1 + axis], found.strides[axis]
+        real, stride = target[1 + axis], found.strides[axis]
         total = max((size[axis] - 1) * stride + kernel[axis] - real, 0) if found.padding == SAME else 0
         begin.append(total // 2)
         extra.append(real - (size[axis] - 1) * stride - kernel[axis] + total)
-    ends = [max(((size[axis] - 1) * found.strides[axis] + kernel[axis] - wanted[1 + axis]), 0) - begin[axis]
+    ends = [max(((size[axis] - 1) * found.strides[axis] + kernel[axis] - target[1 + axis]), 0) - begin[axis]
             for axis in (0, 1)]
     if min(ends) < 0 or min(extra) < 0:
-        raise Unsupported(f"an output of {list(wanted[1:3])} from {size}")
+        raise Unsupported(f"an output of {list(target[1:3])} from {size}")
     weights = layer.network.transposed(layer.weights(1), (3, 0, 1, 2), f"{layer.name}/weights")
     given = {"kernel_shape": found.kernel, "strides": found.strides, "pads": (*begin, *ends),
              "output_padding": tuple(extra), **sum_bits(layer, image)}
-    layer.write("ConvTranspose", [layer.image(image), weights, *layer.bias(bias, count)], tuple(wanted), given,
+    layer.write("ConvTranspose", [layer.image(image), weights, *layer.bias(bias, count)], tuple(target), given,
                 image=True, activation=activation)
 
 

@@ -14,12 +14,12 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 @handler("FILL", summary="constant sizes; any value")
 def read_fill(layer: Layer) -> None:
     """Expand of the value."""
-    wanted = tuple(layer.integers(0, "sizes"))
-    if min(wanted, default=0) < 0 or math.prod(layer.shape(1)) != 1:
-        raise layer.fault(f"{list(layer.shape(1))} as {list(wanted)}")
+    target = tuple(layer.integers(0, "sizes"))
+    if min(target, default=0) < 0 or math.prod(layer.shape(1)) != 1:
+        raise layer.fault(f"{list(layer.shape(1))} as {list(target)}")
     value = layer.reshaped(layer.input(1), ())
-    layer.network.limits.check("elements", math.prod(wanted), layer.where)
-    layer.write("Expand", [value, layer.numbers(wanted)], wanted)
+    layer.network.limits.check("elements", math.prod(target), layer.where)
+    layer.write("Expand", [value, layer.numbers(target)], target)
 
 
 @handler("ZEROS_LIKE", summary="a constant")

@@ -51,7 +51,7 @@ def read_tile(layer: Layer) -> None:
 @handler("BROADCAST_TO", summary="constant shape")
 def read_broadcast_to(layer: Layer) -> None:
     """Expand."""
-    wanted = tuple(layer.integers(1, "sizes"))
-    if layer.joint(layer.shape(0), wanted) != wanted:
-        raise layer.fault(f"{list(layer.shape(0))} does not become {list(wanted)}")
-    layer.write("Expand", [layer.input(0), layer.numbers(wanted)], wanted)
+    target = tuple(layer.integers(1, "sizes"))
+    if layer.joint(layer.shape(0), target) != target:
+        raise layer.fault(f"{list(layer.shape(0))} does not become {list(target)}")
+    layer.write("Expand", [layer.input(0), layer.numbers(target)], target)

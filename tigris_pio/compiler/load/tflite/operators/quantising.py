@@ -23,10 +23,10 @@ def read_quantize(layer: Layer) -> None:
     if _is_scaled_number(layer.output()):
         _quantize_to_numbers(layer)
         return
-    for tensor, wanted, what in ((layer.declared(0), ("float32", *_QUANTISED), "from"),
+    for tensor, types, what in ((layer.declared(0), ("float32", *_QUANTISED), "from"),
                                  (layer.output(), _QUANTISED, "to")):
-        if tensor.type not in wanted:
-            raise Unsupported(f"{what} {tensor.type} ({tensor.name}); {', '.join(wanted)} are supported")
+        if tensor.type not in types:
+            raise Unsupported(f"{what} {tensor.type} ({tensor.name}); {', '.join(types)} are supported")
     _, quantisation = layer.annotation()
     if quantisation is None:
         raise layer.fault("its output has no scale")
@@ -97,10 +97,10 @@ def _constants(layer: Layer, quantisation: Quantisation) -> list[str]:
 @handler("CAST", summary="numbers of any type")
 def read_cast(layer: Layer) -> None:
     """Cast."""
-    wanted = DTYPES.get(layer.output().type)
-    if wanted is None or str(wanted) not in _ONNX_TYPES:
+    dtype = DTYPES.get(layer.output().type)
+    if dtype is None or str(dtype) not in _ONNX_TYPES:
         raise layer.fault(f"to type {layer.output().type}")
-    layer.elementwise("Cast", (0,), {"to": _ONNX_TYPES[str(wanted)]})
+    layer.elementwise("Cast", (0,), {"to": _ONNX_TYPES[str(dtype)]})
 
 
 @handler("DENSIFY", summary="sparse constants")

@@ -105,8 +105,8 @@ def _read_int8(layer: Layer, size: tuple[int, int, int], first: bool, clip: floa
                                 None if name == "cell" else hidden.quantisation) for name, shape in sizes.items()]
     attributes = {"cell_scale": float(cell.scale[0]), "cell_clip": clip, "scales": _scales(layer, _WEIGHTS),
                   "recurrent_scales": _scales(layer, _RECURRENT)}
-    begun = [layer.reshaped(name, (batch, units)) for name in memory]
-    network.add_node(layer.name, layer.operator.name, [_time_first(layer, first), *constants, *begun], names,
+    initial = [layer.reshaped(name, (batch, units)) for name in memory]
+    network.add_node(layer.name, layer.operator.name, [_time_first(layer, first), *constants, *initial], names,
                      attributes, DOMAIN)
     for index, name in zip((_HIDDEN, _CELL), names[1:], strict=True):
         variables.assign(layer.variable(index), layer.reshaped(name, layer.declared(index).shape))

@@ -13,6 +13,8 @@ file, `layer.part` for a result in between. Tensors carry their scales, so the f
 If TensorFlow Lite's arithmetic differs from ONNX's operator, the node has `domain="tflite"` and the schema's name, and
 its own lowering in compiler/lower/operators/tflite/. Raise Unsupported, with the reason, for an operator that cannot be
 compiled, and `layer.fault(...)` for a file that contradicts itself.
+
+A handler's docstring names the ONNX operators that it adds.
 """
 
 from __future__ import annotations

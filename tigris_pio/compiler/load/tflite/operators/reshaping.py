@@ -15,12 +15,12 @@ def read_reshape(layer: Layer) -> None:
     """Reshape. The shape is a constant input, an option of old files, or else the output's declared shape."""
     shape = layer.shape(0)
     if layer.has_input(1) and layer.constant(1) is not None:
-        wanted = layer.integers(1, "sizes")
+        target = layer.integers(1, "sizes")
     elif layer.operator.options.get("NewShape"):
-        wanted = list(layer.operator.options["NewShape"])
+        target = list(layer.operator.options["NewShape"])
     else:
-        wanted = list(layer.output().signature)
-    result = _resolved(layer, shape, wanted)
+        target = list(layer.output().signature)
+    result = _resolved(layer, shape, target)
     _write(layer, result)
 
 
@@ -31,13 +31,13 @@ def _write(layer: Layer, shape: tuple[int, ...]) -> None:
     layer.write("Reshape", [layer.input(0), layer.numbers(shape)], shape)
 
 
-def _resolved(layer: Layer, shape: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
-    count, known = math.prod(shape), math.prod(size for size in wanted if size != -1)
-    if wanted.count(-1) == 1 and known and not count % known:
-        wanted = [count // known if size == -1 else size for size in wanted]
-    if min(wanted, default=0) < 0 or math.prod(wanted) != count:
-        raise layer.fault(f"{list(shape)} and {wanted} differ in their number of elements")
-    return tuple(wanted)
+def _resolved(layer: Layer, shape: tuple[int, ...], target: list[int]) -> tuple[int, ...]:
+    count, known = math.prod(shape), math.prod(size for size in target if size != -1)
+    if target.count(-1) == 1 and known and not count % known:
+        target = [count // known if size == -1 else size for size in target]
+    if min(target, default=0) < 0 or math.prod(target) != count:
+        raise layer.fault(f"{list(shape)} and {target} differ in their number of elements")
+    return tuple(target)
 
 
 @handler("SQUEEZE", summary="given axes, or all of size one")

@@ -24,5 +24,5 @@ def read_resize(layer: Layer) -> None:
         attributes["nearest_mode"] = "round_prefer_ceil" if corners else "floor"
         if half and not corners:
             attributes["nearest_mode"] = "round_prefer_ceil"
-    wanted = layer.numbers((shape[0], shape[3], *size))
-    layer.write("Resize", [layer.image(0), "", "", wanted], (shape[0], *size, shape[3]), attributes, image=True)
+    sizes = layer.numbers((shape[0], shape[3], *size))
+    layer.write("Resize", [layer.image(0), "", "", sizes], (shape[0], *size, shape[3]), attributes, image=True)

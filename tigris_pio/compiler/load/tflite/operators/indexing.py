@@ -44,35 +44,35 @@ def read_one_hot(layer: Layer) -> None:
 @handler("SCATTER_ND", summary="constant shape, any indices; updates of one element are added")
 def read_scatter_nd(layer: Layer) -> None:
     """ScatterND on zeros. Quantised integers are added without regard to scale and zero point."""
-    positions, updates, wanted = layer.shape(0), layer.shape(1), tuple(layer.integers(2, "sizes"))
+    positions, updates, target = layer.shape(0), layer.shape(1), tuple(layer.integers(2, "sizes"))
     depth = positions[-1] if positions else 0
-    if not 0 < depth <= len(wanted) or min(wanted) < 0 or updates != (*positions[:-1], *wanted[depth:]):
-        raise layer.fault(f"{list(updates)} at {list(positions)} of {list(wanted)}")
-    layer.network.limits.check("elements", math.prod(wanted), layer.where)
+    if not 0 < depth <= len(target) or min(target) < 0 or updates != (*positions[:-1], *target[depth:]):
+        raise layer.fault(f"{list(updates)} at {list(positions)} of {list(target)}")
+    layer.network.limits.check("elements", math.prod(target), layer.where)
     given, network, source, quantisation = layer.constant(0), layer.network, layer.input(1), layer.quantisation(1)
-    if given is not None and (np.any(given < 0) or np.any(given >= np.array(wanted[:depth]))):
-        raise layer.fault(f"an index outside of {list(wanted)}")
+    if given is not None and (np.any(given < 0) or np.any(given >= np.array(target[:depth]))):
+        raise layer.fault(f"an index outside of {list(target)}")
     once = given is not None and len(np.unique(given.reshape(-1, depth), axis=0)) == math.prod(positions[:-1])
     attributes = {} if once else {"reduction": "add"}
     number = network.tensors[source].dtype
     if quantisation is None:
         added = number.kind in "iu" and not once
-        zeros = network.add_constant(f"{layer.name}/zeros", np.zeros(wanted, np.float32 if added else number))
+        zeros = network.add_constant(f"{layer.name}/zeros", np.zeros(target, np.float32 if added else number))
         if not added:
-            layer.write("ScatterND", [zeros, layer.whole(layer.input(0)), source], wanted, attributes)
+            layer.write("ScatterND", [zeros, layer.whole(layer.input(0)), source], target, attributes)
             return
         network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, because integers are "
                                 "computed in float32")
         inputs = [zeros, layer.whole(layer.input(0)), _real(layer, source)]
-        result = layer.part("ScatterND", inputs, wanted, attributes, real=True)
-        layer.write("Cast", [result], wanted, {"to": onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])})
+        result = layer.part("ScatterND", inputs, target, attributes, real=True)
+        layer.write("Cast", [result], target, {"to": onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])})
         return
     nothing = stored(np.zeros(1, layer.declared(1).type))
     steps = Quantisation(np.array(1, np.float32), nothing.astype(np.int64).reshape(()), quantisation.dtype)
-    zeros = network.add_constant(f"{layer.name}/zeros", np.broadcast_to(nothing, wanted).copy(), steps)
+    zeros = network.add_constant(f"{layer.name}/zeros", np.broadcast_to(nothing, target).copy(), steps)
     source = network.recoded(source, network.tensors[zeros])
-    result = layer.part("ScatterND", [zeros, layer.whole(layer.input(0)), source], wanted, attributes, quantised=steps)
-    layer.write("Identity", [network.recoded(result, layer.output_like())], wanted)
+    result = layer.part("ScatterND", [zeros, layer.whole(layer.input(0)), source], target, attributes, quantised=steps)
+    layer.write("Identity", [network.recoded(result, layer.output_like())], target)
 
 
 @handler("REVERSE_SEQUENCE", summary="any axes and lengths")
@@ -102,9 +102,9 @@ def read_reverse_sequence(layer: Layer) -> None:
     further = layer.part("Mul", [moves, layer.part("Sub", [length, odd], grid, real=True)], grid, real=True)
     position = layer.part("Add", [position, further], grid, real=True)
     flat = layer.whole(layer.reshaped(position, (count * steps,)))
-    taken = layer.part("Gather", [name, flat], (count * steps, *inside[2:]), {"axis": 0}, like=name)
+    gathered = layer.part("Gather", [name, flat], (count * steps, *inside[2:]), {"axis": 0}, like=name)
     back = tuple(int(axis) for axis in np.argsort(order))
-    layer.write("Transpose", [layer.reshaped(taken, inside)], shape, {"perm": back})
+    layer.write("Transpose", [layer.reshaped(gathered, inside)], shape, {"perm": back})
 
 
 @handler("DYNAMIC_UPDATE_SLICE", summary="any start indices")
