@@ -288,7 +288,7 @@ def case(op: str, inputs: dict[str, np.ndarray], known: set[str], outputs: list[
     given = [constant(name, array, *TYPES.get(array.dtype.name, ())[:2]) if name in known else tensor(name, array)
              for name, array in inputs.items()]
     free = {name: array for name, array in inputs.items() if name not in known}
-    return Case(op, given, [tensor(f"y{place}", array) for place, array in enumerate(outputs)], options, free), outputs
+    return Case(op, given, [tensor(f"y{at}", array) for at, array in enumerate(outputs)], options, free), outputs
 
 
 def largest() -> Iterator[Made]:
@@ -304,19 +304,19 @@ def largest() -> Iterator[Made]:
 def hot() -> Iterator[Made]:
     """ONE_HOT; negative indices, and indices from the depth on, select nothing."""
     for dtype, (axis, shape) in itertools.product(TYPES, ((-1, (4,)), (0, (3, 2)), (1, (2, 3)), (-1, ()))):
-        places = np.random.default_rng(7).integers(-3, 8, shape).astype(np.int32)
+        positions = np.random.default_rng(7).integers(-3, 8, shape).astype(np.int32)
         on, off = values((2,), "int8", 3).astype(dtype)
         behind = len(shape) - axis % (len(shape) + 1)
-        moved = np.expand_dims(places, axis) == np.arange(5).reshape(-1, *(1,) * behind)
-        yield case("ONE_HOT", {"x0": places, "d": np.array(5, np.int32), "on": np.array(on), "off": np.array(off)},
+        moved = np.expand_dims(positions, axis) == np.arange(5).reshape(-1, *(1,) * behind)
+        yield case("ONE_HOT", {"x0": positions, "d": np.array(5, np.int32), "on": np.array(on), "off": np.array(off)},
                    {"d", "on", "off"}, [np.where(moved, on, off)], axis=axis)
 
 
 def scattered() -> Iterator[Made]:
     """SCATTER_ND; updates of one element are added as integers."""
-    places = (([[4], [1], [6]], (8,)), ([[4], [1], [4]], (8,)), ([[3], [0], [3]], (4, 5)),
+    positions = (([[4], [1], [6]], (8,)), ([[4], [1], [4]], (8,)), ([[3], [0], [3]], (4, 5)),
               ([[0, 1], [2, 3]], (3, 4, 2)))
-    for dtype, (at, shape), fixed in itertools.product(("float32", "int8", "uint8", "int32"), places, (True, False)):
+    for dtype, (at, shape), fixed in itertools.product(("float32", "int8", "uint8", "int32"), positions, (True, False)):
         index = np.array(at, np.int32)
         updates, result = values((len(at), *shape[index.shape[1] :]), dtype), np.zeros(shape, dtype)
         np.add.at(result, tuple(index.T), updates)
@@ -371,10 +371,10 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("said", WRONG)
-def test_contradictions_are_refused(said: str) -> None:
-    op, inputs, options = WRONG[said]
+@pytest.mark.parametrize("message", WRONG)
+def test_contradictions_are_refused(message: str) -> None:
+    op, inputs, options = WRONG[message]
     outputs = [np.zeros(1, np.float32)] * (1 + (op == "TOPK_V2"))
     item, _ = case(op, inputs, set(inputs) - {"x0", "x1"}, outputs, **options)
-    with pytest.raises(ModelError, match=f"{op}_0: {said}"):
+    with pytest.raises(ModelError, match=f"{op}_0: {message}"):
         compile_model(item.file())

@@ -142,7 +142,7 @@ def refused(model: onnx.ModelProto, text: str) -> None:
         compile_model(model)
 
 
-@pytest.mark.parametrize(("changes", "said"), [
+@pytest.mark.parametrize(("changes", "message"), [
     *(({"scale": scale}, r"node quant \(QuantizeLinear\) has scale .*must be a positive number")
       for scale in (0.0, -1.0, float("nan"), float("inf"))),
     ({"weight_scale": -1.0}, r"node wdequant \(DequantizeLinear\) has scale"),
@@ -151,8 +151,8 @@ def refused(model: onnx.ModelProto, text: str) -> None:
     ({"weight_scale": np.full(5, 0.1), "weight_zero": np.zeros(5)}, "wdequant.*5 scales along axis 1"),
     ({"dtype": np.int32}, "quant.*y_zero_point"), ({"dtype": np.float32}, "quant.*y_zero_point"),
 ])
-def test_scales_and_zero_points(changes: dict[str, Any], said: str) -> None:
-    refused(quantised(**changes), said)
+def test_scales_and_zero_points(changes: dict[str, Any], message: str) -> None:
+    refused(quantised(**changes), message)
 
 
 def test_zero_points_of_two_types() -> None:

@@ -104,4 +104,4 @@ def test_all_are_listed_and_the_listed_options_work(inputs, words):
         load_model(model)
     given = str(caught.value).split("give it with ")[1]
     assert given == " ".join(f"--dim {word}" for word in words)
-    load_model(model, {word.split("=")[0]: 5 + place for place, word in enumerate(words)})
+    load_model(model, {word.split("=")[0]: 5 + index for index, word in enumerate(words)})
