@@ -109,7 +109,7 @@ def least_of_smaller(point: Point, points: Iterable[Point], key: Callable[[Point
 
 
 def count(points: Sequence[Point], key: Callable[[Point], float] = by_cost) -> Count:
-    """Counts the `points` that are worse than one with no more memory. Points that have none with a plan are left out."""
+    """Counts the `points` that are worse than one with no more memory. Points without such a plan are left out."""
     total = Count()
     for point in points:
         least = least_of_smaller(point, points, key)
