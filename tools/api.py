@@ -2,8 +2,8 @@
 
     python -m tools.api
 
-A docstring is paragraphs, and at its end lines `name: text` or `name, name: text` for arguments and attributes; a line
-that is indented further goes on with the one before. A test holds the page to what this writes.
+A docstring has paragraphs, and at its end lines `name: text` or `name, name: text` for arguments and attributes; a line
+with more indentation continues the line before. A test compares the page with this module's output.
 """
 
 from __future__ import annotations

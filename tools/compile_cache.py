@@ -1,7 +1,7 @@
-"""The same source is compiled once: compilers in a folder for PATH that ask ccache first.
+"""Puts compilers that ask ccache first into a folder for PATH, so that each source is compiled once.
 
-The tests build the runtime for a board many times, in projects of their own; what a run has compiled, its other
-processes and later runs find again. Without ccache everything works, and takes longer.
+Tests build the runtime for boards many times, each in its own project; all processes and later runs share the cache.
+Without ccache everything works, but slower.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SETTINGS = "hash_dir = false\nsloppiness = include_file_ctime,include_file_mtime
 
 
 def ensure(root: Path) -> None:
-    """Makes the folder anew, and puts it first in this process's PATH; does nothing where ccache is missing."""
+    """Writes the folder anew and puts it first in this process's PATH; does nothing without ccache."""
     folder, cache = root / FOLDER, root / CACHE
     path = [part for part in os.environ.get("PATH", "").split(os.pathsep) if part != str(folder)]
     ccache = shutil.which("ccache")
@@ -48,6 +48,6 @@ def ensure(root: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Only where it changes: other processes may be running it."""
+    """Writes the file only if its text changes: other processes may be running it."""
     if not path.is_file() or path.read_text("utf-8") != text:
         path.write_text(text, "utf-8")

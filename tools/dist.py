@@ -3,7 +3,7 @@
     make dist
     python tools/dist.py [--only linux-x86_64] [--output dist]
 
-The runtime's library is loaded with ctypes and needs nothing of Python, so a wheel `py3-none-PLATFORM` serves all its
+ctypes loads the runtime's library, which needs no Python API, so one wheel `py3-none-PLATFORM` serves all Python
 versions. Zig's clang (PyPI: ziglang) has the C libraries of all targets.
 """
 
@@ -23,14 +23,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = (
     *("-std=c99", "-O3", "-g0", "-shared", "-fvisibility=hidden", "-DTIGRIS_TENSOR_ALIGN=4"),
-    # A product is rounded before it is added, as on boards without fused multiply-add.
+    # No fused multiply-add: the results must equal those of boards without it.
     *("-ffp-contract=off", "-I", str(ROOT / "runtime" / "include")),
 )
 
 
 @dataclass(frozen=True)
 class Target:
-    """`zig` is the compiler's name of the target, `tag` the wheel's, `library` the file that Python loads."""
+    """A platform: `zig` is its name for the compiler, `tag` the wheel's, `library` the file that Python loads."""
 
     zig: str
     tag: str
@@ -49,16 +49,16 @@ TARGETS = {
 
 
 class DistError(Exception):
-    """Says what is missing, and how to get it."""
+    """The message says what is missing and how to get it."""
 
 
 def sources() -> list[Path]:
-    """The files that setup.py builds."""
+    """The C files that setup.py builds."""
     return sorted([*(ROOT / "runtime" / "src").rglob("*.c"), *(ROOT / "runtime" / "host").glob("*.c")])
 
 
 def build_library(target: Target, folder: Path) -> Path:
-    """The runtime for a target, compiled in `folder`."""
+    """Compiles the runtime for a target in `folder`; returns the library."""
     if importlib.util.find_spec("ziglang") is None:
         raise DistError(f"compiling for other systems takes Zig: {sys.executable} -m pip install ziglang wheel")
     folder.mkdir(parents=True)
@@ -75,7 +75,7 @@ def build_library(target: Target, folder: Path) -> Path:
 
 
 def plain_wheel(folder: Path) -> Path:
-    """The package without a library, unpacked."""
+    """Builds the package without a library; returns the unpacked wheel's folder."""
     options = ("-q", "--no-deps", "--no-build-isolation", "-w", str(folder))
     command = [sys.executable, "-m", "pip", "wheel", *options, str(ROOT)]
     environment = {**os.environ, "CC": "no-c-compiler-is-wanted-here"}
@@ -96,7 +96,7 @@ def _wheel(*arguments: str) -> None:
 
 
 def pack(plain: Path, target: Target, library: Path, output: Path) -> Path:
-    """The wheel of one platform: `plain` with its library and its tag."""
+    """Packs the wheel of one platform from `plain`, its library and its tag."""
     folder = library.parent / plain.name
     shutil.copytree(plain, folder)
     shutil.copy(library, folder / "tigris_pio" / "host" / target.library)

@@ -1,7 +1,7 @@
-"""MkDocs' hook for the site: the pages of the repository in their own places, in the order of docs/README.md.
+"""MkDocs' hook for the site: the pages of the repository at their own paths, in the order of docs/README.md.
 
-Links between pages then work as they do in the repository. Links to other files lead to the repository's address, and
-where there is none they become text.
+Links between pages work as in the repository. Links to other files lead to the repository's address; without an
+address they become text.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def pages() -> list[Path]:
 
 
 def stage(folder: Path) -> None:
-    """Copies the pages as they lie in the repository; the README is the first."""
+    """Copies the pages to `folder` under their paths in the repository; README.md becomes the index."""
     shutil.rmtree(folder, ignore_errors=True)
     for path in pages():
         target = folder / path.relative_to(ROOT)
@@ -76,7 +76,7 @@ def stage(folder: Path) -> None:
 
 
 def navigation() -> list[dict[str, Any]]:
-    """The chapters of the index and the pages that their tables name, in their order."""
+    """The chapters of docs/README.md with the pages that their tables name, in that order."""
     chapters: list[dict[str, Any]] = [{"Start": "README.md"}, {"All pages": "docs/README.md"}]
     text = INDEX.read_text("utf-8")
     for heading, table in re.findall(r"(?m)^([A-Z].*):\n\n((?:\|.*\n)+)", text):
@@ -88,7 +88,7 @@ def navigation() -> list[dict[str, Any]]:
 
 
 def linked(text: str, page: Path) -> str:
-    """A page whose links to files that are no pages lead to the repository, or are text."""
+    """The page with links to other files turned into links to the repository, or into text."""
     known = set(pages())
 
     def replaced(match: re.Match[str]) -> str:
@@ -102,13 +102,13 @@ def linked(text: str, page: Path) -> str:
             return said
         return f"[{said}]({IDENTITY.repository}/blob/main/{path.relative_to(ROOT).as_posix()})"
 
-    # Code is left alone.
+    # Code stays as it is.
     parts = re.split(r"(?ms)(^ *```.*?^ *```$|`[^`\n]*`)", text)
     return "".join(part if index % 2 else _LINK.sub(replaced, part) for index, part in enumerate(parts))
 
 
 def unbroken(text: str) -> str:
-    """A page in whose tables options of commands are not broken at their dashes."""
+    """The page with non-breaking dashes in the tables' command options."""
     return re.sub(r"(?m)^\|.*$", lambda row: re.sub(r"`-[\w\-=]+`", r"\g<0>{ .option }", row[0]), text)
 
 

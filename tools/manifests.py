@@ -2,8 +2,8 @@
 
     python -m tools.manifests [--check]
 
-From `tigris_pio/identity.py`. What else a manifest holds stays as it is. With --check nothing is written, and the exit
-status is 1 when a file is not what it would be.
+The values come from `tigris_pio/identity.py`; the rest of each file stays. With --check it writes nothing, and exits
+with 1 if a file would change.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def page(text: str, identity: Identity) -> str:
 
 
 def _json(text: str, values: dict[str, Any]) -> str:
-    """The document with `values`, in the order it has; empty ones among them are left out."""
+    """The document with `values` set, in its own order; empty values are removed."""
     merged = {key: value for key, value in {**json.loads(text), **values}.items() if value or key not in values}
     lines = [f"  {json.dumps(key)}: {_value(value, 2)}" for key, value in merged.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _value(value: Any, indent: int) -> str:
-    """JSON on one line where it fits, else an item a line."""
+    """JSON on one line if it fits, else one item per line."""
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) or len(text) + indent <= LINE:
         return text
@@ -92,7 +92,7 @@ def _value(value: Any, indent: int) -> str:
 
 
 def _yaml(text: str, values: dict[str, str]) -> str:
-    """The text with its top-level scalars set; empty ones are left out, new ones follow the one named before them."""
+    """The text with top-level scalars set; empty ones are removed, new ones follow the one before them in `values`."""
     lines, place = text.splitlines(), 0
     for key, value in values.items():
         at = next((number for number, line in enumerate(lines) if line.startswith(f"{key}:")), None)
@@ -106,7 +106,7 @@ def _yaml(text: str, values: dict[str, str]) -> str:
 
 
 def targets(root: Path = ROOT) -> dict[Path, Callable[[str, Identity], str]]:
-    """Every file that repeats something of the identity, and what makes it."""
+    """Every file that repeats values of the identity, with the function that writes it."""
     found: dict[Path, Callable[[str, Identity], str]] = {
         root / "library.json": library_json,
         root / "idf_component.yml": idf_component,

@@ -1,7 +1,7 @@
-"""A PlatformIO core folder of the project's own, complete without PlatformIO's package registry.
+"""Sets up the project's own PlatformIO core folder without PlatformIO's package registry.
 
-The one package that PlatformIO always wants, tool-scons, is SCons with a manifest; the same SCons is on PyPI, and
-PlatformIO's requirement names its version: 4.41101.0 is SCons 4.11.1.
+PlatformIO always needs one package, tool-scons: SCons with a manifest. PyPI has the same SCons, and PlatformIO's
+requirement names its version: 4.41101.0 is SCons 4.11.1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CoreFailure(Exception):
 
 
 def scons_version(requirement: str) -> str:
-    """SCons' version in PlatformIO's numbering: ~4.41101.0 -> 4.11.1."""
+    """SCons' version from PlatformIO's requirement: ~4.41101.0 -> 4.11.1."""
     match = re.search(r"\d+\.(\d)(\d\d)(\d\d)\.\d+", requirement)
     if not match:
         raise CoreFailure(f"PlatformIO asks for tool-scons {requirement}, which names no version of SCons")
@@ -43,7 +43,7 @@ def scons_version(requirement: str) -> str:
 
 
 def ensure(python: Path, core: Path) -> None:
-    """Puts tool-scons into `core`, taken from the environment of `python`."""
+    """Copies tool-scons from the environment of `python` to `core`."""
     requirement, installed, _ = _query(python)
     wanted = scons_version(requirement)
     version = re.sub(r"^[^\d]*", "", requirement)

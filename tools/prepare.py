@@ -1,9 +1,9 @@
-"""Sets up this machine for `make demo`, `test`, `fuzz`, `dist` or `docs`; quick when nothing is to be done.
+"""Sets up this machine for `make demo`, `test`, `fuzz`, `dist` or `docs`; quick if nothing is missing.
 
     python3 tools/prepare.py demo|test|fuzz|dist|docs
 
-System packages (as root, or by sudo where it asks nothing), `.venv`, and PlatformIO's core folder in `.tigris`.
-Runs on the system's own Python with nothing installed.
+It installs system packages (as root, or by sudo without a password), `.venv`, and PlatformIO's core folder in
+`.tigris`. It runs on the system's own Python with nothing installed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FAILURES = (
 
 
 def set_up(purpose: str) -> None:
-    """System packages while the virtual environment is made, unless it needs some of them."""
+    """Installs system packages while the virtual environment is made, or before it if that needs some of them."""
     lacking = system_packages.missing(purpose)
     system_packages.check(lacking)
     log = ROOT / ".tigris" / "apt.log"

@@ -22,7 +22,7 @@ def python_of(venv: Path) -> Path:
 
 
 def ensure(root: Path, venv: Path, purpose: str) -> Path:
-    """Makes or updates the environment where something decisive changed; returns its Python."""
+    """Makes the environment, or updates it if its inputs changed; returns its Python."""
     python = python_of(venv)
     if not _works(python):
         print(f"Creating {venv.name} with Python {sys.version.split()[0]}", flush=True)
@@ -53,7 +53,7 @@ def _install(root: Path, python: Path, requirement: str) -> None:
 
 
 def _works(python: Path) -> bool:
-    """A moved or half-made environment, or one whose Python is gone, does not."""
+    """False for a moved or half-made environment, or one whose Python is gone."""
     if not python.exists():
         return False
     check = [str(python), "-c", "import pip, sys; sys.exit(sys.version_info < (3, 10))"]
@@ -65,7 +65,7 @@ def _c_files(root: Path) -> list[Path]:
 
 
 def _digest(root: Path, files: Iterable[Path]) -> str:
-    """Of everything that asks for another installation; the place too, for editable installs name it."""
+    """The digest of all inputs of an installation, with the path of the repository, which editable installs contain."""
     digest = hashlib.sha256(str(root).encode() + sys.version.encode())
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + b"\0")

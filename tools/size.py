@@ -25,7 +25,7 @@ GENERATED = ("tigris_params.h", "tigris_format.h", "tigris_kernels.h")
 
 
 def python_lines(text: str) -> int:
-    """Lines that are neither blank nor comment and belong to no docstring."""
+    """Counts the lines that are neither blank nor comment nor part of a docstring."""
     docstrings = set[int]()
     nodes: list[ast.AST] = [ast.parse(text)]
     while nodes:
@@ -39,7 +39,7 @@ def python_lines(text: str) -> int:
 
 
 def c_lines(text: str) -> int:
-    """Lines that are more than blank or comment."""
+    """Counts the lines that are neither blank nor comment."""
     bare = re.sub(r"/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
     return sum(bool(line.strip()) for line in re.sub(r"//[^\n]*", "", bare).split("\n"))
 

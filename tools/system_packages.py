@@ -1,4 +1,4 @@
-"""What the system itself must provide, and how it gets installed on Debian and Ubuntu."""
+"""The programs and files that the system must provide, and their installation on Debian and Ubuntu."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MissingPackages(Exception):
 
 @dataclass(frozen=True)
 class Need:
-    """Something to be found; `packages`: names that have it, the newest distribution's first."""
+    """A program or file to look for; `packages` are the names that contain it, the newest distribution's first."""
 
     what: str
     is_there: Callable[[], bool]
@@ -115,7 +115,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
 
 
 def missing(purpose: str) -> list[Need]:
-    """What `purpose` lacks; optional needs only where this distribution's lists have them and root does not ask."""
+    """The missing needs of `purpose`; optional ones only if apt has them and root needs no password."""
     lacking = [need for need in NEEDS[purpose] if not need.is_there()]
     easy = shutil.which("apt-get") is not None and _root_prefix() is not None
     return [need for need in lacking if not need.optional or (easy and _has_candidate(need.packages[0]))]
@@ -127,7 +127,7 @@ def is_first(need: Need) -> bool:
 
 
 def check(lacking: Sequence[Need]) -> None:
-    """Names what is missing; raises MissingPackages with the line that installs it where that needs the user."""
+    """Prints what is missing; raises MissingPackages with the command to install it if only the user can."""
     needed = [need for need in lacking if not need.optional]
     if not needed:
         return
@@ -142,7 +142,7 @@ def check(lacking: Sequence[Need]) -> None:
 
 
 def install(lacking: Sequence[Need], log: Path) -> None:
-    """Installs them, or raises MissingPackages. apt's own words go to `log`."""
+    """Installs them, or raises MissingPackages. The output of apt goes to `log`."""
     if not lacking:
         return
     apt = Apt(_root_prefix() or [], log)
@@ -154,7 +154,7 @@ def install(lacking: Sequence[Need], log: Path) -> None:
 
 
 class Apt:
-    """apt-get as root. What it says goes to a file; the screen gets what will be installed, and how far that is."""
+    """apt-get as root. Its output goes to a file; the screen shows the packages and the progress."""
 
     def __init__(self, prefix: Sequence[str], log: Path) -> None:
         self.command = [*prefix, "apt-get", "-o", "Acquire::Retries=3"]
@@ -195,7 +195,7 @@ class Apt:
 
 
 class Progress:
-    """How far a long work is: on a terminal one line that changes, elsewhere a line at each tenth."""
+    """Progress of a long task: on a terminal one line that changes, elsewhere a line at each tenth."""
 
     def __init__(self, name: str, steps: int) -> None:
         self.name, self.steps, self.done = name, steps, 0
@@ -210,7 +210,7 @@ class Progress:
 
 
 def _root_prefix() -> list[str] | None:
-    """What runs a command as root without asking; None if nothing does."""
+    """The command prefix that runs a command as root without a password; None if there is none."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         return []
     sudo = shutil.which("sudo")
@@ -220,7 +220,7 @@ def _root_prefix() -> list[str] | None:
 
 
 def _choose(need: Need) -> str:
-    """The first of the package names that this distribution has."""
+    """The first package name that this distribution has."""
     names = [name.replace("CLANG", _clang_version()) if "CLANG" in name else name for name in need.packages]
     for package in names[:-1]:
         if _has_candidate(package):
