@@ -17,8 +17,8 @@ import onnx
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.cli.test_hil_group import command_called
-from tests.cli.test_hil_group import read_words as read_hil_words
+from tests.cli.test_commands import command_called
+from tests.cli.test_commands import read_words as read_hil_words
 from tests.compiler.models import make, node
 from tests.harness.command import tigris
 from tests.networks.folders import OWN

@@ -1,6 +1,7 @@
 """Every family, float32 and int8, at every budget: right, within the budget, and the same bytes each time."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,11 @@ from tests.harness.tiers import sampled
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import Front, front
+from tigris_pio.compiler.pipeline import Front, back, front
+from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.compiler.plan.search import find_arrangement
+from tigris_pio.errors import BudgetError
 
 #: Shares of the largest output by which a float32 network may miss onnxruntime, at most and on average.
 FARTHEST, MEAN = 1e-4, 1e-5
@@ -112,3 +117,41 @@ def test_external_data(tmp_path: Path) -> None:
     inputs = sample_inputs(model, 102)
     with Session(compile_model(tmp_path / "m.onnx", fast="64K", slow="1M")) as session:
         close(session.run(inputs), ort(model, inputs))
+
+
+# Little fast memory for networks of tokens: what takes it, with nothing computed again, and how exact refusals are.
+
+#: Bytes that are enough without slow memory.
+ENOUGH = {
+    float_model: {"mlp_mixer": 38_000, "tiny_vit": 152_500},
+    int8_model: {"mlp_mixer": 9_600, "tiny_vit": 38_500},
+}
+
+
+CASES = [(kind, name) for kind, names in ENOUGH.items() for name in names]
+
+
+@pytest.mark.parametrize(("kind", "name"), sampled(CASES, 1))
+def test_little_memory_is_enough(kind: Callable[[str], onnx.ModelProto], name: str) -> None:
+    model = kind(name)
+    start, inputs = front(model, CompileOptions()), sample_inputs(model, 100)
+    tight = run(start, CompileOptions(Budget(ENOUGH[kind][name])), inputs)
+    assert tight.recomputed_macs == tight.slow_traffic == 0
+    same(run(start, CompileOptions(), inputs), tight)
+
+
+@pytest.mark.thorough
+def test_a_refusal_is_exact() -> None:
+    """The outputs at what it names are those of any run; in an alignment less no order works, or where the search took
+    too long to end in a fiftieth less."""
+    model = int8_model("mlp_mixer")
+    start, inputs = front(model, CompileOptions()), sample_inputs(model, 100)
+    with pytest.raises(BudgetError) as refused:
+        back(start, CompileOptions(Budget(64)))
+    found = re.search(r"smallest fast memory that works is (\d+)", str(refused.value))
+    assert found
+    least = int(found[1])
+    same(run(start, CompileOptions(), inputs), run(start, CompileOptions(Budget(least)), inputs))
+    less = CompileOptions(Budget(least - (least // 50 if "of the sizes tried" in str(refused.value) else 16)))
+    for program in orders(start.program):
+        assert find_arrangement(ProgramIndex.of(program), less.budget, less.alignment, less.weights()) is None

@@ -3,14 +3,21 @@
 import random
 import zlib
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import save
 
+from tests.compiler.models import make, node
+from tests.harness.command import tigris
 from tests.hil.bridge import changing
-from tests.hil.conftest import CALM, Client
+from tests.hil.conftest import CALM, QUICK, Client, Serve
 from tests.hil.raw import REFUSED, Raw
-from tests.hil.test_line import infer
+from tests.hil.test_line import damaging, infer
 from tigris_pio.hil import protocol
+from tigris_pio.hil.check import check, open_plan
+from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import OutputsError
 from tigris_pio.hil.frames import Frame
 from tigris_pio.hil.in_flight import Sender
@@ -25,6 +32,7 @@ from tigris_pio.hil.protocol import (
     Transfer,
     TransferFrame,
 )
+from tigris_pio.hil.samples import random_samples
 
 BYTES, DATA = 1000, 240
 INPUT = random.Random(8).randbytes(BYTES)
@@ -213,3 +221,31 @@ def test_a_lost_frame_is_sent_again_once_a_later_one_has_arrived() -> None:
         numbers += sender.due()
         sender.acknowledge(Progress(min(len(numbers), sender.next + 8), 0, 0))
     assert numbers == list(range(100)), "without losses each is sent once"
+
+
+# Streamed inputs and outputs on a board: their rows travel during the run, over a line with losses.
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan in bands with two inputs and two outputs, one of each streamed."""
+    weights = {"w": RNG.normal(size=(3, 2, 3, 3)).astype(np.float32)}
+    nodes = [node("Conv", "x w", "t", pads=[1, 1, 1, 1]), node("Add", "t b", "y"), node("GlobalAveragePool", "y", "z")]
+    folder = tmp_path_factory.mktemp("plans")
+    save(make(nodes, {"x": (1, 2, 20, 9), "b": (1, 3, 1, 1)}, ["y", "z"], weights), folder / "net.onnx")
+    tigris("compile", folder / "net.onnx", "-m", "1600", "--stream", "x", "--stream", "y", "-o", folder / "net.tgrs")
+    plan = open_plan(folder / "net.tgrs")
+    assert any(stage.band_count > 4 for stage in plan.file.stages)
+    return folder / "net.tgrs"
+
+
+def test_outputs_are_the_hosts_over_a_line_with_losses(serve: Serve, plan_path: Path) -> None:
+    plan = open_plan(plan_path)
+    samples = random_samples(plan.session.inputs, 3)
+    for faults in ({}, {"to_board": damaging(1, 0.0007)}, {"to_host": damaging(2, 0.0006)}):
+        with Board(serve(plan_path, **faults), timing=QUICK) as board:
+            report = check(board, plan, samples.inputs)
+            assert report.equal and len(report.samples) == 3
+            assert not faults or board.repeats > 0

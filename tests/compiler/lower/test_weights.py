@@ -162,7 +162,7 @@ X, Y = (0.031, 77), (0.17, 120)  # scale and zero point, uint8
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """An ONNX asymmetric on an input [N, C, H, W] or [rows, inputs]."""
+    """An ONNX layer on an input [N, C, H, W] or [rows, inputs]."""
 
     op: str
     shape: Shape
