@@ -78,11 +78,11 @@ class Library:
         if shape.kernel == (1, 1) and shape.stride == (1, 1):
             return self._pointwise(shape)
         row = shape.kernel[1] * shape.inputs
-        if row < 16 <= shape.window:
+        if row < 16 <= shape.patch_size:
             return self._few(shape)
         kernel = Kernel("esp_nn_conv_s8_filter_aligned_input_padded_esp32s3")
         rows, width, copied = _padded(shape)
-        weights = shape.window * shape.outputs
+        weights = shape.patch_size * shape.outputs
         kernel.operand(rows * width * shape.inputs)
         kernel.numbers(width, rows, shape.inputs, 0 if weights > _SUMMED_IN_C else 3, shape.stride[1], shape.stride[0])
         kernel.operand(round_up(row, 16) * shape.kernel[0] * shape.outputs)
@@ -116,9 +116,9 @@ class Library:
 
     def _few(self, shape: PlainShape) -> float:
         pixels = shape.output_rows * shape.output_width
-        each = self._dot("esp_nn_dot_s8_aligned_esp32s3", round_up(shape.window, 16)) + _SCALED
+        each = self._dot("esp_nn_dot_s8_aligned_esp32s3", round_up(shape.patch_size, 16)) + _SCALED
         gathered = shape.kernel[0] * (COPY + COPY_BYTE * shape.kernel[1] * shape.inputs)
-        return pixels * (gathered + shape.outputs * each) + shape.outputs * (2 * COPY + _SUM_BYTE * shape.window)
+        return pixels * (gathered + shape.outputs * each) + shape.outputs * (2 * COPY + _SUM_BYTE * shape.patch_size)
 
     def _dot(self, function: str, size: int) -> int:
         kernel = Kernel(function)
@@ -130,14 +130,14 @@ class Library:
     def _depthwise(self, shape: PlainShape) -> float:
         channels = shape.outputs
         if shape.inputs != channels:
-            return _PRODUCT * shape.output_rows * shape.output_width * channels * shape.window
+            return _PRODUCT * shape.output_rows * shape.output_width * channels * shape.patch_size
         if shape.kernel == (3, 3) and channels >= 12 and channels % 8 == 0:
             return self._depthwise_bytes(shape, round_up(channels, 16))
         wide = round_up(channels, 8)
         kernel = Kernel("esp_nn_depthwise_conv_s16_mult1_esp32s3")
         kernel.operand(2 * shape.rows * shape.width * wide)
         kernel.numbers(shape.width, shape.rows, wide, shape.pad[1], shape.pad[0], shape.stride[1], shape.stride[0])
-        kernel.operand(2 * shape.window * wide)
+        kernel.operand(2 * shape.patch_size * wide)
         kernel.numbers(shape.kernel[1], shape.kernel[0])
         self._rest(kernel, shape, wide)
         elements = shape.rows * shape.width * channels

@@ -69,7 +69,7 @@ class CompileOptions:
                 f"{option('alignment', self.alignment)}: {backend.name} needs tensors at multiples of "
                 f"{backend.alignment}; use {option('alignment', backend.alignment)}, or leave it out"
             )
-        return None if backend is None else backend.of_cores(self.cores, self.alignment)
+        return None if backend is None else backend.for_cores(self.cores, self.alignment)
 
     def weights(self) -> WeightOptions:
         """The storage of weights in the plan, and whether they are copied. Raises UsageError."""

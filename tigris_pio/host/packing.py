@@ -66,7 +66,7 @@ def _canonical(
         return None
     if op.packing == Packing.PIE:
         try:
-            return pie.weights_of(kind, shape, bytes(stored))
+            return pie.stream_weights(kind, shape, bytes(stored))
         except ValueError:
             return None
     packing = Packing(op.packing)

@@ -35,7 +35,7 @@ def grant(start: Front, board: NewBoard, options: CompileOptions) -> Grant:
     """
     most = LARGEST_BLOCK.get(board.chip, SIZES[-1])
     kernels = find_backend(options.backend, board.chip)
-    if kernels is not None and kernels.own_scratch:  # kernels in the runtime, which the build uses for this chip
+    if kernels is not None and kernels.has_planned_scratch:  # kernels in the runtime, which the build uses here
         options = dataclasses.replace(options, chip=board.chip)
     budgets = [(most, 0), *((most, slow) for slow in (PSRAM if board.has_psram else ()))]
     refusal: BudgetError | None = None

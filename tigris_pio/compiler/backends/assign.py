@@ -1,4 +1,4 @@
-"""Gives operators to a backend: makes them plain, or packs their weights as its kernels read them."""
+"""Gives operators to a backend: turns them into plain kinds, or packs their weights as its kernels read them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from tigris_pio.format.params import ConvInt8Params
 
 @dataclasses.dataclass(frozen=True)
 class Assignment:
-    """Gives the operators of a program to `backend` on `chip`, but for those named in `spared`, for whose scratch there
-    is no room."""
+    """Gives the operators of a program to `backend` on `chip`.
+
+    left_portable: names of operators whose scratch does not fit
+    """
 
     backend: Backend
     chip: str
-    spared: frozenset[str] = frozenset()
+    left_portable: frozenset[str] = frozenset()
 
     def apply(self, program: Program) -> Program:
-        """`program` with every operator that the backend runs in the form that it takes."""
+        """`program` with every operator that the backend runs in the backend's form."""
         return dataclasses.replace(program, ops=tuple(self._assigned(program, op) for op in program.ops))
 
-    def portable(self, program: Program) -> dict[str, str]:
-        """Why each operator of an assigned program that the backend does not run keeps a portable kernel."""
+    def portable_reasons(self, program: Program) -> dict[str, str]:
+        """The reason for each operator of an assigned program that keeps a portable kernel, by name."""
         return {op.name: self._why_portable(program, op) for op in program.ops if not op.backend}
 
     def _refusal(self, program: Program, op: ProgramOp) -> str | None:
@@ -41,11 +43,10 @@ class Assignment:
             reason = self.backend.refuses_on(op, shape, self.chip)
         if reason is None and self.backend.slower_on is not None:
             reason = self.backend.slower_on(shape, self.chip)
-        if reason is None and op.name in self.spared:
+        if reason is None and op.name in self.left_portable:
             scratch = self.backend.scratch(shape, self.chip)
             return (
-                f"its scratch of up to {scratch} bytes does not fit beside the activations, or costs them more than it "
-                "saves"
+                f"its scratch of up to {scratch} bytes does not fit beside the activations, or costs more than it saves"
             )
         if reason is None and self.backend.stream is not None and op.kind in PACKED_KINDS:
             found = self.backend.stream(op)
@@ -67,21 +68,23 @@ class Assignment:
     def _packed(self, program: Program, op: ProgramOp) -> ProgramOp:
         packing = self.backend.packing if op.kind in PACKED_KINDS else Packing.PORTABLE
         stream = None if self.backend.stream is None or op.kind not in PACKED_KINDS else self.backend.stream(op)
-        assert not isinstance(stream, str), "an operator without was refused"
+        assert not isinstance(stream, str), "_refusal refuses an operator without a stream"
         scratch = op.scratch_bytes
-        if self.backend.own_scratch and op.kind in SHAPED_KINDS:
+        if self.backend.has_planned_scratch and op.kind in SHAPED_KINDS:
             scratch = self.backend.scratch(shape_of(program, op), self.chip)
         return dataclasses.replace(op, packing=packing, stream=stream, scratch_bytes=scratch)
 
     def _why_portable(self, program: Program, op: ProgramOp) -> str:
         if not self.backend.runs(op):
-            return f"{self.backend.name} is not asked for {op.kind.name} in {op.dtype.name.lower()}"
+            return f"{self.backend.name} is not used for {op.kind.name} in {op.dtype.name.lower()}"
         return self._refusal(program, op) or "its bias without the input's zero point does not fit 32 bits"
 
 
 def _unfolded_bias(op: ProgramOp) -> np.ndarray | None:
-    """The model's own bias: what was folded into it is taken out again. Fully connected layers need no such thing,
-    for they have no padding. None when it does not fit int32."""
+    """The bias without the folded zero point of the input; None if it does not fit int32.
+
+    Fully connected layers keep the folded bias: it is exact for them, because they have no padding.
+    """
     bias = op.blobs["bias"]
     if not isinstance(op.params, ConvInt8Params):
         return bias
@@ -90,6 +93,6 @@ def _unfolded_bias(op: ProgramOp) -> np.ndarray | None:
     by_channel = weights.reshape(-1, channels).T if op.kind.name.startswith("DEPTHWISE") else weights
     sums = by_channel.reshape(channels, -1).sum(axis=1)
     own = bias.astype(np.int64) + op.params.input_zero_point * sums
-    own = np.where(op.blobs["multiplier"] == 0, 0, own)  # such a channel's sum does not matter
+    own = np.where(op.blobs["multiplier"] == 0, 0, own)  # the output does not depend on the sum
     fits = own.min() >= numerics.INT32_MIN and own.max() <= numerics.INT32_MAX
     return own.astype(np.int32) if fits else None

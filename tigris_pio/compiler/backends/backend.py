@@ -1,4 +1,4 @@
-"""What the compiler knows about kernels that run instead of the portable ones."""
+"""The table of backends: what the compiler knows of kernels that replace the portable ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from tigris_pio.compiler.backends import cmsis_nn, esp_nn, pie
-from tigris_pio.compiler.backends.chips import fastest
+from tigris_pio.compiler.backends.chips import auto_choice
 from tigris_pio.compiler.backends.shape import PLAIN_KINDS, PlainShape
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.errors import UsageError
@@ -19,22 +19,19 @@ from tigris_pio.spelling import option
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """A library whose kernels runtime/backends/ adapts, or an instruction set with a folder in runtime/src/kernels.
+    """A library with an adapter in runtime/backends, or an instruction set with a folder in runtime/src/kernels.
 
-    symbol: what the C names of its kernels begin with; behind it stand a kind and int8.
-    refuses: why none of its kernels can run an operator with weights, or None. Operators without run all or none.
-    scratch: bytes at most that its kernel takes beside its tensors, on a chip; "": on any.
-    own_scratch: whether that is planned with the operator; otherwise it lies above all that is planned.
-    kinds: the kinds of int8 operators that it runs, and what each becomes: a plain one for a library, itself otherwise.
-    packing: in which order its kernels read the weights of convolutions and fully connected layers; plain ones have
-      none.
-    stream: an operator's weights as the kernels read them, where that is more than these in an order, or why there are
-      none.
-    alignment: what that of a plan's tensors must be a multiple of.
-    chips: those that have its instructions; (): any.
-    refuses_on: why its kernels for a chip cannot run an operator that it does not refuse anywhere; "": for any chip.
-    slower_on: why the portable kernel is expected to be the faster one for an operator on a chip, or None; where there
-      is no such function, what the backend can run it runs.
+    symbol: the prefix of its kernels' C names; the kind and `int8` follow
+    refuses: from a shape, the reason why none of its kernels can run it, or None
+    scratch: from a shape and a chip ("" for any), the most scratch of a kernel, in bytes
+    has_planned_scratch: whether the planner places scratch with the operator; if not, it lies above the arena
+    kinds: the kinds of int8 operators that it runs, with the kinds that they become
+    packing: the order of weights that its kernels read; plain kinds ignore it
+    stream: from an operator, its weights as a stream, or the reason why there is none; None if weights are no stream
+    alignment: a divisor of the alignment that a plan needs
+    chips: chips that have its instructions; empty for all
+    refuses_on: from an operator, its shape and a chip ("" for any), why the chip's kernels cannot run it, or None
+    slower_on: from a shape and a chip, why the portable kernel is probably faster, or None
     """
 
     name: str
@@ -43,7 +40,7 @@ class Backend:
     scratch: Callable[[PlainShape, str], int]
     kinds: Mapping[OpKind, OpKind] = dataclasses.field(default_factory=lambda: PLAIN_KINDS)
     packing: Packing = Packing.PORTABLE
-    own_scratch: bool = False
+    has_planned_scratch: bool = False
     stream: Callable[[ProgramOp], np.ndarray | str] | None = None
     alignment: int = 1
     chips: tuple[str, ...] = ()
@@ -51,18 +48,18 @@ class Backend:
     slower_on: Callable[[PlainShape, str], str | None] | None = None
 
     def runs(self, op: ProgramOp) -> bool:
-        """Whether it has kernels for the operator's kind and type."""
+        """Whether the backend has kernels for the operator's kind and type."""
         return op.dtype is DType.INT8 and op.kind in self.kinds
 
-    def of_cores(self, cores: int, alignment: int) -> Backend:
-        """The same where so many cores may share an operator: scratch of its kernels' own is planned for each."""
-        if cores == 1 or not self.own_scratch:
+    def for_cores(self, cores: int, alignment: int) -> Backend:
+        """The backend for plans in which `cores` share an operator: planned scratch is multiplied by them."""
+        if cores == 1 or not self.has_planned_scratch:
             return self
         own = self.scratch
         return dataclasses.replace(self, scratch=lambda shape, chip: cores * round_up(own(shape, chip), alignment))
 
 
-#: By the name of `custom_tigris_backend` and `--backend`.
+#: The backends by their names in `custom_tigris_backend` and `--backend`.
 BACKENDS = {
     backend.name: backend
     for backend in (
@@ -72,17 +69,16 @@ BACKENDS = {
                 pie.ALIGNMENT, (pie.CHIP,)),
     )
 }  # fmt: skip
-#: Of those that `auto` chooses, which operators it leaves to portable kernels. Who names a backend gets it wherever it
-#: runs.
+#: `slower_on` of backends that `auto` selects. A backend that is named explicitly runs every operator that it can.
 _SLOWER_ON = {"esp-nn": esp_nn.slower_on}
-#: The names that are none of these: `auto` is the fastest on the chip that is known, the portable kernels on any other.
+#: Names beside BACKENDS. `auto` is the fastest backend that was counted on the chip.
 PORTABLE = ("auto", "portable")
 
 
 def find_backend(name: str, chip: str = "") -> Backend | None:
-    """The backend of that name for a chip of CHIPS; None: the portable kernels."""
+    """The backend of that name for a chip of CHIPS, None for the portable kernels. Raises UsageError if unknown."""
     if name == "auto":
-        chosen = fastest(chip).backend
+        chosen = auto_choice(chip).backend
         found = find_backend(chosen, chip)
         return None if found is None else dataclasses.replace(found, slower_on=_SLOWER_ON.get(chosen))
     if name == "portable":

@@ -1,10 +1,9 @@
-"""How fast memory is shared between a plan's arena and a library's scratch: caps on the scratch are tried, from the
-largest to none, and the cheapest plan is chosen.
+"""Shares fast memory between a plan's arena and a library's scratch: tries caps on the scratch for the cheapest plan.
 
-The less scratch, the more room for activations, so that bands get taller; but operators that want more stay portable.
-What a plan costs is predicted with the library's own instructions (compiler/instructions/libraries.py). A library is
-asked for by name, or is the fastest on the chip, so that counts alone are no reason to leave an operator portable: for
-want of scratch one counts no less than the library would take.
+Less scratch leaves more memory for activations, so bands are taller, but operators with more scratch stay portable.
+Costs are predicted with the library's own instructions (compiler/instructions/libraries.py). The user requested the
+library, or it is the fastest on the chip. An operator that is portable for lack of scratch therefore counts at least
+the library's instructions.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from tigris_pio.sizes import round_up
 Find = Callable[[Program, Budget, float], ExecutionPlan | None]
 #: Caps on scratch that are tried at most, and heights of bands that they come from.
 MOST_CAPS, HEIGHTS = 12, (1, 2, 4, 8, 16)
-#: The share of the budget by which caps are apart.
-APART = 64
+#: The least distance of caps is the budget divided by this.
+LEAST_GAP = 64
 #: How often a cap is tried again without the operators that took more than it.
 _AGAIN = 3
 #: How often caps between the best and those beside it are tried.
@@ -67,8 +66,13 @@ class Balance:
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """A point of the curve, in bytes: what the arena and the scratch beside it take. ops: that the library runs.
-    instructions: predicted on the processor that the plan was made for. cost: by which the cheapest is chosen."""
+    """A point of the curve.
+
+    scratch, arena: bytes
+    ops: operators that the library runs
+    instructions: predicted for the plan's processor
+    cost: the measure by which the cheapest plan is chosen
+    """
 
     scratch: int
     arena: int
@@ -79,8 +83,10 @@ class Point:
 
 
 class Balances:
-    """Plans of one program within a budget, by caps on the scratch of `backend`; `processor`: by whose instructions
-    they are judged."""
+    """Plans of one program within a budget, by caps on the scratch of `backend`.
+
+    processor: the processor whose instructions measure the plans
+    """
 
     def __init__(
         self, find: Find, program: Program, budget: Budget, backend: Backend, chip: str, processor: str
@@ -88,7 +94,7 @@ class Balances:
         self._find, self._program, self._budget = find, program, budget
         self._backend, self._chip, self._processor = backend, chip, processor
         #: Whether caps matter, and what they cost is known.
-        self._counted = bool(machines(backend.name)) and not backend.own_scratch
+        self._counted = bool(machines(backend.name)) and not backend.has_planned_scratch
         self._assigned: dict[frozenset[str], Program] = {}
         self._all = self._given(Assignment(backend, chip))
         self._least = {op.name: scratch_of(self._all, op, backend, chip, 1) for op in self._all.ops if op.backend}
@@ -114,32 +120,32 @@ class Balances:
         if self._budget.fast is None:
             return [max(taken, default=0)]
         limit = self._budget.fast
-        return _thinned(sorted({cap for cap in taken if cap < limit} | {0}, reverse=True), limit // APART)
+        return _thinned(sorted({cap for cap in taken if cap < limit} | {0}, reverse=True), limit // LEAST_GAP)
 
     def at(self, cap: int, most: float = math.inf) -> Balance | None:
         """The cheapest plan found whose scratch leaves `cap` bytes of the budget to it, if it costs less than `most`;
         the library's operators that take more, in the bands of that plan, are portable."""
-        spared = frozenset(name for name, least in self._least.items() if least > cap)
+        left_portable = frozenset(name for name, least in self._least.items() if least > cap)
         room = self._budget
-        if room.fast is not None and not self._backend.own_scratch:
+        if room.fast is not None and not self._backend.has_planned_scratch:
             room = dataclasses.replace(room, fast=room.fast - cap)
         for _ in range(_AGAIN):
-            assignment = Assignment(self._backend, self._chip, spared)
-            charged = self._charged(spared)
+            assignment = Assignment(self._backend, self._chip, left_portable)
+            charged = self._charged(left_portable)
             plan = self._find(self._given(assignment), room, most - charged)
             if plan is None:
                 return None
             scratch = scratch_bytes(plan, self._backend, self._chip)
             if self._fits(plan, scratch):
                 return Balance(cap, self._finished(plan, assignment, scratch, charged))
-            spared |= self._above(plan, cap)
+            left_portable |= self._above(plan, cap)
         return None
 
     def _given(self, assignment: Assignment) -> Program:
         """The same program each time, so that what is known of it is kept."""
-        if assignment.spared not in self._assigned:
-            self._assigned[assignment.spared] = assignment.apply(self._program)
-        return self._assigned[assignment.spared]
+        if assignment.left_portable not in self._assigned:
+            self._assigned[assignment.left_portable] = assignment.apply(self._program)
+        return self._assigned[assignment.left_portable]
 
     def portable(self, most: float = math.inf) -> Balance | None:
         """The plan of the portable kernels alone, which wants no scratch."""
@@ -194,8 +200,8 @@ class Balances:
                 found.setdefault((point.scratch, point.arena, point.ops), point)
         return tuple(found[key] for key in sorted(found))
 
-    def _charged(self, spared: frozenset[str]) -> float:
-        return sum(max(0.0, library - portable) for library, portable in (self._whole[name][::-1] for name in spared))
+    def _charged(self, names: frozenset[str]) -> float:
+        return sum(max(0.0, library - portable) for library, portable in (self._whole[name][::-1] for name in names))
 
     def _bound(self, cap: int) -> float:
         """What no plan of a cap costs less than: all operators run whole, nothing around them."""
@@ -215,7 +221,7 @@ class Balances:
         self, plan: ExecutionPlan, assignment: Assignment, scratch: int, charged: float
     ) -> ExecutionPlan:
         name, symbol = self._backend.name, self._backend.symbol
-        use = BackendUse(name, symbol, self._chip, scratch, assignment.portable(plan.program), charged)
+        use = BackendUse(name, symbol, self._chip, scratch, assignment.portable_reasons(plan.program), charged)
         return dataclasses.replace(plan, budget=self._budget, backend=use)
 
 
@@ -230,12 +236,12 @@ def _point(balance: Balance, chosen: ExecutionPlan) -> Point:
                  predicted_instructions(plan, plan.processor), round(balance.cost), plan is chosen)  # fmt: skip
 
 
-def _thinned(caps: list[int], apart: int) -> list[int]:
-    """At most MOST_CAPS of them, and none less than `apart` below the one before; the first and the last stay."""
+def _thinned(caps: list[int], gap: int) -> list[int]:
+    """At most MOST_CAPS of `caps` with distances of at least `gap`; the first and the last stay."""
     kept = list(caps)
     while len(kept) > 2:
         gaps = [above - below for above, below in itertools.pairwise(kept[:-1])]
-        if len(kept) <= MOST_CAPS and min(gaps) >= apart:
+        if len(kept) <= MOST_CAPS and min(gaps) >= gap:
             break
         del kept[gaps.index(min(gaps)) + 1]
     return kept

@@ -1,8 +1,8 @@
-"""The chips and cores whose names --chip takes: which backend `auto` is there, and by what count.
+"""Names of chips and cores for `--chip`, and the backend that `auto` selects for each.
 
-Counts are instructions, by `python -m bench.instructions`, `bench.libraries` and `bench.p4`, and on the ESP32-S3 of
-whole firmware in Espressif's emulator; docs/backends.md has the tables. A chip of which nothing was counted gets the
-portable kernels, whose DSP and MVE instructions the compiler's macros switch on.
+The choices rest on instruction counts by `python -m bench.instructions`, `bench.libraries` and `bench.p4`, and on the
+ESP32-S3 on whole firmware in Espressif's emulator; docs/backends.md has the tables. A chip without counts gets the
+portable kernels, whose DSP and MVE instructions depend on the C compiler's macros.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ CHIPS = (*ESPRESSIF, *CORTEX_M)
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
-    """What `auto` stands for on a chip. why: what was counted, for reports; lost: what is given up without it."""
+class AutoChoice:
+    """The backend that `auto` selects on a chip. why: the count, for reports; lost: the cost of doing without it"""
 
     backend: str
     why: str
@@ -37,21 +37,21 @@ class Choice:
 _PIE = "its vector kernels take 0.17 to 0.78 of the instructions of ESP-NN in whole networks (emulated), and no library"
 _P4 = "ESP-NN, and portable C where it takes less, take 0.16 to 0.69 of the instructions of portable C alone"
 _MVE = "the portable kernels, which have MVE too, take 0.35 to 0.77 of the instructions of CMSIS-NN with MVE"
-_PORTABLE = Choice("portable", "the portable kernels take fewer instructions than any library in C")
-_OF_CHIPS = {
-    "esp32s3": Choice("pie", _PIE, "networks take 3 to 34 times the instructions"),
-    "esp32p4": Choice("esp-nn", _P4, "networks take 1.4 to 6 times the instructions"),
-    **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), Choice("portable", _MVE)),
+_PORTABLE = AutoChoice("portable", "the portable kernels take fewer instructions than any library in C")
+_CHOICES = {
+    "esp32s3": AutoChoice("pie", _PIE, "networks take 3 to 34 times the instructions"),
+    "esp32p4": AutoChoice("esp-nn", _P4, "networks take 1.4 to 6 times the instructions"),
+    **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), AutoChoice("portable", _MVE)),
     **dict.fromkeys(
         ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p"),
-        Choice("portable", "the portable kernels take 0.56 to 0.75 of the instructions of CMSIS-NN"),
+        AutoChoice("portable", "the portable kernels take 0.56 to 0.75 of the instructions of CMSIS-NN"),
     ),
 }
 
 
-def fastest(chip: str) -> Choice:
-    """What `auto` is on a chip of CHIPS; "": on any."""
-    return _OF_CHIPS.get(chip, _PORTABLE)
+def auto_choice(chip: str) -> AutoChoice:
+    """The choice for a chip of CHIPS; "" for any chip."""
+    return _CHOICES.get(chip, _PORTABLE)
 
 
 def _folded(name: str) -> str:
@@ -64,7 +64,10 @@ _BY_SPELLING = {_folded(name): name for name in CHIPS} | {
 
 
 def find_chip(name: str) -> str:
-    """The chip's own name, however `name` spells it (ESP32-S3, esp32_s3); "" stays: any chip."""
+    """The name of a chip from any spelling of it, such as ESP32-S3 or esp32_s3; "" stands for any chip.
+
+    Raises UsageError for an unknown chip.
+    """
     spelling = _folded(name)
     if not spelling:
         return ""
@@ -74,5 +77,5 @@ def find_chip(name: str) -> str:
     nearest = f"did you mean {_BY_SPELLING[close[0]]}? " if close else ""
     raise UsageError(
         f"{option('chip')}: '{name}' is unknown; {nearest}Known are {', '.join(CHIPS)}; "
-        "without a name, scratch is enough for any"
+        "leave it out to plan scratch for any chip"
     )

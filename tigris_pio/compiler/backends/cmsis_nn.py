@@ -1,4 +1,7 @@
-"""CMSIS-NN (github.com/ARM-software/CMSIS-NN): kernels for Cortex-M, with DSP and MVE instructions where there are."""
+"""CMSIS-NN (github.com/ARM-software/CMSIS-NN): kernels for Cortex-M in C, with DSP or MVE instructions.
+
+The scratch is that of runtime/backends/cmsis_nn.c.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _MVE_CHANNELS = 124
 
 
 def refuses(shape: PlainShape) -> str | None:
-    """Groups are left to the portable kernel: older versions of the library lack them."""
+    """Why the library cannot run a shape, or None. Groups are refused, because older versions lack them."""
     if (reason := refused_by_libraries(shape, "cmsis-nn")) is not None:
         return reason
     if shape.depthwise and shape.kernel[1] == 3 and shape.dilation[1] == 1 and shape.pad_end[1] > 1:
@@ -23,38 +26,38 @@ def refuses(shape: PlainShape) -> str | None:
 
 
 def scratch_bytes(shape: PlainShape, chip: str) -> int:
-    """What runtime/backends/cmsis_nn.c asks the library for (arm_convolve_wrapper_s8_get_buffer_size and its like, July
-    2026), compiled by GCC or Clang. Bands of fewer rows take no more."""
+    """The scratch that the library returns (arm_convolve_wrapper_s8_get_buffer_size and its like, July 2026) if GCC or
+    Clang compiles it. Bands of fewer rows take no more."""
     if not chip:
-        return max(_mve(shape), _dsp(shape))
-    return _mve(shape) if chip in _MVE_CHIPS else _dsp(shape) if chip in _DSP_CHIPS else _plain(shape)
+        return max(_mve_bytes(shape), _dsp_bytes(shape))
+    return _mve_bytes(shape) if chip in _MVE_CHIPS else _dsp_bytes(shape) if chip in _DSP_CHIPS else _c_bytes(shape)
 
 
-def _dsp(shape: PlainShape) -> int:
+def _dsp_bytes(shape: PlainShape) -> int:
     if not shape.depthwise:
-        return _plain(shape)
+        return _c_bytes(shape)
     is_own = shape.kernel == (3, 3) and max(shape.pad) <= 1
-    return 0 if is_own or not _is_by_channel(shape) else 2 * shape.inputs * shape.window
+    return 0 if is_own or not _is_by_channel(shape) else 2 * shape.inputs * shape.patch_size
 
 
-def _plain(shape: PlainShape) -> int:
+def _c_bytes(shape: PlainShape) -> int:
     if shape.dense or shape.depthwise or _is_pointwise(shape):
         return 0
-    return 4 * round_up(shape.window, 4)
+    return 4 * round_up(shape.patch_size, 4)
 
 
-def _mve(shape: PlainShape) -> int:
+def _mve_bytes(shape: PlainShape) -> int:
     if shape.dense:
         return 4 * shape.outputs
     if not shape.depthwise:
-        return _conv_mve(shape)
-    if shape.inputs == 1 < shape.outputs:  # runs as a convolution, whose weights are copied
-        return _conv_mve(shape) + shape.outputs * shape.window
-    return 4 * _MVE_CHANNELS * shape.window if _is_by_channel(shape) else 0
+        return _conv_mve_bytes(shape)
+    if shape.inputs == 1 < shape.outputs:  # the library runs a convolution with copied weights
+        return _conv_mve_bytes(shape) + shape.outputs * shape.patch_size
+    return 4 * _MVE_CHANNELS * shape.patch_size if _is_by_channel(shape) else 0
 
 
-def _conv_mve(shape: PlainShape) -> int:
-    """Four windows, or of one row what the windows at its ends take."""
+def _conv_mve_bytes(shape: PlainShape) -> int:
+    """Scratch for the patches of four pixels; of a one-row kernel, for the patches at the row's ends."""
     if _is_pointwise(shape):
         return 0
     (height, width), stride, pad = shape.kernel, shape.stride[1], shape.pad[1]
@@ -72,5 +75,5 @@ def _is_pointwise(shape: PlainShape) -> bool:
 
 
 def _is_by_channel(shape: PlainShape) -> bool:
-    """Whether a depthwise convolution has one output a channel, and no dilation."""
+    """Whether a depthwise convolution has one output for each channel, and no dilation."""
     return shape.inputs == shape.outputs and shape.dilation == (1, 1)

@@ -1,4 +1,4 @@
-"""Kernels in the vector instructions of the ESP32-S3 ("PIE"), runtime/src/kernels/pie."""
+"""The backend of the ESP32-S3's vector instructions ("PIE"), with kernels in runtime/src/kernels/pie."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from tigris_pio.sizes import round_up
 CHIP = "esp32s3"
 ALIGNMENT = LANES
 KINDS = {kind: kind for kind in (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED)}
-#: Layers whose words are kept: finding them takes up to seconds, and a model is planned many times.
+#: Layers whose words are cached: the search takes up to seconds, and a model is planned many times.
 _KEPT = 512
 
 
 def refuses(shape: PlainShape) -> str | None:
-    """What the kernels do not take, whatever the weights."""
+    """Why no kernel can run a shape, whatever its weights, or None."""
     if shape.groups != 1 and not shape.depthwise:
         return f"pie has no kernel for convolutions of {shape.groups} groups"
     if shape.depthwise and shape.kernel != (3, 3):
         return f"pie has no depthwise kernel of {shape.kernel[0]}x{shape.kernel[1]}"
     if shape.depthwise and shape.outputs != shape.inputs:
-        return f"pie has no depthwise kernel of {shape.outputs // shape.inputs} outputs a channel"
+        return f"pie has no depthwise kernel of {shape.outputs // shape.inputs} outputs per channel"
     return None
 
 
 def scratch_bytes(shape: PlainShape, chip: str) -> int:
-    """A window and a pixel in whole vectors, as runtime/src/kernels/pie has them."""
+    """Bytes of a patch and of an output pixel, each in whole vectors."""
     result = round_up(shape.outputs, LANES)
-    return (TAPS + 1) * result if shape.depthwise else round_up(shape.window, LANES) + result
+    return (TAPS + 1) * result if shape.depthwise else round_up(shape.patch_size, LANES) + result
 
 
 def stream(op: ProgramOp) -> NDArray[np.int8] | str:
-    """The weights of an operator that is not refused, as the kernels read them, or why there are none."""
+    """The stream of an operator that is not refused, or the reason why there is none."""
     layer = layer_of(op)
-    return "pie finds no words that give the same bytes for its scales" if layer is None else layer.stream
+    return "pie has no constants that give the same bytes for its scales" if layer is None else layer.stream
 
 
 def layer_of(op: ProgramOp) -> Layer | None:
-    """What a kernel is given for an operator of KINDS; None where the vectors' arithmetic cannot give its bytes."""
+    """The constants of a kernel for an operator of KINDS; None if vector arithmetic cannot give the portable bytes."""
     params, weights = op.params, op.blobs["weights"]
     assert isinstance(params, ConvInt8Params | FullyConnectedInt8Params)
     is_depthwise = op.kind is OpKind.DEPTHWISE_CONV_2D
@@ -62,7 +62,7 @@ def layer_of(op: ProgramOp) -> Layer | None:
 @functools.lru_cache(_KEPT)
 def _layer(is_depthwise: bool, shape: tuple[int, ...], weights: bytes, multiplier: bytes, shift: bytes, bias: bytes,
            zero_point: int, limits: tuple[int, int]) -> Layer | None:  # fmt: skip
-    """The bias already holds what the input's zero point adds."""
+    """`layer_of` for arguments that can be cached. The bias has the input's zero point folded in."""
     words = [np.frombuffer(part, "<i8") for part in (multiplier, shift, bias)]
     own = Scale(words[0], words[1], words[2], zero_point, *limits)
     make = depthwise if is_depthwise else dense

@@ -1,5 +1,7 @@
-"""Weights and words of layers in the order that the ESP32-S3's kernels read them (compiler/weights/pie.py,
-runtime/src/kernels/pie/pie_int8.h)."""
+"""Builds the streams of the ESP32-S3's vector kernels: weights and words in the order in which kernels read them.
+
+compiler/weights/pie.py and runtime/src/kernels/pie/pie_int8.h describe the order.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,24 @@ from tigris_pio.compiler.backends.pie_scales import INT8, Scale, VectorScale, Wo
 from tigris_pio.compiler.weights.pie import LANES, OUTPUTS, TAPS, Ending
 from tigris_pio.sizes import round_up
 
-#: Sums follow one another in a register of 32 bits: all of a pixel's together must fit.
-MOST_TOGETHER = (1 << 31) - 1
-DEPTHWISE_LEFT = 12  # sums of 20 bits in words of 32
-DOUBLINGS = 2  # of sums of any number of products
-SHORT = (16, 32, 64)  # input channels that have kernels of their own
+#: A 32-bit register holds the running sum of a pixel's outputs, so all of them together must fit.
+LARGEST_SUM_OF_BOUNDS = (1 << 31) - 1
+DEPTHWISE_LEFT = 12  # sums have 20 bits of 32
+DOUBLINGS = 2  # shifts of long sums that saturate
+SHORT = (16, 32, 64)  # numbers of inputs with kernels of their own
 
 
 @dataclass(frozen=True)
 class Layer:
-    """What a kernel is given, and its name's end. `blocks`: of outputs, with those that only fill the last; `content`:
-    of these, and what is read behind them."""
+    """The constants of a kernel.
+
+    function: the C name of the kernel
+    content: all blocks, and the unused end
+    blocks: blocks of outputs, the last padded
+    left, right: shifts of sums and outputs
+    vectors: vectors of a dense layer's inputs
+    low, high: limits of outputs
+    """
 
     function: str
     ending: Ending
@@ -36,67 +45,70 @@ class Layer:
 
     @property
     def stream(self) -> NDArray[np.int8]:
-        """What a plan has."""
+        """The stream of a plan."""
         head = bytes((self.ending, self.left, self.right)).ljust(LANES, b"\0")
         return np.frombuffer(head + self.content, np.int8)
 
 
 def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
-    """Of [outputs, inputs]; None where the vectors' arithmetic cannot give the portable kernels' bytes."""
-    weights, scale = _settled(weights, scale)
+    """The layer of weights [outputs, inputs]; None if vector arithmetic cannot give the portable kernels' bytes."""
+    weights, scale = _share_constant_outputs(weights, scale)
     outputs, inputs = round_up(weights.shape[0], OUTPUTS), round_up(weights.shape[1], LANES)
     padded = np.zeros((outputs, inputs), np.int8)
     padded[: weights.shape[0], : weights.shape[1]] = weights
     bound = _bounds(weights)
-    words = _either(scale, bound, None) if inputs in SHORT and int(bound.sum()) <= MOST_TOGETHER else None
+    words = _scale_words(scale, bound, None) if inputs in SHORT and int(bound.sum()) <= LARGEST_SUM_OF_BOUNDS else None
     short = words is not None
     if not short:
         words = vector_scale(scale, bound, whole=True, doublings=DOUBLINGS)
     if words is None:
         return None
-    channels = _channels(words, outputs)
+    channels = _channel_words(words, outputs)
     parts = []
     for block in range(0, outputs, OUTPUTS):
         eight = slice(block, block + OUTPUTS)
-        parts += [padded[eight].tobytes(), _i4(channels.offset[eight]), _multipliers(channels, eight, words)]
+        parts += [padded[eight].tobytes(), _i4(channels.offset[eight]), _multiplier_bytes(channels, eight, words)]
     ending = _ending(words) if short else Ending.LONG_CLAMPED if _is_clamped(words) else Ending.LONG
-    name = f"tigris_pie_dense_{inputs}{_NAMES[ending]}" if short else f"tigris_pie_dense{_NAMES[ending]}"
+    name = f"tigris_pie_dense_{inputs}{_SUFFIXES[ending]}" if short else f"tigris_pie_dense{_SUFFIXES[ending]}"
     return Layer(name, ending, b"".join(parts) + bytes(LANES), outputs // OUTPUTS, words.left - words.doublings,
                  words.right, inputs // LANES, words.low, words.high)  # fmt: skip
 
 
 def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
-    """Of [3, 3, channels]; None likewise."""
+    """The layer of depthwise weights [3, 3, channels]; None for other kernels, or as in `dense`."""
     if weights.shape[:2] != (3, 3):
         return None
-    turned, scale = _settled(weights.reshape(TAPS, -1).T, scale)
-    words = _either(scale, _bounds(turned), DEPTHWISE_LEFT)
+    by_channel, scale = _share_constant_outputs(weights.reshape(TAPS, -1).T, scale)
+    words = _scale_words(scale, _bounds(by_channel), DEPTHWISE_LEFT)
     if words is None:
         return None
-    channels = round_up(len(turned), LANES)
-    flat = np.pad(turned.T, ((0, 0), (0, channels - len(turned))))
-    own = _channels(words, channels)
+    channels = round_up(len(by_channel), LANES)
+    flat = np.pad(by_channel.T, ((0, 0), (0, channels - len(by_channel))))
+    own = _channel_words(words, channels)
     parts = []
     for block in range(0, channels, LANES):
         parts.append(flat[:, block : block + LANES].tobytes())
         even, odd = np.arange(block, block + LANES, 2), np.arange(block + 1, block + LANES, 2)
         parts += [_i4(own.offset[even]), _i4(own.offset[odd])]
-        parts += [_multipliers(own, lanes, words) for lanes in (even, odd)]
+        parts += [_multiplier_bytes(own, lanes, words) for lanes in (even, odd)]
     ending = _ending(words)
-    return Layer(f"tigris_pie_depthwise_3x3{_NAMES[ending]}", ending, b"".join(parts) + bytes(LANES), channels // LANES,
-                 words.left, words.right, 0, words.low, words.high)  # fmt: skip
+    name = f"tigris_pie_depthwise_3x3{_SUFFIXES[ending]}"
+    return Layer(name, ending, b"".join(parts) + bytes(LANES), channels // LANES, words.left, words.right, 0, words.low,
+                 words.high)  # fmt: skip
 
 
 def _bounds(weights: NDArray[np.int8]) -> Words:
-    """The furthest from 0 that each output's sum may be, of bytes; at least 1."""
+    """The largest magnitude of each output's sum of int8 products; at least 1."""
     return np.asarray(np.maximum(128 * np.abs(weights.astype(np.int64)).sum(axis=1), 1))
 
 
-def _settled(weights: NDArray[np.int8], scale: Scale) -> tuple[NDArray[np.int8], Scale]:
-    """Outputs whose value no sum changes get no weights, and the scale of another: their own is often too far from the
-    others' for words of the same layer."""
+def _share_constant_outputs(weights: NDArray[np.int8], scale: Scale) -> tuple[NDArray[np.int8], Scale]:
+    """Weights and scale in which constant outputs have zero weights and the scale of another output.
+
+    Their own scale often differs too much from the others for common words.
+    """
     bound = _bounds(weights)
-    least, most = scale.exact(-bound), scale.exact(bound)
+    least, most = scale.outputs(-bound), scale.outputs(bound)
     if not (least == most).any():
         return weights, scale
     moves = np.where(least == most, -1.0, scale.multiplier * np.exp2(scale.shift - 31.0))
@@ -110,13 +122,13 @@ def _settled(weights: NDArray[np.int8], scale: Scale) -> tuple[NDArray[np.int8],
     )  # fmt: skip
 
 
-def _either(scale: Scale, bound: Words, left: int | None) -> VectorScale | None:
-    """With few digits of the multipliers if these do, else with all."""
+def _scale_words(scale: Scale, bound: Words, left: int | None) -> VectorScale | None:
+    """Words that use a part of the multipliers' bits if that is enough, all bits otherwise."""
     return vector_scale(scale, bound, left) or vector_scale(scale, bound, left, whole=True)
 
 
-#: The ends of functions' names.
-_NAMES = {Ending.ABOVE: "_above", Ending.USUAL: "", Ending.CLAMPED: "_clamped", Ending.WHOLE: "_whole",
+#: The ends of C function names.
+_SUFFIXES = {Ending.ABOVE: "_above", Ending.USUAL: "", Ending.CLAMPED: "_clamped", Ending.WHOLE: "_whole",
           Ending.WHOLE_CLAMPED: "_whole_clamped", Ending.LONG: "", Ending.LONG_CLAMPED: "_clamped"}  # fmt: skip
 
 
@@ -133,8 +145,8 @@ def _ending(words: VectorScale) -> Ending:
 
 
 @dataclass(frozen=True)
-class _Channels:
-    """A layer's words, with those of channels that only fill the last block."""
+class _ChannelWords:
+    """A layer's words, padded for the channels of the last block."""
 
     offset: Words
     fraction: Words
@@ -146,11 +158,11 @@ class _Channels:
     step: Words
 
 
-def _channels(words: VectorScale, count: int) -> _Channels:
+def _channel_words(words: VectorScale, count: int) -> _ChannelWords:
     def filled(values: Words) -> Words:
         return np.pad(values, (0, count - len(values)))
 
-    return _Channels(*map(filled, (words.offset, words.fraction, words.low_words, words.high_words,
+    return _ChannelWords(*map(filled, (words.offset, words.fraction, words.low_words, words.high_words,
                                    words.multiplier & 0xFFFF, words.multiplier >> 16, words.border,
                                    words.step)))  # fmt: skip
 
@@ -163,7 +175,7 @@ def _i2(values: Words) -> bytes:
     return (values & 0xFFFF).astype("<u2").tobytes()
 
 
-def _multipliers(own: _Channels, lanes: slice | Words, words: VectorScale) -> bytes:
+def _multiplier_bytes(own: _ChannelWords, lanes: slice | Words, words: VectorScale) -> bytes:
     if words.whole:
         parts = [own.fraction << 1, own.low_unsigned, own.high_unsigned, own.low, own.border, own.high, own.step]
     else:

@@ -1,4 +1,4 @@
-"""Bytes of scratch that a library's kernels take: of an operator in bands of some height, and of a plan."""
+"""Scratch of a library's kernels in bytes, for an operator in bands and for a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tigris_pio.sizes import round_up
 
 
 def scratch_of(program: Program, op: ProgramOp, backend: Backend, chip: str, height: int | None) -> int:
-    """Of an operator that the backend runs, in bands of `height` rows of its output; None: whole."""
+    """Scratch of an operator that the backend runs, in bands of `height` output rows; None for the whole output."""
     if op.kind not in SHAPED_KINDS:
         return 0
     source, result = program.tensors[op.operands[0].tensor], program.tensors[op.output]
@@ -24,24 +24,24 @@ def scratch_of(program: Program, op: ProgramOp, backend: Backend, chip: str, hei
 
 
 def plan_scratch(plan: ExecutionPlan, backend: Backend, chip: str) -> Mapping[str, int]:
-    """Of each operator of a plan that the backend runs, by name."""
-    return {name: size for stage in plan.stages for name, size in _of_stage(plan, stage, backend, chip).items()}
+    """Scratch of each operator of a plan that the backend runs, by name."""
+    return {name: size for stage in plan.stages for name, size in _stage_scratch(plan, stage, backend, chip).items()}
 
 
 def scratch_bytes(plan: ExecutionPlan, backend: Backend, chip: str) -> int:
-    """The most that any operator of the plan takes above all that is planned, a multiple of the alignment."""
-    if backend.own_scratch:
+    """The largest scratch of an operator above the arena, a multiple of the alignment; 0 if scratch is planned."""
+    if backend.has_planned_scratch:
         return 0
     return round_up(max(plan_scratch(plan, backend, chip).values(), default=0), plan.alignment)
 
 
 def shape_in_stage(plan: ExecutionPlan, stage: Stage, op: ProgramOp) -> PlainShape:
-    """The shape of the tallest bands that the views of the stage can hold."""
+    """The shape of an operator in the tallest band that the stage's views hold."""
     rows = {view.tensor: view.capacity_rows for view in stage.views}
     return shape_of(plan.program, op, rows[op.operands[0].tensor], rows[op.output], banded=stage.bands > 1)
 
 
-def _of_stage(plan: ExecutionPlan, stage: Stage, backend: Backend, chip: str) -> Mapping[str, int]:
+def _stage_scratch(plan: ExecutionPlan, stage: Stage, backend: Backend, chip: str) -> Mapping[str, int]:
     return {
         op.name: backend.scratch(shape_in_stage(plan, stage, op), chip)
         for op in plan.program.ops[stage.first_op : stage.end_op]

@@ -1,4 +1,4 @@
-"""A convolution or fully connected layer as libraries ask for it."""
+"""The shape of a convolution or fully connected layer as kernel libraries take it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ PLAIN_KINDS = {
     OpKind.DEPTHWISE_CONV_2D: OpKind.PLAIN_DEPTHWISE_CONV_2D,
     OpKind.FULLY_CONNECTED: OpKind.PLAIN_FULLY_CONNECTED,
 }
-#: Those that have a shape.
+#: Kinds with a PlainShape.
 SHAPED_KINDS = frozenset((*PLAIN_KINDS, *PLAIN_KINDS.values()))
-#: Libraries keep sizes in 16 bits.
+#: Libraries store sizes in 16 bits.
 LARGEST_SIZE = (1 << 15) - 1
-#: Products of sizes that the runtime's adapters leave to a library (runtime/backends/plain_ops.c).
+#: The limit of products of sizes that the runtime's adapters pass to a library (runtime/backends/plain_ops.c).
 LARGEST_PRODUCT = 1 << 26
 
 
 @dataclasses.dataclass(frozen=True)
 class PlainShape:
-    """Sizes as (rows, columns). `rows` and `output_rows`: of the tallest band. A fully connected layer is a
-    convolution of one pixel, `dense`."""
+    """Sizes of an operator; pairs are (rows, columns).
+
+    inputs, outputs: channels
+    rows, output_rows: of the tallest band
+    banded: whether there are several bands, so that all but the first lack the padding above
+    dense: a fully connected layer, as a convolution of one pixel
+    """
 
     inputs: int
     outputs: int
@@ -37,26 +42,26 @@ class PlainShape:
     stride: tuple[int, int] = (1, 1)
     dilation: tuple[int, int] = (1, 1)
     pad: tuple[int, int] = (0, 0)  #: above and on the left
-    pad_end: tuple[int, int] = (0, 0)  #: below and on the right: what the last windows read
-    banded: bool = False  #: of several bands, of which others have no padding above
+    pad_end: tuple[int, int] = (0, 0)  #: below and on the right, as far as kernels reach
+    banded: bool = False
     groups: int = 1
     depthwise: bool = False
     dense: bool = False
 
     @property
-    def window(self) -> int:
+    def patch_size(self) -> int:
         """Weights of one output channel."""
         return self.kernel[0] * self.kernel[1] * (1 if self.depthwise else self.inputs // self.groups)
 
     @property
-    def reach(self) -> tuple[int, int]:
-        """From a window's first tap to its last."""
+    def extent(self) -> tuple[int, int]:
+        """Rows and columns from the kernel's first tap to its last."""
         return (self.kernel[0] - 1) * self.dilation[0], (self.kernel[1] - 1) * self.dilation[1]
 
-    def is_small(self) -> bool:
-        """Whether every size fits 16 bits, and their products what is left of 32."""
+    def has_small_sizes(self) -> bool:
+        """Whether every size fits 16 bits, and products of sizes, with their margins, LARGEST_PRODUCT."""
         sizes = (self.inputs, self.outputs, self.width, self.output_width, self.rows, self.output_rows, *self.kernel,
-                 *self.stride, *self.reach)
+                 *self.stride, *self.extent)
         rows, columns = (
             size + 2 * kernel + stride
             for size, kernel, stride in zip((self.rows, self.width), self.kernel, self.stride, strict=True)
@@ -67,11 +72,10 @@ class PlainShape:
         )  # fmt: skip
         return max(sizes) <= LARGEST_SIZE and (self.dense or max(products) < LARGEST_PRODUCT)
 
-    def is_usual(self) -> bool:
-        """Whether padding reaches only as far as windows do and no further window would fit: what the runtime's checks
-        ask of plain operators."""
+    def has_tight_padding(self) -> bool:
+        """Whether padding is at most the kernel's extent, and no further output would fit, as plain operators need."""
         inputs, outputs = (self.rows, self.width), (self.output_rows, self.output_width)
-        for size, output, stride, reach, pad in zip(inputs, outputs, self.stride, self.reach, self.pad, strict=True):
+        for size, output, stride, reach, pad in zip(inputs, outputs, self.stride, self.extent, self.pad, strict=True):
             last = (output - 1) * stride
             if not (0 <= pad <= reach and last < size + pad <= last + stride + reach):
                 return False
@@ -79,18 +83,18 @@ class PlainShape:
 
 
 def refused_by_libraries(shape: PlainShape, library: str) -> str | None:
-    """Why a shape is given to neither library."""
+    """Why no library can run a shape, or None."""
     if shape.groups != 1 and not shape.depthwise:
-        return f"{library} is not asked for convolutions of {shape.groups} groups"
-    if not shape.is_usual():
-        return f"{library} is not asked for padding beyond the kernel's reach"
-    return None if shape.is_small() else f"{library} keeps sizes in 16 bits"
+        return f"{library} is not used for convolutions of {shape.groups} groups"
+    if not shape.has_tight_padding():
+        return f"{library} is not used for padding beyond the kernel's extent"
+    return None if shape.has_small_sizes() else f"{library} stores sizes in 16 bits"
 
 
 def shape_of(
     program: Program, op: ProgramOp, rows: int | None = None, output_rows: int | None = None, banded: bool = False
 ) -> PlainShape:
-    """The shape of an int8 operator of SHAPED_KINDS; rows None: the whole tensor's."""
+    """The shape of an int8 operator of SHAPED_KINDS. rows, output_rows: of a band; None for the whole tensor"""
     source, result, params = program.tensors[op.operands[0].tensor], program.tensors[op.output], op.params
     if isinstance(params, FullyConnectedInt8Params):
         return PlainShape(params.in_features, params.out_features, 1, 1, 1, 1, dense=True)

@@ -14,7 +14,7 @@ from tigris_pio.compiler.codegen.schedule import Action, Call, Loop, Move, Place
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
 from tigris_pio.compiler.weights.block import StoredArray, constant_key
-from tigris_pio.compiler.weights.section import Block, Weights
+from tigris_pio.compiler.weights.section import PlacedBlock, WeightSection
 from tigris_pio.format.c_header import kernel_symbol
 from tigris_pio.format.enums import Home, OpKind, WeightMode
 
@@ -95,9 +95,9 @@ class Model:
         return self.plan.stages[stage].weight_mode is WeightMode.IN_PLACE
 
     @cached_property
-    def section(self) -> tuple[Weights, Mapping[int, Block]]:
+    def section(self) -> tuple[WeightSection, Mapping[int, PlacedBlock]]:
         """All weights, and the weight block of each stage that calls operators with weights."""
-        weights, ops = Weights(), self.plan.program.ops
+        weights, ops = WeightSection(), self.plan.program.ops
         called = {step for step in called_ops(self.loops) if ops[step].blobs}
         blocks = {
             place: weights.add_block(ops[stage.first_op : stage.end_op], stage.weight_mode)

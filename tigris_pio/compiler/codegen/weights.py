@@ -10,7 +10,7 @@ from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.constants import Member
 from tigris_pio.compiler.codegen.model import Model, called_ops
 from tigris_pio.compiler.weights.block import BLOB_ALIGNMENT
-from tigris_pio.compiler.weights.section import Part
+from tigris_pio.compiler.weights.section import SectionPart
 from tigris_pio.text import c_comment
 
 
@@ -32,7 +32,7 @@ def weights_text(model: Model) -> str:
     return "\n".join(texts)
 
 
-def _member(name: str, part: Part) -> Member:
+def _member(name: str, part: SectionPart) -> Member:
     array = part.array()
     return Member(name, _typed(array), -array.nbytes % BLOB_ALIGNMENT)
 

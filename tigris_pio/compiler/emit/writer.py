@@ -10,7 +10,7 @@ from typing import BinaryIO
 from tigris_pio.compiler.emit.sections import Params, Strings
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Location, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.compiler.weights.section import Block, Weights
+from tigris_pio.compiler.weights.section import PlacedBlock, WeightSection
 from tigris_pio.format.enums import (
     HeaderFlag,
     Home,
@@ -47,7 +47,7 @@ class _Writer:
 
     def __init__(self, plan: ExecutionPlan) -> None:
         self.plan = plan
-        self.strings, self.params, self.weights = Strings(), Params(), Weights()
+        self.strings, self.params, self.weights = Strings(), Params(), WeightSection()
         self.tensors: list[Record] = []
         self.io: list[Record] = []
         self.stages: list[Record] = []
@@ -128,7 +128,7 @@ class _Writer:
             if operand.tensor in kept
         }
 
-    def _stage_record(self, stage: Stage, block: Block) -> StageRecord:
+    def _stage_record(self, stage: Stage, block: PlacedBlock) -> StageRecord:
         return StageRecord(
             first_op=stage.first_op,
             op_count=stage.end_op - stage.first_op,

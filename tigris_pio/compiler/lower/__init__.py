@@ -1,4 +1,7 @@
-"""Lowering: the normalised graph becomes a program of kernel calls on channels-last tensors."""
+"""Lowering: the normalised graph becomes a program, which is kernel calls on [batch, height, width, channels] tensors.
+
+`pipeline.py` calls `lower`; README.md shows the call chain.
+"""
 
 from tigris_pio.compiler.lower.program import lower
 from tigris_pio.compiler.lower.registry import supported_operators

@@ -1,4 +1,4 @@
-"""Kernel calls between int8, int16 and float32: kind, parameters and arrays."""
+"""Kernel calls that convert between int8, int16 and float32: kind, parameters and arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Conversion = tuple[OpKind, Record, dict[str, np.ndarray]]
 
 
 def quantise(target: Numeric, rounding: Rounding) -> Conversion:
-    """From float32."""
+    """QUANTIZE from float32 to `target`."""
     if target.dtype is DType.INT16:
         return OpKind.QUANTIZE, QuantizeInt16Params(target.scale, target.zero_point, rounding), {}
     table = {"table": numerics.quantise_table(target.scale, target.zero_point, rounding)}
@@ -25,7 +25,7 @@ def quantise(target: Numeric, rounding: Rounding) -> Conversion:
 
 
 def dequantise(source: Numeric) -> Conversion:
-    """To float32."""
+    """DEQUANTIZE from `source` to float32."""
     if source.dtype is DType.INT16:
         return OpKind.DEQUANTIZE, QuantizeInt16Params(source.scale, source.zero_point, 0), {}
     table = {"table": numerics.dequantise_table(source.scale, source.zero_point)}
@@ -34,15 +34,18 @@ def dequantise(source: Numeric) -> Conversion:
 
 def rescale(source: Numeric, result: Numeric, slopes: tuple[float, float] | None = None,
             low: float = -math.inf, high: float = math.inf) -> RescaleParams:
-    """RESCALE between int8 and int16. `slopes`: factors in stored steps, of values from 0 on and of those below, by
-    default those of the scales; `low` and `high`: real numbers that the result stays between."""
-    both = slopes or (source.scale / result.scale,) * 2
+    """Parameters of RESCALE between int8 and int16. Refuses ratios that are not finite.
+
+    slopes: factors between stored integers, for real values from 0 on and below 0; the ratio of scales by default
+    low, high: limits of the result as real numbers
+    """
+    factors = slopes or (source.scale / result.scale,) * 2
     try:
-        pairs = [numerics.quantize_multiplier(abs(slope)) for slope in both]
+        pairs = [numerics.quantize_multiplier(abs(slope)) for slope in factors]
     except ValueError as error:
         raise Refusal(str(error)) from None
     lowest, highest = numerics.activation_range(low, high, result.scale, result.zero_point, result.dtype)
-    negate = 4 if both[1] == -both[0] < 0 else int(both[0] < 0) | int(both[1] < 0) << 1
+    negate = 4 if factors[1] == -factors[0] < 0 else int(factors[0] < 0) | int(factors[1] < 0) << 1
     return RescaleParams(
         input_zero_point=source.zero_point, output_zero_point=result.zero_point,
         multiplier=(pairs[0][0], pairs[1][0]), shift=(pairs[0][1], pairs[1][1]), negate=negate,

@@ -1,5 +1,7 @@
-"""The text of docs/operators.md, from the operator contracts and from what is read of .tflite files;
-`python -m tests.docs.operator_types` measures in which types operators compute, and writes it."""
+"""The text of docs/operators.md, from the operator contracts and the readers of .tflite operators.
+
+`python -m tests.docs.operator_types` measures the types in which operators compute, and writes the page.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from tigris_pio.compiler.load.tflite.operators.registry import read_operators
 from tigris_pio.compiler.lower.registry import supported_operators
 from tigris_pio.compiler.lower.remedies import REMEDIES
 
-#: The names of types by operator.
+#: Names of element types by operator.
 Types = Mapping[str, Sequence[str]]
 DOCUMENT_PATH = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
@@ -96,7 +98,10 @@ def _plain(patterns: str) -> str:
 
 
 def render(types: Types, read_types: Types) -> str:
-    """The document's text. types: in which an operator of ONNX, or of TensorFlow Lite, computes."""
+    """The page's text.
+
+    types, read_types: the types in which ONNX operators and TensorFlow Lite operators compute
+    """
     rows = [_row(item.operator, item.summary, types) for item in supported_operators()]
     read = [_row(item.operator, item.summary, read_types) for item in read_operators()]
     refused = [f"| {_plain(item.operators)} | {item.remedy} |" for item in REMEDIES]

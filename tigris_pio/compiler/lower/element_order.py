@@ -1,9 +1,8 @@
-"""How a tensor's elements are ordered in memory.
+"""The order of a tensor's elements in memory.
 
-A tensor T is stored as T.reshape(factors).transpose(order): `factors` multiply up to T's shape (or any
-shape T was reshaped from, since Reshape keeps the row-major sequence), `order` says which factor each
-stored axis holds. Flatten, Reshape and Transpose therefore only change the description; elements
-move when an operator needs another order.
+A tensor T is stored as T.reshape(factors).transpose(order). The factors multiply up to T's shape, or to any shape that
+T was reshaped from, because Reshape keeps the row-major sequence. Flatten, Reshape and Transpose therefore change only
+the description. Elements move if an operator needs another order.
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ class Layout:
         return np.ascontiguousarray(array.reshape(self.factors).transpose(self.order))
 
 
-def plain(shape: Sequence[int]) -> Layout:
-    """Row-major, as ONNX has it."""
+def row_major(shape: Sequence[int]) -> Layout:
+    """The row-major order of ONNX."""
     return Layout(tuple(shape), tuple(range(len(shape))))
 
 
 def channels_last(shape: Sequence[int]) -> Layout:
-    """[N, C, spatial…] stored as [N, spatial…, C]."""
+    """The order that stores [N, C, spatial…] as [N, spatial…, C]; row-major up to two axes."""
     rank = len(shape)
-    return Layout(tuple(shape), (0, *range(2, rank), 1)) if rank > 2 else plain(shape)
+    return Layout(tuple(shape), (0, *range(2, rank), 1)) if rank > 2 else row_major(shape)
 
 
 def canonical(layout: Layout) -> Layout:
-    """The shortest description of the same element order: equal for layouts that store equal bytes."""
+    """The shortest description of an element order. It is equal for layouts that store equal bytes."""
     order = [axis for axis in layout.order if layout.factors[axis] != 1]
     runs: list[list[int]] = []
     kept = [axis for axis in range(len(layout.factors)) if layout.factors[axis] != 1]
@@ -66,17 +65,17 @@ def same_bytes(first: Layout, second: Layout) -> bool:
     return canonical(first) == canonical(second)
 
 
-def refine(layout: Layout, shape: Sequence[int]) -> tuple[Layout, tuple[tuple[int, ...], ...]] | None:
-    """The same layout with factors fine enough for `shape`, and the factors that make up each axis of it.
+def refined(layout: Layout, shape: Sequence[int]) -> tuple[Layout, tuple[tuple[int, ...], ...]] | None:
+    """The layout with factors that divide the axes of `shape`, and the indices of the factors of each axis.
 
-    None when no common factors exist, as for (2, 3) and (3, 2); row-major order has any.
+    None if no common factors exist, as for (2, 3) and (3, 2), unless the layout is row-major.
     """
     cuts = sorted(_cuts(layout.factors) | _cuts(shape))
     if any(high % low for low, high in itertools.pairwise(cuts)):
-        row_major = layout.order == tuple(range(len(layout.order)))
-        if not row_major or math.prod(shape) != math.prod(layout.factors):
+        is_row_major = layout.order == tuple(range(len(layout.order)))
+        if not is_row_major or math.prod(shape) != math.prod(layout.factors):
             return None
-        layout, cuts = plain(shape), sorted(_cuts(shape))
+        layout, cuts = row_major(shape), sorted(_cuts(shape))
     factors = tuple(high // low for low, high in itertools.pairwise(cuts))
     of_layout = _groups(factors, layout.factors)
     order = tuple(part for axis in layout.order for part in of_layout[axis])
@@ -93,7 +92,7 @@ def _cuts(shape: Sequence[int]) -> set[int]:
 
 
 def _groups(factors: Sequence[int], shape: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Which factors, in order, make up each axis of `shape`; an axis of size 1 has none."""
+    """The indices of the factors of each axis of `shape`, slowest first; none for an axis of size 1."""
     groups = []
     index = 0
     for size in shape:
@@ -108,8 +107,8 @@ def _groups(factors: Sequence[int], shape: Sequence[int]) -> tuple[tuple[int, ..
 
 
 def transposed(layout: Layout, shape: Sequence[int], permutation: Sequence[int]) -> Layout | None:
-    """Layout of T.transpose(permutation) in T's own memory; None when the factors do not fit `shape`."""
-    fine = refine(layout, shape)
+    """The layout of T.transpose(permutation) in T's own memory; None if the factors do not fit `shape`."""
+    fine = refined(layout, shape)
     if fine is None:
         return None
     source, groups = fine
@@ -118,13 +117,13 @@ def transposed(layout: Layout, shape: Sequence[int], permutation: Sequence[int])
     return Layout(tuple(source.factors[part] for part in moved), tuple(place[part] for part in source.order))
 
 
-def steps(source: Layout, target: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """How to bring a stored tensor from one layout to another: target axes and their source steps.
+def transpose_strides(source: Layout, target: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The transposition of a stored tensor from one layout to another: target sizes and source strides, in elements.
 
-    Element (i0, i1, …) of the target is element sum(i_k * step_k) of the source. Axes that stay
-    together are merged. None when the layouts have no common factors.
+    Element (i0, i1, …) of the target is element sum(i_k * stride_k) of the source. Neighbouring axes are merged if
+    possible. None if the layouts have no common factors.
     """
-    fine = refine(source, target.factors)
+    fine = refined(source, target.factors)
     if fine is None:
         return None
     layout, groups = fine
@@ -147,10 +146,10 @@ def steps(source: Layout, target: Layout) -> tuple[tuple[int, ...], tuple[int, .
     return (tuple(sizes), tuple(step)) if sizes else ((1,), (1,))
 
 
-def fold(shape: Sequence[int]) -> tuple[int, int, int, int]:
-    """[batch, height, width, channels] for stored axes that no operator gives a meaning to.
+def default_dims(shape: Sequence[int]) -> tuple[int, int, int, int]:
+    """[batch, height, width, channels] for a stored shape without spatial axes, as of a matrix or a sequence.
 
-    The vectors of a matrix are rows, so that a sequence can go through in bands.
+    The vectors of a matrix become rows, so that a sequence can run in bands.
     """
     if len(shape) < 2:
         return 1, 1, 1, *(shape or (1,))  # type: ignore[return-value]

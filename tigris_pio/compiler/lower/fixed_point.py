@@ -1,7 +1,7 @@
-"""Fixed-point functions of TensorFlow Lite and gemmlowp on Python's integers, of which plans hold tables.
+"""Fixed-point functions of TensorFlow Lite and gemmlowp on Python integers, for tables in plans.
 
-Names and definitions follow TensorFlow Lite's kernels/internal/common.h and gemmlowp's fixedpoint.h. Qm.n is a number
-with m integer and n fraction bits.
+Definitions follow TensorFlow Lite's kernels/internal/common.h and gemmlowp's fixedpoint.h. Qm.n is a number with m
+integer bits and n fraction bits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _saturated(value: int) -> int:
 
 
 def sign_bits(value: int) -> int:
-    """CountLeadingSignBits: how far 32 bits can be shifted left."""
+    """CountLeadingSignBits: the bits by which an int32 can be shifted left without overflow."""
     return 31 - (value if value >= 0 else ~value).bit_length()
 
 
@@ -62,7 +62,7 @@ def one_minus_over_one_plus(a: int) -> int:
 
 
 def reciprocal(value: int) -> int:
-    """1 / value without its power of two, Q0.31; value at least 1."""
+    """The reciprocal of the mantissa of `value`, Q0.31; `value` is at least 1."""
     return one_over_one_plus((value << (32 - value.bit_length())) - (1 << 31))
 
 

@@ -1,7 +1,6 @@
-"""The product of an int8 tensor and a table of it is a table of it: SiLU, x * sigmoid(x), and its like.
+"""Folds the product of an int8 tensor x and a table of x, such as SiLU's x * sigmoid(x), into one table.
 
-The table has the bytes that the MUL makes, so nothing changes but that one operator does it, without the factor in
-memory.
+The table holds the bytes that MUL would compute, so the output stays the same. The second factor needs no memory.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _CODES = np.arange(numerics.INT8_MIN, numerics.INT8_MAX + 1)
 
 
 def fold_tables(program: Program) -> Program:
-    """`program` with such products as LOOKUPs. Factors that something else reads stay what they are."""
+    """`program` with such products as LOOKUPs. A factor that other operators read, too, stays."""
     readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
     ops = {op.output: op for op in program.ops}
     changed = False
     for op in program.ops:
-        found = _product(program, ops, op)
+        found = _lookup_of_product(program, ops, op)
         if found is None:
             continue
         changed = True
@@ -40,8 +39,8 @@ def fold_tables(program: Program) -> Program:
     return program.with_ops(ops.values())
 
 
-def _product(program: Program, ops: dict[str, ProgramOp], op: ProgramOp) -> tuple[ProgramOp, str] | None:
-    """The LOOKUP that a MUL can be, and the tensor that it then need not read."""
+def _lookup_of_product(program: Program, ops: dict[str, ProgramOp], op: ProgramOp) -> tuple[ProgramOp, str] | None:
+    """The LOOKUP that replaces a MUL, and the factor that it no longer reads; None if there is none."""
     params = op.params
     if op.kind is not OpKind.MUL or not isinstance(params, BinaryInt8Params) or op.dtype is not DType.INT8:
         return None
@@ -56,8 +55,8 @@ def _product(program: Program, ops: dict[str, ProgramOp], op: ProgramOp) -> tupl
             continue
         factor = table.blobs["table"].reshape(-1).astype(np.int64) - params.zero_point[place]
         products = (_CODES - params.zero_point[1 - place]) * factor
-        made = numerics.multiplied(products, params.output_multiplier, params.output_shift) + params.output_zero_point
-        result = np.clip(made, params.activation_min, params.activation_max).astype(np.int8)
+        made = numerics.multiply_rounded(products, params.output_multiplier, params.output_shift)
+        result = np.clip(made + params.output_zero_point, params.activation_min, params.activation_max).astype(np.int8)
         folded = dataclasses.replace(op, kind=OpKind.LOOKUP, operands=table.operands, params=LookupParams(0),
                                      blobs={"table": result})
         return folded, operand.tensor

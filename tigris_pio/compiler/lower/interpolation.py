@@ -1,9 +1,8 @@
-"""Where resized positions lie in the input, and with which weights they are interpolated.
+"""Computes input coordinates and interpolation weights of resized axes, for `operators/resize.py`.
 
-Coordinate transformations, nearest modes, linear and cubic coefficients, antialiasing and
-exclude_outside are those of ONNX's Resize (align_corners as PyTorch has it, see there); the integer weights are
-those of TensorFlow Lite's ResizeBilinear (ComputeInterpolationValuesInteger). Coordinates are float32, as
-onnxruntime has them.
+Coordinate modes, nearest modes, coefficients, antialiasing and exclude_outside follow ONNX's Resize; align_corners
+follows PyTorch. Integer weights follow TensorFlow Lite's ResizeBilinear (ComputeInterpolationValuesInteger).
+Coordinates are float32, as in onnxruntime.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ WEIGHT_BITS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Scaling:
-    """One axis: sizes before and after, and the factor between their coordinates."""
+    """One axis: `size` input elements, `count` output elements, and the output coordinates in an input coordinate."""
 
     size: int
     count: int
@@ -35,7 +34,7 @@ class Taps:
     weights: np.ndarray
 
     def reach(self) -> tuple[np.ndarray, np.ndarray]:
-        """First and last input index that counts for each output index; taps of weight 0 do not."""
+        """The first and last input index of each output index whose weight is not 0."""
         counts = self.weights != 0
         width = counts.shape[1]
         return self.starts + counts.argmax(axis=1), self.starts + width - 1 - counts[:, ::-1].argmax(axis=1)
@@ -64,8 +63,8 @@ def _half_pixel_symmetric(axis: Scaling, index: np.ndarray, scale: np.float32) -
 
 
 def _align_corners(axis: Scaling, index: np.ndarray, scale: np.float32) -> np.ndarray:
-    # The output's real size, as PyTorch, which exports this mode, and onnxruntime have it. ONNX's reference takes the
-    # size before rounding instead, 3.2 for a factor of 0.8 and 4 elements, and does not reach the corner.
+    # PyTorch, which exports this mode, and onnxruntime use the output's real size. ONNX's reference uses the size
+    # before rounding, 3.2 for a factor of 0.8 and 4 elements, and does not reach the corner.
     if axis.count == 1:
         return np.zeros(1, np.float32)
     return np.asarray(index * (np.float32(axis.size - 1) / np.float32(axis.count - 1)))
@@ -97,7 +96,7 @@ def nearest(axis: Scaling, positions: np.ndarray, mode: str) -> np.ndarray:
         "round_prefer_ceil": lambda x: np.floor(x + np.float32(0.5)),
         "floor": np.floor,
         "ceil": np.ceil,
-        # Before opset 11 no rounding was specified; onnxruntime rounds up only when it shrinks.
+        # Opsets before 11 specify no rounding; onnxruntime rounds up if the axis shrinks.
         "simple": np.ceil if axis.scale < 1 else np.floor,
     }
     if mode not in functions:
@@ -106,12 +105,12 @@ def nearest(axis: Scaling, positions: np.ndarray, mode: str) -> np.ndarray:
 
 
 def linear(distance: np.ndarray) -> np.ndarray:
-    """The linear kernel; its support is one to both sides."""
+    """The linear kernel. Its support is 1 on both sides."""
     return np.asarray(np.clip(1 - np.abs(distance), 0, 1))
 
 
 def cubic(a: float) -> Callable[[np.ndarray], np.ndarray]:
-    """The cubic convolution kernel with coefficient `a`; its support is two to both sides."""
+    """The cubic convolution kernel with coefficient `a`. Its support is 2 on both sides."""
 
     def kernel(distance: np.ndarray) -> np.ndarray:
         x = np.abs(distance)
@@ -124,7 +123,7 @@ def cubic(a: float) -> Callable[[np.ndarray], np.ndarray]:
 
 def interpolate(axis: Scaling, positions: np.ndarray, kernel: Callable[[np.ndarray], np.ndarray], support: int, *,
                 antialias: bool = False, exclude_outside: bool = False) -> Taps:
-    """Float weights at each coordinate. Antialiasing widens the kernel when the axis shrinks."""
+    """Float weights at each coordinate in `positions`. Antialiasing widens the kernel if the axis shrinks."""
     narrowing = min(1.0, axis.scale) if antialias else 1.0
     reach = math.ceil(support / narrowing)
     base = np.floor(positions.astype(np.float64)).astype(np.int64)
@@ -138,7 +137,7 @@ def interpolate(axis: Scaling, positions: np.ndarray, kernel: Callable[[np.ndarr
 
 
 def integer_linear(axis: Scaling, *, align_corners: bool, half_pixel: bool) -> Taps:
-    """TensorFlow Lite's integer weights for its three ways to align."""
+    """TensorFlow Lite's integer weights, whose sum is 1 << WEIGHT_BITS."""
     unit = 1 << WEIGHT_BITS
     scale = (unit * axis.size + axis.count // 2) // axis.count
     if align_corners and axis.count > 1:
@@ -155,7 +154,7 @@ def integer_linear(axis: Scaling, *, align_corners: bool, half_pixel: bool) -> T
 
 
 def integer_weights(taps: Taps) -> Taps:
-    """Float weights rounded to integers whose sum is exact."""
+    """Float weights rounded to integers; the largest absorbs the error, so that their sum is 1 << WEIGHT_BITS."""
     unit = 1 << WEIGHT_BITS
     weights = np.rint(taps.weights * unit).astype(np.int64)
     largest = np.argmax(weights, axis=1)
@@ -164,7 +163,7 @@ def integer_weights(taps: Taps) -> Taps:
 
 
 def _inside(taps: np.ndarray, weights: np.ndarray, size: int) -> Taps:
-    """Taps beyond the ends count for the element at the end; what remains is as narrow as possible."""
+    """Adds taps beyond the ends to the element at the end, and drops columns of taps that no output uses."""
     clipped = np.clip(taps, 0, size - 1)
     used = weights != 0
     used[~used.any(axis=1), 0] = True

@@ -1,4 +1,4 @@
-"""Float islands: operators in float32 between int8 ones, which processors without floating point pay for dearly."""
+"""Finds float islands: float32 operators between int8 operators. They are slow on processors without an FPU."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
 
 _MOVES = frozenset((OpKind.COPY, OpKind.TRANSPOSE, OpKind.CONCAT, OpKind.SELECT, OpKind.CAST))
-#: Of int8 and int16, these say nothing about what a network computes in.
+#: int8 and int16 operators of these kinds also occur in float32 networks.
 _NEUTRAL = _MOVES | {OpKind.QUANTIZE, OpKind.DEQUANTIZE, OpKind.LOOKUP, OpKind.RESCALE, OpKind.COMMIT}
-#: Names that a warning lists.
+#: Most names that a warning lists.
 _MOST_NAMES = 8
 
 
 def islands(ops: Sequence[ProgramOp]) -> list[ProgramOp]:
-    """Operators that compute in float32 from what was int8 to what becomes int8 again.
+    """Operators that compute in float32 between a DEQUANTIZE and a QUANTIZE.
 
-    None of a network that is float32 but for its inputs and outputs.
+    A float32 network with int8 inputs and outputs has none.
     """
     if not any(op.dtype in (DType.INT8, DType.INT16) and op.kind not in _NEUTRAL for op in ops):
         return []
@@ -35,7 +35,7 @@ def islands(ops: Sequence[ProgramOp]) -> list[ProgramOp]:
 
 
 def island_warning(ops: Sequence[ProgramOp], nodes: Iterable[Node]) -> str | None:
-    """Which nodes are islands; None without any."""
+    """A warning that names the nodes of islands; None if there are none."""
     kinds = {node.name: node.op for node in nodes}
     names = dict.fromkeys(_node_of(op.name, kinds) for op in islands(ops))
     if not names:
@@ -44,11 +44,11 @@ def island_warning(ops: Sequence[ProgramOp], nodes: Iterable[Node]) -> str | Non
     more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
     listed = ", ".join(shown + more)
     count = "1 node computes" if len(names) == 1 else f"{len(names)} nodes compute"
-    return (f"{count} in float32 between int8 ones: {listed}; a processor without floating point takes hundreds of "
-            "instructions an element there; docs/operators.md says what runs in int8")
+    return (f"{count} in float32 between int8 ones: {listed}; without an FPU each element takes hundreds of "
+            "instructions; docs/operators.md lists the operators that compute in int8")
 
 
 def _node_of(name: str, nodes: Iterable[str]) -> str:
-    """The node an operator was made of: its name is the node's, with a count and a part behind it."""
+    """The node of an operator, whose name begins with the node's name."""
     known = [node for node in nodes if name == node or name.startswith((f"{node}/", f"{node}_"))]
     return max(known, key=len, default=name)

@@ -1,6 +1,6 @@
-"""Fully connected layers of the same vectors whose outputs are joined are one layer, with all their outputs.
+"""Joins fully connected layers that read the same vectors and whose outputs one CONCAT joins.
 
-That leaves out the join, and the vectors are read by one call instead of several. Each output is the sum it was.
+The joined layer needs no CONCAT and reads the vectors once. Each output stays the same sum.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tigris_pio.format.params import ConcatParams, FullyConnectedFloatParams, Fu
 
 _CHANNELS = 2  #: the axis of a CONCAT
 _LAYERS = (FullyConnectedInt8Params, FullyConnectedFloatParams)
-#: What layers may differ in that become one.
-_OWN = {"out_features": 0, "requantise_step": 0}
+#: Parameters in which joined layers may differ, with the values that hide them from the comparison.
+_IGNORED = {"out_features": 0, "requantise_step": 0}
 
 
 def join_layers(program: Program) -> Program:
-    """`program` with such layers and their CONCAT as one operator, in the place of the last layer."""
+    """`program` with such layers and their CONCAT as one operator, at the place of the last layer."""
     made = {op.output: step for step, op in enumerate(program.ops)}
     readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
     readers.update(io.tensor for io in (*program.outputs, *program.states))
@@ -31,9 +31,9 @@ def join_layers(program: Program) -> Program:
         steps = [made.get(operand.tensor) for operand in op.operands]
         layers = [program.ops[at] for at in steps if at is not None]
         alone = all(readers[operand.tensor] == 1 for operand in op.operands)
-        if len(layers) == len(steps) > 1 and alone and _are_one(program, op, layers):
+        if len(layers) == len(steps) > 1 and alone and _can_join(program, op, layers):
             for at in (*steps, step):
-                ops[at] = None  # type: ignore[index]  # none of them is None
+                ops[at] = None  # type: ignore[index]  # no element of `steps` is None here
             ops[max(at for at in steps if at is not None)] = _joined(op, layers)
     kept = tuple(op for op in ops if op is not None)
     if len(kept) == len(program.ops):
@@ -41,7 +41,7 @@ def join_layers(program: Program) -> Program:
     return program.with_ops(kept)
 
 
-def _are_one(program: Program, join: ProgramOp, layers: list[ProgramOp]) -> bool:
+def _can_join(program: Program, join: ProgramOp, layers: list[ProgramOp]) -> bool:
     if not isinstance(join.params, ConcatParams) or join.params.axis != _CHANNELS:
         return False
     plain = all(layer.kind is OpKind.FULLY_CONNECTED and type(layer.params) in _LAYERS for layer in layers)
@@ -51,10 +51,10 @@ def _are_one(program: Program, join: ProgramOp, layers: list[ProgramOp]) -> bool
 
 
 def _common(layer: ProgramOp) -> tuple[object, ...]:
-    """What layers that are one have in common: the vectors, how they are read, and everything but their outputs."""
+    """The properties that joined layers share: type, operands, images and all parameters but those in _IGNORED."""
     assert isinstance(layer.params, FullyConnectedInt8Params | FullyConnectedFloatParams)
     fields = {field.name: getattr(layer.params, field.name) for field in dataclasses.fields(layer.params)}
-    return layer.dtype, layer.operands, layer.images, tuple({**fields, **_OWN}.items())
+    return layer.dtype, layer.operands, layer.images, tuple({**fields, **_IGNORED}.items())
 
 
 def _joined(join: ProgramOp, layers: list[ProgramOp]) -> ProgramOp:
@@ -63,7 +63,7 @@ def _joined(join: ProgramOp, layers: list[ProgramOp]) -> ProgramOp:
                                         for layer, count in zip(layers, outputs, strict=True)])}
     for name in ("bias", "multiplier", "shift"):
         if name in layers[0].blobs:
-            blobs[name] = np.concatenate([_each(layer.blobs, name, count)
+            blobs[name] = np.concatenate([_broadcast(layer.blobs, name, count)
                                           for layer, count in zip(layers, outputs, strict=True)])
     steps = {"requantise_step": 1} if "multiplier" in blobs else {}
     params = dataclasses.replace(layers[0].params, out_features=sum(outputs), **steps)  # type: ignore[type-var]
@@ -78,6 +78,6 @@ def _outputs(layer: ProgramOp) -> int:
     return layer.params.out_features
 
 
-def _each(blobs: Mapping[str, np.ndarray], name: str, count: int) -> np.ndarray:
-    """One constant an output, where all may share one."""
+def _broadcast(blobs: Mapping[str, np.ndarray], name: str, count: int) -> np.ndarray:
+    """A constant for each of `count` outputs; the layer may have one for all of them."""
     return np.broadcast_to(blobs[name].reshape(-1), (count,))

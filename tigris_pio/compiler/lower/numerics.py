@@ -1,8 +1,7 @@
-"""Fixed-point constants of the TensorFlow Lite int8 specification.
+"""Fixed-point constants of TensorFlow Lite's int8 specification.
 
-Formulas: TensorFlow Lite's quantization_util (QuantizeMultiplier, PreprocessSoftmaxScaling,
-CalculateInputRadius) and the operators' own Prepare steps. Scales are float32 values; products are
-taken in double.
+Formulas follow TensorFlow Lite's quantization_util (QuantizeMultiplier, PreprocessSoftmaxScaling, CalculateInputRadius)
+and the Prepare functions of its operators. Scales are float32 values; products are double.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from tigris_pio.format.rounding import rounded
 INT8_MIN, INT8_MAX = -128, 127
 INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
-#: The smallest scale of int8 Softmax that TensorFlow Lite Micro has a multiplier for.
-SOFTMAX_LEAST = 2.0**-26
-#: The kernel QUANTIZE rounds numbers up to this one exactly, and takes others for it.
-_MOST_ROUNDED = np.float32(4194303)
+#: The smallest input scale of int8 Softmax for which TensorFlow Lite Micro has a multiplier.
+SMALLEST_SOFTMAX_SCALE = 2.0**-26
+#: The kernel QUANTIZE clamps quotients to this magnitude, up to which float32 rounding is exact.
+_LARGEST_ROUNDED = np.float32(4194303)
 _TYPES: dict[DType, type[np.signedinteger[Any]]] = {DType.INT8: np.int8, DType.INT16: np.int16}
 
 
 def limits(dtype: DType) -> tuple[int, int]:
-    """Lowest and highest integer of a quantised type."""
+    """The lowest and highest integer of int8 or int16."""
     found = np.iinfo(_TYPES[dtype])
     return int(found.min), int(found.max)
 
@@ -34,13 +33,13 @@ def limits(dtype: DType) -> tuple[int, int]:
 def quantize_multiplier(real: float) -> tuple[int, int]:
     """(multiplier, shift) with real ~ multiplier * 2^(shift - 31) and multiplier in [2^30, 2^31).
 
-    Values below about 2^-32 become (0, 0), those from 2^30 on the largest pair, as in TensorFlow Lite's
-    QuantizeMultiplier: of any integer but 0 they make one beyond 16 bits. Raises ValueError for what is no number.
+    As in TensorFlow Lite's QuantizeMultiplier, values below about 2^-32 become (0, 0), and values from 2^30 on become
+    the largest pair. Raises ValueError for NaN and infinity.
     """
     if real == 0.0:
         return 0, 0
     if not math.isfinite(real):
-        raise ValueError(f"a scale ratio of {real:g} is no number")
+        raise ValueError(f"a scale ratio of {real:g} is not finite")
     mantissa, shift = math.frexp(real)
     multiplier = math.floor(mantissa * 2**31 + 0.5)
     if multiplier == 2**31:
@@ -54,18 +53,18 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
 
 
 def quantize_multipliers(reals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same for an array: int32 multipliers and int8 shifts."""
+    """`quantize_multiplier` of each element: int32 multipliers and int8 shifts."""
     pairs = [quantize_multiplier(float(real)) for real in reals]
     return np.array([m for m, _ in pairs], np.int32), np.array([s for _, s in pairs], np.int8)
 
 
 def reduced_multiplier(multiplier: int) -> int:
-    """A multiplier in Q0.31 as one in Q0.15, as TensorFlow Lite has it for sums of 64 bits."""
+    """A Q0.31 multiplier rounded to Q0.15, as TensorFlow Lite rounds it for 64-bit sums."""
     return (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else INT16_MAX
 
 
 def mean_multiplier(real: float, count: int) -> tuple[int, int]:
-    """The same for `real / count` as TensorFlow Lite's MEAN has it: the multiplier of `real`, divided as an integer."""
+    """(multiplier, shift) of `real / count` as in TensorFlow Lite's MEAN: an integer division of the multiplier."""
     multiplier, shift = quantize_multiplier(real)
     spare = min(count.bit_length() - 1, 31 + shift)
     return (multiplier << spare) // count, shift - spare
@@ -78,7 +77,7 @@ def round_half_away(values: np.ndarray) -> np.ndarray:
 
 
 def quantize(values: np.ndarray, scale: float, zero_point: int, dtype: DType = DType.INT8) -> np.ndarray:
-    """int8 or int16 form of real values, rounding halves away from zero."""
+    """Real values as int8 or int16, with halves rounded away from zero, NaN as the zero point, and saturation."""
     real = np.nan_to_num(np.asarray(values, np.float64) / scale, posinf=1e9, neginf=-1e9)
     clipped: np.ndarray = np.clip(round_half_away(real) + zero_point, *limits(dtype))
     return clipped.astype(_TYPES[dtype])
@@ -86,7 +85,7 @@ def quantize(values: np.ndarray, scale: float, zero_point: int, dtype: DType = D
 
 def activation_range(low: float, high: float, scale: float, zero_point: int,
                      dtype: DType = DType.INT8) -> tuple[int, int]:
-    """A fused activation's limits in the output's int8 or int16 domain; in single precision, as in TensorFlow Lite."""
+    """A fused activation's real limits as int8 or int16 output values, in single precision as in TensorFlow Lite."""
     least, most = limits(dtype)
     lowest, highest = least, most
     if low > -math.inf:
@@ -97,16 +96,16 @@ def activation_range(low: float, high: float, scale: float, zero_point: int,
 
 
 def dequantise_table(scale: float, zero_point: int) -> np.ndarray:
-    """What DEQUANTIZE gives for -128 … 127, float32."""
+    """The float32 results of DEQUANTIZE for -128 … 127."""
     steps = np.arange(INT8_MIN, INT8_MAX + 1) - zero_point
     table: np.ndarray = steps.astype(np.float32) * np.float32(scale)
     return table
 
 
 def quantise_table(scale: float, zero_point: int, rounding: Rounding) -> np.ndarray:
-    """The least float32 that QUANTIZE makes each of -127 … 127, as int32 in the order of the numbers.
+    """The least float32 that QUANTIZE turns into each of -127 … 127, as int32 that sort like the floats.
 
-    INT32_MAX where there is none. Found by halving: the result grows with the number.
+    INT32_MAX where no float32 does. A bisection finds them, because QUANTIZE is monotone.
     """
     wanted = np.arange(INT8_MIN + 1, INT8_MAX + 1)
     infinity = int(np.float32(np.inf).view(np.int32))
@@ -116,7 +115,7 @@ def quantise_table(scale: float, zero_point: int, rounding: Rounding) -> np.ndar
         bits = middle.astype(np.int32)
         numbers = np.where(bits < 0, bits ^ INT32_MAX, bits).astype(np.int32).view(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            steps = np.clip(numbers / np.float32(scale), -_MOST_ROUNDED, _MOST_ROUNDED)
+            steps = np.clip(numbers / np.float32(scale), -_LARGEST_ROUNDED, _LARGEST_ROUNDED)
             codes = rounded(steps, rounding) + zero_point
         enough = (codes >= wanted) | (middle > infinity)
         high, low = np.where(enough & (low < high), middle, high), np.where(enough, low, middle + 1)
@@ -126,9 +125,9 @@ def quantise_table(scale: float, zero_point: int, rounding: Rounding) -> np.ndar
 def softmax_scaling(input_scale: float) -> tuple[int, int, int]:
     """(multiplier, left_shift, diff_min) of int8 Softmax with 5 integer bits and beta 1.
 
-    The multiplier is 0 for a scale up to SOFTMAX_LEAST, at which all exponentials are 1 to five digits.
+    The multiplier is 0 for scales up to SMALLEST_SOFTMAX_SCALE: all exponentials then are 1 to five digits.
     """
-    if input_scale <= SOFTMAX_LEAST:
+    if input_scale <= SMALLEST_SOFTMAX_SCALE:
         return 0, 0, INT8_MIN - INT8_MAX
     real = min(input_scale * float(1 << 26), float(2**31 - 1))
     multiplier, left_shift = quantize_multiplier(real)
@@ -136,8 +135,8 @@ def softmax_scaling(input_scale: float) -> tuple[int, int, int]:
     return multiplier, left_shift, -radius
 
 
-def multiplied(values: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
-    """Integers times multiplier * 2^(shift - 31) as the kernels round it: twice."""
+def multiply_rounded(values: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
+    """Integers times multiplier * 2^(shift - 31), rounded twice as in the kernels."""
     product = values.astype(np.int64) * (1 << max(shift, 0)) * multiplier
     high = (product + np.where(product >= 0, 1 << 30, 1 - (1 << 30)))
     high = np.where(high >= 0, high >> 31, -(-high >> 31))  # truncated, as C divides

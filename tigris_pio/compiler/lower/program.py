@@ -1,4 +1,4 @@
-"""Graph -> Program."""
+"""Lowers a graph to a program, and improves the program; README.md of this folder shows the call chain."""
 
 from __future__ import annotations
 
@@ -9,41 +9,35 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.ir.program import Program, ProgramIo
 from tigris_pio.compiler.lower import element_types
+from tigris_pio.compiler.lower.batch_copies import remove_batch_copies
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.by_images import by_images
 from tigris_pio.compiler.lower.element_order import (
     Layout,
     canonical,
     channels_last,
-    fold,
-    plain,
+    default_dims,
+    row_major,
     same_bytes,
     transposed,
 )
 from tigris_pio.compiler.lower.fold_tables import fold_tables
+from tigris_pio.compiler.lower.hoist_selections import hoist_selections
 from tigris_pio.compiler.lower.input_layout import input_layout
 from tigris_pio.compiler.lower.join_layers import join_layers
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, refused
 from tigris_pio.compiler.lower.remedies import not_supported
 from tigris_pio.compiler.lower.rings import roll_rings
-from tigris_pio.compiler.lower.select_first import select_first
 from tigris_pio.compiler.lower.split_layers import split_layers
 from tigris_pio.compiler.lower.states import prepare_commit
 from tigris_pio.compiler.lower.storage import Cell, Value
 from tigris_pio.compiler.lower.verify import checked
 from tigris_pio.errors import UnsupportedError
-from tigris_pio.format.enums import DType
 from tigris_pio.format.records import MAX_RANK
-
-_DTYPES = {
-    "int8": DType.INT8, "uint8": DType.UINT8, "int16": DType.INT16, "int32": DType.INT32, "int64": DType.INT64,
-    "float32": DType.FLOAT32, "bool": DType.BOOL,
-}
 
 
 def lower(graph: Graph) -> Program:
-    """Lowers a normalised graph. Raises UnsupportedError naming every node that has no kernel."""
+    """Lowers a normalised graph. Raises UnsupportedError, which names every node that has no kernel."""
     builder = Builder(graph)
     problems = list(graph.refused)
     problems += [problem for name in graph.inputs if (problem := _add_input(builder, name)) is not None]
@@ -53,14 +47,14 @@ def lower(graph: Graph) -> Program:
         reason = _lower_node(builder, node)
         if reason is not None:
             problems.append((node, reason))
-            builder.stub(node)
+            builder.add_stub(node)
     problems += [problem for name in graph.outputs if (problem := _check_output(builder, name)) is not None]
     if problems:
         raise refused(problems, graph.name)
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
     program = checked(builder.finish(inputs, outputs, _commit_states(builder)), "lowering")
-    for improve in (roll_rings, fold_tables, by_images, join_layers, split_layers, select_first):
+    for improve in (roll_rings, fold_tables, remove_batch_copies, join_layers, split_layers, hoist_selections):
         program = checked(improve(program), improve.__name__)
     return program
 
@@ -69,14 +63,14 @@ def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:
     commits = []
     for state in builder.graph.states:
         node = Node(state.input, "state", (state.output,), (state.input,))
-        builder.enter(node)
+        builder.begin_node(node)
         io = _io(builder, state.input, builder.values[state.input][0], builder.shape(state.input))
         try:
             commits.append(prepare_commit(builder, state, io))
         except Refusal as refusal:
             raise refused([(node, str(refusal))], builder.graph.name) from None
     for commit in commits:
-        builder.commit(commit.io, commit.sources, commit.params)
+        builder.add_commit(commit.io, commit.sources, commit.params)
     return tuple(commit.io for commit in commits)
 
 
@@ -86,36 +80,36 @@ def _add_input(builder: Builder, name: str, is_state: bool = False) -> tuple[Nod
         numeric = builder.numeric(name)
         tensor = builder.tensors[name]
         if tensor.quantisation is None:
-            numeric = element_types.border(tensor, tensor.dtype)
+            numeric = element_types.io_numeric(tensor, tensor.dtype)
             builder.warnings += filter(None, [element_types.input_warning(tensor)])
     except Refusal as refusal:
         node = Node(name, "state" if is_state else "graph input", (), (name,))
-        builder.stub(node)
+        builder.add_stub(node)
         return node, str(refusal)
-    cell = Cell(fold(layout.stored_shape))
+    cell = Cell(default_dims(layout.stored_shape))
     builder.add_value(name, Value(builder.add_storage(name, numeric, cell, state=is_state), layout))
     return None
 
 
 def _check_output(builder: Builder, name: str) -> tuple[Node, str] | None:
-    """A constant output may have a type without kernels; computed ones were refused with their node."""
+    """The refusal of a constant output whose type has no kernels; other outputs are refused with their node."""
     try:
         if builder.is_constant(name):
             builder.numeric(name)
-            builder.real(name)
+            builder.float_constant(name)
     except Refusal as refusal:
         return Node(name, "graph output", (), (name,)), str(refusal)
     return None
 
 
 def _lower_node(builder: Builder, node: Node) -> str | None:
-    """None, or why the node cannot be lowered."""
-    if REFUSAL in node.attributes:  # whoever read the model knows better
+    """Lowers a node; returns the reason if that is impossible, None otherwise."""
+    if REFUSAL in node.attributes:  # the front end's reason
         return str(node.attributes[REFUSAL])
     contract = contract_of(node)
     if contract is None:
         return not_supported(node.domain, node.op)
-    builder.enter(node)
+    builder.begin_node(node)
     activations = [builder.tensors[name] for name in (*node.inputs, *node.outputs)
                    if name and name in builder.tensors and not builder.is_constant(name)]
     try:
@@ -126,7 +120,7 @@ def _lower_node(builder: Builder, node: Node) -> str | None:
     except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError) as error:
         if os.environ.get("TIGRIS_DEBUG"):
             raise
-        # Numbers that contradict each other in a way that nobody thought of: the node is what the user can look at.
+        # An unforeseen contradiction: its node is the user's only clue.
         return f"its attributes, types or shapes contradict each other ({type(error).__name__}: {error})"
     return None
 
@@ -136,35 +130,35 @@ def _output(builder: Builder, name: str) -> ProgramIo:
     value = builder.value(name)
     tensor = builder.tensors[name]
     if tensor.quantisation is None and tensor.dtype != np.float32:
-        builder.enter(Node(name, "graph output", (), ()))
-        value = builder.convert(name, value, element_types.border(tensor, tensor.dtype), f"{name}/output")
+        builder.begin_node(Node(name, "graph output", (), ()))
+        value = builder.convert(name, value, element_types.io_numeric(tensor, tensor.dtype), f"{name}/output")
     storage = builder.storages[value.storage]
     inputs = {builder.values[item][0].storage for item in graph.sources}
     if storage.constant is not None or storage.name in inputs:
-        value = builder.copied(name, value)
+        value = builder.add_copy(name, value)
     shape = graph.tensors[name].shape
     permutation = graph.output_permutations.get(name)
     if permutation is None:
         return _io(builder, name, value, shape)
     moved = transposed(value.layout, shape, permutation)
     if moved is None:
-        value = builder.arranged(name, plain(shape))
+        value = builder.value_in_order(name, row_major(shape))
         moved = transposed(value.layout, shape, permutation)
-        assert moved is not None  # a row-major tensor has factors for any permutation
+        assert moved is not None  # row-major factors fit any permutation
     return _io(builder, name, Value(value.storage, moved), tuple(shape[axis] for axis in permutation))
 
 
 def _io(builder: Builder, name: str, value: Value, shape: tuple[int, ...]) -> ProgramIo:
-    usual = [layout for layout in (plain(shape), channels_last(shape)) if same_bytes(layout, value.layout)]
-    layout = usual[0] if usual else canonical(value.layout)
+    common = [layout for layout in (row_major(shape), channels_last(shape)) if same_bytes(layout, value.layout)]
+    layout = common[0] if common else canonical(value.layout)
     if not layout.factors:
         layout = Layout((1,), (0,))
     if len(layout.order) > MAX_RANK or len(shape) > MAX_RANK:
         raise UnsupportedError(f"{builder.graph.name}: {name} has more than {MAX_RANK} dimensions")
     dtype = builder.graph.io_dtypes.get(name, np.dtype(np.float32))
-    if dtype.name not in _DTYPES:
+    if dtype.name not in element_types.STORED_TYPES:
         place = "graph input" if name in builder.graph.inputs else "graph output"
         raise UnsupportedError(f"{builder.graph.name}: {name} ({place}) has type {dtype}, which a plan cannot hold")
     inverse = tuple(int(axis) for axis in np.argsort(layout.order))
-    return ProgramIo(name, value.storage, _DTYPES[dtype.name], shape, layout.stored_shape, inverse,
+    return ProgramIo(name, value.storage, element_types.STORED_TYPES[dtype.name], shape, layout.stored_shape, inverse,
                      builder.graph.labels.get(name, ()))

@@ -1,4 +1,4 @@
-"""Which transpositions can run in bands of rows."""
+"""Finds the transpositions that can run in bands of rows."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _LARGEST_TERM = 65535
 
 
 @dataclasses.dataclass(frozen=True)
-class Banded:
-    """A transposition of one image: output sizes, input steps, and the input rows of an output row."""
+class BandedTranspose:
+    """A transposition of one image: output sizes, input strides in elements, and the row map."""
 
     sizes: tuple[int, ...]
     steps: tuple[int, ...]
     rows: RowMap
 
 
-def banded_transpose(sizes: Sequence[int], steps: Sequence[int], source: Dims, target: Dims) -> Banded | None:
-    """The transposition image by image with a row map, None when it needs the whole input.
+def banded_transpose(sizes: Sequence[int], steps: Sequence[int], source: Dims, target: Dims) -> BandedTranspose | None:
+    """The transposition of each image with a row map; None if an output row needs the whole input.
 
-    Output element (i0, i1, …) of `sizes` is input element sum(i_k * steps[k]). The first axis must walk
-    over the rows of both tensors: either one output row is made of several of its indices, or one index
-    makes several output rows (DepthToSpace). Moves inside each row, as a channel shuffle, are of the first kind.
+    Output element (i0, i1, …) of `sizes` is input element sum(i_k * steps[k]). The first axis must go over the rows of
+    both tensors. Either several of its indices make one output row, as in a channel shuffle, or one index makes several
+    output rows, as in DepthToSpace.
     """
     batch, height = target[:2]
     if height == 1 or source[0] != batch:
@@ -48,12 +48,12 @@ def banded_transpose(sizes: Sequence[int], steps: Sequence[int], source: Dims, t
         rows = RowMap(1, inner // output_row, 0, 0)
     if rows is None or max(rows.numerator, rows.denominator) > _LARGEST_TERM:
         return None
-    return Banded(*own, rows)
+    return BandedTranspose(*own, rows)
 
 
 def _one_image(sizes: Sequence[int], steps: Sequence[int], batch: int,
                elements: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The axes of one image of `elements`, when the images follow each other in both tensors."""
+    """Sizes and strides within one image of `elements`; None if images are not contiguous in both tensors."""
     if batch == 1:
         return tuple(sizes), tuple(steps)
     if sizes[0] % batch or steps[0] * (sizes[0] // batch) != elements:

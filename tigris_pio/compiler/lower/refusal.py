@@ -1,4 +1,4 @@
-"""Why a node has no kernel."""
+"""The exception by which contracts refuse a node."""
 
 from __future__ import annotations
 

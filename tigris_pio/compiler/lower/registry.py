@@ -1,7 +1,7 @@
-"""Which operators are lowered, and how; also the source of the list in the documentation.
+"""The registry of operator contracts, from which docs/operators.md is written, too.
 
-An operator contract is a function `(builder, node)` that emits kernel calls, or raises Refusal with the
-reason in a few words. One file a family in `operators/`.
+A contract is a function `(builder, node)` that emits kernel calls, or raises Refusal with the reason in a few words.
+`operators/` has a file for each family.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tigris_pio.errors import UnsupportedError
 
 @dataclasses.dataclass(frozen=True)
 class Contract:
-    """How one operator is lowered."""
+    """The contract of one operator. summary: a cell of docs/operators.md"""
 
     operator: str
     summary: str
@@ -30,12 +30,12 @@ class Contract:
 
 
 REGISTRY: dict[str, Contract] = {}
-#: The domain of nodes with TensorFlow Lite's own arithmetic, under the names of its schema.
+#: The domain of nodes with TensorFlow Lite's own arithmetic; their names are those of its schema.
 TFLITE = "tflite"
-#: The attribute of a node that its front end could not read: why.
+#: The attribute in which a front end says why it could not read a node.
 REFUSAL = "refusal"
 
-#: Operators that normalisation always replaces, by the pass that does it.
+#: Operators that normalisation always replaces, with the pass that replaces them.
 NORMALISED = {
     "Constant": "constant_fold",
     "ConstantOfShape": "constant_fold",
@@ -46,7 +46,7 @@ NORMALISED = {
     "Swish": "silu_decompose",
 }
 
-#: Labels that normalisation and lowering give; they are no ONNX operators.
+#: Operators that only normalisation and lowering make; they are not ONNX operators.
 INTERNAL = frozenset((
     "DepthwiseConv", "Conv1D", "Relu6", "TigrisStandardise", "TigrisRms", "TigrisRecode", "TigrisTable",
 ))  # fmt: skip
@@ -55,7 +55,7 @@ INTERNAL = frozenset((
 def operator(
     *names: str, summary: str, domain: str = ""
 ) -> Callable[[Callable[[Builder, Node], None]], Callable[[Builder, Node], None]]:
-    """Registers a lowering function for operators of ONNX, or of another domain."""
+    """Registers the decorated function as the contract of operators of ONNX, or of another domain."""
 
     def register(function: Callable[[Builder, Node], None]) -> Callable[[Builder, Node], None]:
         for name in (f"{domain}.{name}" if domain else name for name in names):
@@ -68,31 +68,31 @@ def operator(
 
 
 def contract_of(node: Node) -> Contract | None:
-    """The node's contract, or None for an unknown operator."""
+    """The node's contract; None for an unknown operator."""
     from tigris_pio.compiler.lower import operators  # noqa: F401, PLC0415 (importing fills the registry)
 
     if node.domain == TFLITE:
         return REGISTRY.get(f"{TFLITE}.{node.op}")
-    known_domain = node.op in _DOMAINS.get(node.domain, ()) if node.domain else node.op not in _ONLY_ELSEWHERE
+    known_domain = node.op in _DOMAINS.get(node.domain, ()) if node.domain else node.op not in _NOT_IN_ONNX
     return REGISTRY.get(node.op) if known_domain else None
 
 
 def is_lowered(proto: onnx.NodeProto) -> bool:
-    """Whether a node has a contract of its own, or a pass that replaces it; others may have a function."""
+    """Whether a node has a contract, or a pass that replaces it. If not, the loader tries its ONNX function."""
     if proto.op_type == "LayerNormalization" and any(proto.output[1:]):
-        return False  # its kernel does not keep mean and deviation, its function does
+        return False  # the kernel does not return mean and deviation, but ONNX's function does
     if proto.op_type in NORMALISED:
         return True
     return contract_of(Node(proto.name, proto.op_type, (), (), {}, proto.domain)) is not None
 
 
-#: Operators of other domains than ONNX's own.
+#: Lowered operators of domains other than ONNX's own.
 _DOMAINS = {
     "com.microsoft": frozenset(("QuantizeLinear", "DequantizeLinear", "Gelu", "Silu")),
     "ai.onnx.ml": frozenset(("Binarizer", "ArrayFeatureExtractor")),
     "ai.onnx.preview.training": frozenset(("Momentum", "Adagrad", "Adam")),
 }
-_ONLY_ELSEWHERE = _DOMAINS["ai.onnx.ml"] | _DOMAINS["ai.onnx.preview.training"]
+_NOT_IN_ONNX = _DOMAINS["ai.onnx.ml"] | _DOMAINS["ai.onnx.preview.training"]
 
 
 def supported_operators() -> tuple[Contract, ...]:
@@ -109,8 +109,8 @@ def supported_operators() -> tuple[Contract, ...]:
 
 
 def _full_name(name: str) -> str:
-    """With the domain, where that is not ONNX's own."""
-    domain = next((domain for domain, names in _DOMAINS.items() if name in names & _ONLY_ELSEWHERE), "")
+    """The operator's name, after its domain if that is not ONNX's own."""
+    domain = next((domain for domain, names in _DOMAINS.items() if name in names & _NOT_IN_ONNX), "")
     return f"{domain}.{name}" if domain else name
 
 
@@ -118,18 +118,18 @@ def _never(builder: Builder, node: Node) -> None:
     raise Refusal("normalisation should have replaced it")
 
 
-def decided_by_data(node: Node) -> str:
-    """Why an If or a Loop that is left is refused, and what to do about it."""
-    what = {"If": f"its condition {node.inputs[0]} is computed from data, so either branch may be taken",
-            "Loop": "how often its body runs is computed from data, or not at all"}[node.op]
-    return (f"{what}; make the input that decides a constant with {spelling.fixed('NAME', 'VALUE')}, or export the "
+def why_data_dependent(node: Node) -> str:
+    """Why an If or a Loop that remains is refused, and the remedy."""
+    reason = {"If": f"its condition {node.inputs[0]} depends on data",
+              "Loop": "its number of iterations depends on data or is missing"}[node.op]
+    return (f"{reason}; make the input that decides a constant with {spelling.fixed('NAME', 'VALUE')}, or export the "
             "model without it")
 
 
 def why_unsupported(node: Node) -> str | None:
-    """Why a node has no kernel, from its operator alone; None: it has one, or a pass replaces it."""
+    """Why a node has no kernel, judged by its operator only; None if it has one, or a pass replaces it."""
     if node.op in DATA_DEPENDENT and not node.domain:
-        return decided_by_data(node)
+        return why_data_dependent(node)
     if contract_of(node) is not None or (node.op in NORMALISED and node.domain != TFLITE):
         return None
     return not_supported(node.domain, node.op)

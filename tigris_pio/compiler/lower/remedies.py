@@ -1,4 +1,4 @@
-"""What to do about operators that are not supported; also the source of the list in the documentation."""
+"""Remedies for unsupported operators, from which docs/operators.md is written, too."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ _CUSTOM = "a custom operator: export the model without it, or compute it in the 
 
 @dataclasses.dataclass(frozen=True)
 class Remedy:
-    """operators: names or patterns, with the domain where that is not ONNX's own. remedy: what is wrong with them and
-    what to do."""
+    """What to do about some operators.
+
+    operators: names or patterns, each with its domain if that is not ONNX's own
+    remedy: the reason and the remedy
+    """
 
     operators: str
     remedy: str
 
-    def fits(self, name: str) -> bool:
-        """Whether it is meant for an operator."""
+    def matches(self, name: str) -> bool:
+        """Whether a pattern matches an operator."""
         return any(fnmatchcase(name, pattern) for pattern in self.operators.split())
 
 
-#: The first that fits counts.
+#: The first entry that matches an operator counts.
 REMEDIES = (
     Remedy("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial tflite.RANDOM_* "
            "tflite.MULTINOMIAL",
@@ -60,6 +63,6 @@ REMEDIES = (
 
 
 def not_supported(domain: str, operator: str) -> str:
-    """Why an operator without kernels is refused, and what to do."""
+    """The refusal of an operator without a contract: reason and remedy."""
     name = f"{domain}.{operator}" if domain else operator
-    return f"this operator is not supported; {next(item.remedy for item in REMEDIES if item.fits(name))}"
+    return f"this operator is not supported; {next(item.remedy for item in REMEDIES if item.matches(name))}"

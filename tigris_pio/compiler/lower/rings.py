@@ -1,7 +1,7 @@
-"""Rings: a state that drops its oldest rows for as many new ones is told the new ones only.
+"""Turns states that drop their oldest rows for new ones into rings, whose COMMIT reads the new rows only.
 
-Streaming networks join a state and what is new, and assign all but the first rows of that to the state. That copy would
-be as large as the state and live until the run's end. A COMMIT moves the rows that stay by itself.
+Streaming networks join a state and new rows, and assign all but the oldest rows of the result to the state. That copy
+would be as large as the state and would live until the end of the run. COMMIT moves the rows that stay itself.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections import Counter
 from collections.abc import Mapping
 
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import CommitParams, ConcatParams, SelectParams
-
-_NO_TABLE = 0xFFFFFFFF
 
 
 @dataclasses.dataclass(frozen=True)
 class _Index:
-    """Who makes each tensor, and how many read it."""
+    """The producer of each tensor, and the number of its readers."""
 
     program: Program
     producer: Mapping[str, ProgramOp]
@@ -33,7 +32,7 @@ class _Index:
 
 
 def roll_rings(program: Program) -> Program:
-    """`program` without the copies that only such COMMITs read."""
+    """`program` with rings, without the copies that only their COMMITs read."""
     index = _Index.of(program)
     commits, dropped = [], set[str]()
     for op in program.ops[program.body_count :]:
@@ -52,7 +51,10 @@ def roll_rings(program: Program) -> Program:
 
 
 def _tail_of(index: _Index, name: str) -> tuple[list[str], str, int]:
-    """The copies that `name` is made by and nothing else reads, what they copy the end of, and the bytes before it."""
+    """The chain of copies that makes `name`, the tensor whose end they copy, and the bytes before that end.
+
+    Copies with other readers are not part of the chain.
+    """
     copies, skipped = [], 0
     while index.readers[name] == 1 and name in index.producer:
         op = index.producer[name]
@@ -65,7 +67,7 @@ def _tail_of(index: _Index, name: str) -> tuple[list[str], str, int]:
 
 
 def _skipped(program: Program, op: ProgramOp) -> int | None:
-    """How many bytes an operator leaves out that copies the rest of its input; None when it does anything else."""
+    """The bytes that a copy of the end of its input leaves out; None for any other operator."""
     source, output = program.tensors[op.operands[0].tensor], program.tensors[op.output]
     more = source.bytes - output.bytes
     if source.batch != 1 or output.batch != 1 or more < 0:
@@ -79,23 +81,26 @@ def _skipped(program: Program, op: ProgramOp) -> int | None:
     old, new = _extents(source), _extents(output)
     cut = [axis for axis in range(3) if old[axis] != new[axis]]
     tables = {params.row_table, params.column_table, params.channel_table}
-    in_one_piece = len(cut) == 1 and set(old[: cut[0]]) <= {1} and tables == {_NO_TABLE}
-    return more if in_one_piece and params.first == tuple(a - b for a, b in zip(old, new, strict=True)) else None
+    is_contiguous = len(cut) == 1 and set(old[: cut[0]]) <= {1} and tables == {NO_TABLE}
+    return more if is_contiguous and params.first == tuple(a - b for a, b in zip(old, new, strict=True)) else None
 
 
 def _new_part(index: _Index, commit: ProgramOp, joined: str, skipped: int) -> ProgramTensor | None:
-    """What is joined to the state of `commit` in the tensor `joined`, but for its first `skipped` bytes."""
+    """The new rows in the tensor `joined`, of which the state of `commit` takes all but the first `skipped` bytes.
+
+    None if `joined` is no CONCAT of the state and new rows.
+    """
     op = index.producer.get(joined)
     if op is None or len(op.operands) != 2 or not isinstance(op.params, ConcatParams):
         return None
     state, source = (index.program.tensors[operand.tensor] for operand in op.operands)
-    in_one_piece = source.batch == 1 and set(_extents(state)[: op.params.axis]) <= {1}
+    is_contiguous = source.batch == 1 and set(_extents(state)[: op.params.axis]) <= {1}
     is_ring = state.name == commit.output and not source.state and 0 < skipped == source.bytes < state.bytes
-    return source if is_ring and in_one_piece else None
+    return source if is_ring and is_contiguous else None
 
 
 def _commit(op: ProgramOp, state: ProgramTensor, source: ProgramTensor) -> ProgramOp:
-    """The COMMIT that is told `source` only."""
+    """The COMMIT that reads `source` only."""
     assert isinstance(op.params, CommitParams)
     params = dataclasses.replace(op.params, kept_bytes=state.bytes - source.bytes)
     operand = Operand(source.name, RowMap.whole(source.height))

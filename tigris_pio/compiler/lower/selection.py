@@ -1,4 +1,7 @@
-"""Selections: which input index each output index takes along one axis, and the row maps they need."""
+"""Selections: the input index of each output index along one axis, and the row maps of such selections.
+
+Contracts of Slice, Gather, Resize and their like call `select_params` for a SELECT.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,18 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import DType
 from tigris_pio.format.params import SelectParams
 
-#: What SelectParams says where an axis has no table.
+#: The offset in SelectParams of an axis without table.
 NO_TABLE = 0xFFFFFFFF
 #: An index that selects the fill value.
 OUTSIDE = -1
-#: Bounds of an operand's numerator and denominator, which have 16 bits.
+#: The largest numerator and denominator of a row map, which have 16 bits in a plan.
 _LARGEST_TERM = 65535
-#: A map with a larger denominator must save this many rows to be preferred.
-_EVEN_DENOMINATOR, _UNEVEN_COST = 4, 4
+#: A row map with a denominator above the first must save as many rows as the second says to be preferred.
+_SIMPLE_DENOMINATOR, _COMPLEX_COST = 4, 4
 
 
 def is_slice(params: SelectParams) -> bool:
-    """Whether a selection takes elements that lie side by side on every axis, from `params.first` on."""
+    """Whether a selection takes contiguous indices of every axis, from `params.first` on."""
     tables = {params.row_table, params.column_table, params.channel_table}
     return tables == {NO_TABLE} and set(params.numerator) | set(params.denominator) == {1}
 
@@ -44,7 +47,7 @@ class Progression:
 
 
 def progression(indices: np.ndarray, size: int) -> Progression | None:
-    """A progression that selects the same as a table over `size` inputs; None when there is none."""
+    """A progression with the same indices as a table over `size` inputs; None if there is none."""
     wanted = _inside(indices, size)
     for candidate in _candidates(wanted):
         if np.array_equal(_inside(candidate.indices(len(indices)), size), wanted):
@@ -77,14 +80,14 @@ def _candidates(indices: np.ndarray) -> Iterator[Progression]:
 
 
 def identity(size: int) -> np.ndarray:
-    """Every index takes itself."""
+    """The table that selects all indices in order."""
     return np.arange(size)
 
 
 def needed_rows(low: np.ndarray, high: np.ndarray, height: int) -> RowMap | None:
     """The tightest row map under which output row r reads input rows [low[r], high[r]], inclusive.
 
-    Rows with low > high read nothing. None when a map would ask for all rows anyway, or none advances.
+    Rows with low > high read nothing. None if every map would read all rows.
     """
     reading = np.flatnonzero(low <= high)
     if not len(reading):
@@ -104,18 +107,18 @@ def needed_rows(low: np.ndarray, high: np.ndarray, height: int) -> RowMap | None
 
 
 def _spread(rows: RowMap) -> float:
-    """Input rows one output row asks for, less one."""
+    """The input rows of an output row, minus one."""
     return (rows.last - rows.first) / rows.denominator
 
 
 def _preference(rows: RowMap) -> tuple[int, int, float]:
-    """Few rows first; of maps with about as many the simplest, which paces other operators best."""
-    cost = math.ceil(_spread(rows)) + (_UNEVEN_COST if rows.denominator > _EVEN_DENOMINATOR else 0)
+    """The sort key: few rows first, then simple maps, because they give other operators even paces."""
+    cost = math.ceil(_spread(rows)) + (_COMPLEX_COST if rows.denominator > _SIMPLE_DENOMINATOR else 0)
     return cost, rows.denominator, _spread(rows)
 
 
 def _slopes(rows: np.ndarray, low: np.ndarray, height: int) -> set[Fraction]:
-    """Rates at which the input rows may advance."""
+    """Candidate slopes of the row map."""
     slopes = {Fraction(1)}
     if len(rows) > 1:
         rate = Fraction(int(low[-1] - low[0]), int(rows[-1] - rows[0]))
@@ -129,29 +132,33 @@ def _slopes(rows: np.ndarray, low: np.ndarray, height: int) -> set[Fraction]:
 
 
 def selected_rows(indices: np.ndarray, height: int) -> RowMap | None:
-    """The row map of a selection along rows; None: all rows."""
+    """The row map of a selection along rows; None if it needs all rows."""
     inside = (indices >= 0) & (indices < height)
     return needed_rows(np.where(inside, indices, 1), np.where(inside, indices, 0), height)
 
 
 def select_params(tables: tuple[np.ndarray, np.ndarray, np.ndarray], extents: tuple[int, int, int], fill: float | int,
                   dtype: DType) -> tuple[SelectParams, dict[str, np.ndarray]]:
-    """The record and tables of a SELECT with these (row, column, channel) indices on an input of these extents."""
+    """Parameters and tables of a SELECT.
+
+    tables: the input index of each output row, column and channel; OUTSIDE, or any index outside, takes `fill`
+    extents: input rows, columns and channels
+    """
     names = ("row_table", "column_table", "channel_table")
     blobs: dict[str, np.ndarray] = {}
     places: dict[str, int] = dict.fromkeys(names, NO_TABLE)
-    lines = []
+    progressions = []
     for name, indices, size in zip(names, tables, extents, strict=True):
-        line = progression(indices, size)
-        if line is None:
+        found = progression(indices, size)
+        if found is None:
             blobs[name] = indices.astype(np.int32)
             places[name] = 0
-        lines.append(line or Progression(1, 1, 0))
+        progressions.append(found or Progression(1, 1, 0))
     mask = 0xFFFF if dtype is DType.INT16 else 0xFF
     bits = np.float32(fill).view(np.uint32) if dtype == DType.FLOAT32 else np.uint32(int(fill) & mask)
     params = SelectParams(
-        **places, numerator=tuple(line.numerator for line in lines),
-        denominator=tuple(line.denominator for line in lines), first=tuple(line.first for line in lines),
-        fill=int(bits),
+        **places, numerator=tuple(item.numerator for item in progressions),
+        denominator=tuple(item.denominator for item in progressions),
+        first=tuple(item.first for item in progressions), fill=int(bits),
     )
     return params, blobs

@@ -1,7 +1,7 @@
-"""A fully connected layer whose outputs are only read in parts becomes a layer for each part.
+"""Splits a fully connected layer whose outputs are read in parts only into a layer for each part.
 
-Queries, keys and values are often the parts of one layer. Apart, each is made when and where it is wanted, and nothing
-is copied out of a tensor three times as large. Each output is the sum it was.
+Queries, keys and values are often parts of one layer. Separate layers run just before their readers, and need no copy
+out of a tensor three times as large. Each output stays the same sum.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tigris_pio.format.params import (
 )
 
 _LAYERS = (FullyConnectedInt8Params, AsymmetricFullyConnectedInt8Params, FullyConnectedFloatParams)
-#: Constants of a layer, with one for each output or one for all.
-_EACH = ("bias", "multiplier", "shift", "weight_zero_points")
+#: Constants of a layer: one for each output, or one for all.
+_PER_OUTPUT = ("bias", "multiplier", "shift", "weight_zero_points")
 
 
 def split_layers(program: Program) -> Program:
-    """`program` with such layers in the places of the selections of their outputs."""
+    """`program` with such layers at the places of the SELECTs that read them."""
     readers: dict[str, list[ProgramOp]] = {}
     for op in program.ops:
         for name in dict.fromkeys(operand.tensor for operand in op.operands):
@@ -46,26 +46,26 @@ def split_layers(program: Program) -> Program:
 
 
 def _part(program: Program, layer: ProgramOp, selection: ProgramOp) -> ProgramOp | None:
-    """The layer with the outputs that an operator selects; None for other operators."""
+    """The layer with the outputs that `selection` takes; None if it is no such SELECT."""
     assert isinstance(layer.params, FullyConnectedInt8Params | FullyConnectedFloatParams)
     whole, part = program.tensors[layer.output], program.tensors[selection.output]
     outputs = layer.params.out_features
-    taken = _taken(selection, whole, part, outputs)
-    if taken is None or selection.images != layer.images:
+    selected = _selected(selection, whole, part, outputs)
+    if selected is None or selection.images != layer.images:
         return None
-    first, count = taken
+    first, count = selected
     blobs = {"weights": np.ascontiguousarray(layer.blobs["weights"].reshape(outputs, -1)[first : first + count])}
-    for name in _EACH:
+    for name in _PER_OUTPUT:
         if name in layer.blobs:
-            each = layer.blobs[name].reshape(-1)
-            blobs[name] = each if each.size == 1 < outputs else each[first : first + count]
+            values = layer.blobs[name].reshape(-1)
+            blobs[name] = values if values.size == 1 < outputs else values[first : first + count]
     params = dataclasses.replace(layer.params, out_features=count)
     return dataclasses.replace(layer, name=selection.name, output=selection.output, params=params, blobs=blobs,
                                macs=layer.macs * count // outputs)
 
 
-def _taken(selection: ProgramOp, whole: ProgramTensor, part: ProgramTensor, outputs: int) -> tuple[int, int] | None:
-    """The first output and how many of them an operator takes of each vector, if they lie side by side."""
+def _selected(selection: ProgramOp, whole: ProgramTensor, part: ProgramTensor, outputs: int) -> tuple[int, int] | None:
+    """The first output and the number of outputs that a SELECT takes of each vector, if they are contiguous."""
     params = selection.params
     if not isinstance(params, SelectParams) or (whole.batch, whole.height) != (part.batch, part.height):
         return None

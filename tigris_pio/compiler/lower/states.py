@@ -1,7 +1,7 @@
-"""What lives from run to run: each state is a tensor of its own, which a COMMIT writes when all else is done.
+"""States: tensors that keep their values from run to run. COMMITs write them after all other operators.
 
-The new value has its own place until then. So a run that fails or is stopped leaves what the run before left, and
-whatever reads a state reads the old one, wherever in the run it comes.
+Until then the new value has memory of its own. A run that fails or is cancelled therefore changes no state, and all
+operators of a run read the old value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import State
 from tigris_pio.compiler.ir.program import ProgramIo
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import Layout, fold
+from tigris_pio.compiler.lower.element_order import Layout, default_dims
 from tigris_pio.compiler.lower.storage import Numeric, Value
 from tigris_pio.format.enums import DType
 from tigris_pio.format.params import CommitParams
@@ -28,7 +28,7 @@ _TYPES: Mapping[DType, type[np.generic]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Commit:
-    """A state of the program, where its new value is stored, and the constant it begins with, if not by one byte."""
+    """The COMMIT of a state. sources: the new value, and the first value if that is more than one repeated byte"""
 
     io: ProgramIo
     sources: tuple[str, ...]
@@ -36,38 +36,38 @@ class Commit:
 
 
 def prepare_commit(builder: Builder, state: State, io: ProgramIo) -> Commit:
-    """Brings the new value of a state to the form that the state has. Raises Refusal."""
-    held = builder.values[state.input][0]
-    numeric = builder.storages[held.storage].numeric
-    value = _in_form(builder, state.output, held.layout, numeric)
-    if builder.storages[value.storage].state:  # which other COMMITs may write first
-        value = builder.copied(state.output, value)
-    first = _first_bytes(state, io, held.layout, numeric)
+    """Converts the new value of a state to the state's element type and order. Raises Refusal."""
+    old = builder.values[state.input][0]
+    numeric = builder.storages[old.storage].numeric
+    value = _converted_value(builder, state.output, old.layout, numeric)
+    if builder.storages[value.storage].state:  # another COMMIT might write it first
+        value = builder.add_copy(state.output, value)
+    first = _first_bytes(state, io, old.layout, numeric)
     fill = int(first.flat[0])
     if np.all(first == fill):
         return Commit(io, (value.storage,), commit_params(io, fill))
     array = first.view(_TYPES[numeric.dtype])
-    constant = builder.add_constant(f"{state.input}/first", array, numeric, fold(held.layout.stored_shape))
+    constant = builder.add_constant(f"{state.input}/first", array, numeric, default_dims(old.layout.stored_shape))
     return Commit(io, (value.storage, constant), commit_params(io, 0))
 
 
-def _in_form(builder: Builder, name: str, layout: Layout, numeric: Numeric) -> Value:
-    """A graph tensor in an element type and order."""
-    if not builder.is_constant(name) or not numeric.is_plain or numeric.dtype is DType.FLOAT32:
-        return builder.arranged(name, layout, numeric)
-    array: np.ndarray = layout.apply(builder.real(name)).astype(_TYPES[numeric.dtype])
-    return Value(builder.add_constant(name, array, numeric, fold(array.shape)), layout)
+def _converted_value(builder: Builder, name: str, layout: Layout, numeric: Numeric) -> Value:
+    """A graph tensor in this element type and order."""
+    if not builder.is_constant(name) or not numeric.is_unquantised or numeric.dtype is DType.FLOAT32:
+        return builder.value_in_order(name, layout, numeric)
+    array: np.ndarray = layout.apply(builder.float_constant(name)).astype(_TYPES[numeric.dtype])
+    return Value(builder.add_constant(name, array, numeric, default_dims(array.shape)), layout)
 
 
 def _first_bytes(state: State, io: ProgramIo, layout: Layout, numeric: Numeric) -> np.ndarray:
-    """The bytes that a session begins with."""
+    """The stored bytes of a state's first value, which a reset restores."""
     first = np.full(io.shape, numeric.zero_point) if state.initial is None else state.initial
     stored: np.ndarray = layout.apply(first).astype(_TYPES[numeric.dtype])
     return np.ascontiguousarray(stored).reshape(-1).view(np.uint8)
 
 
 def commit_params(io: ProgramIo, fill: int) -> CommitParams:
-    """The record of a COMMIT that replaces the whole state, whose bytes are `fill` at first."""
+    """Parameters of a COMMIT that replaces the whole state, whose first value is the byte `fill`, repeated."""
 
     def padded(values: tuple[int, ...]) -> tuple[int, ...]:
         return (*values, *([0] * (MAX_RANK - len(values))))

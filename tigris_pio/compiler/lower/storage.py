@@ -1,4 +1,4 @@
-"""What the builder keeps about stored tensors while lowering."""
+"""Records of the builder: stored tensors, their element types and dimensions, and pending operators."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.element_order import Layout
 from tigris_pio.format.enums import DType
 
-Dims = tuple[int, int, int, int]
+Dims = tuple[int, int, int, int]  #: [batch, height, width, channels]
 
 
 @dataclasses.dataclass(frozen=True)
 class Numeric:
-    """Element type of stored data; scale and zero point where it is quantised."""
+    """The element type of stored data, with scale and zero point if it is quantised (scale 0: it is not)."""
 
     dtype: DType
     scale: float = 0.0
     zero_point: int = 0
 
     @property
-    def is_plain(self) -> bool:
-        """Whether values are stored as they are, not quantised."""
+    def is_unquantised(self) -> bool:
+        """Whether stored values are the real values."""
         return self.scale == 0.0
 
 
@@ -31,11 +31,10 @@ FLOAT = Numeric(DType.FLOAT32)
 
 
 class Cell:
-    """[batch, height, width, channels] that several stored tensors share, open until an operator cares.
+    """[batch, height, width, channels] that several stored tensors share, open until an operator relies on them.
 
-    Elementwise operators give their output their input's cell, so that a choice made for one
-    holds for both. An operator relies on all four numbers, or on the rows alone: how many there are, but not how each
-    is made up of columns and channels.
+    Elementwise operators give their output the cell of their input, so that both have the same dimensions. An operator
+    relies on all four numbers, or on batch and height only.
     """
 
     def __init__(self, dims: Dims, fixed: bool = False, fixed_rows: bool = False):
@@ -45,7 +44,7 @@ class Cell:
         self._parent: Cell | None = None
 
     def root(self) -> Cell:
-        """The cell that holds the value."""
+        """The cell that holds the dimensions of all joined cells (union-find)."""
         cell = self
         while cell._parent is not None:
             cell = cell._parent
@@ -55,26 +54,26 @@ class Cell:
 
     @property
     def dims(self) -> Dims:
-        """The present choice."""
+        """The present dimensions."""
         return self.root()._dims
 
     @property
     def fixed(self) -> bool:
-        """Whether an operator relies on all of it."""
+        """Whether an operator relies on all four numbers."""
         return self.root()._fixed
 
     @property
     def fixed_rows(self) -> bool:
-        """Whether an operator relies on its rows."""
+        """Whether an operator relies on batch and height."""
         return self.root()._fixed_rows
 
     def allows(self, dims: Dims) -> bool:
-        """Whether the choice is open, as far as these dimensions differ from it."""
+        """Whether no operator relies on a number that `dims` would change."""
         root = self.root()
         return root._dims == dims or not (root._fixed or (root._fixed_rows and root._dims[:2] != dims[:2]))
 
     def settle(self, dims: Dims) -> bool:
-        """Fixes the choice; False when it is fixed otherwise."""
+        """Fixes all four numbers; False if an operator relies on others."""
         if not self.allows(dims):
             return False
         root = self.root()
@@ -82,7 +81,7 @@ class Cell:
         return True
 
     def settle_rows(self, dims: Dims) -> bool:
-        """Fixes the rows of the choice; False when they are fixed otherwise."""
+        """Fixes batch and height; False if an operator relies on other numbers."""
         if not self.allows(dims):
             return False
         root = self.root()
@@ -92,18 +91,18 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Storage:
-    """One stored tensor of the program to be."""
+    """A stored tensor of the program in the making. folded, state, sequential: as in ProgramTensor"""
 
     name: str
     numeric: Numeric
     cell: Cell
     constant: np.ndarray | None = None
-    folded: bool = False  #: see ProgramTensor
-    state: bool = False  #: see ProgramTensor
+    folded: bool = False
+    state: bool = False
     sequential: bool = False
 
     def tensor(self) -> ProgramTensor:
-        """Its final form."""
+        """The tensor of the finished program."""
         constant = None if self.constant is None else self.constant.reshape(self.cell.dims)
         numeric = self.numeric
         return ProgramTensor(self.name, *self.cell.dims, numeric.dtype, numeric.scale, numeric.zero_point, constant,
@@ -112,7 +111,7 @@ class Storage:
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """A graph tensor in some storage, and in which element order."""
+    """A storage that holds a graph tensor, and the tensor's element order in it."""
 
     storage: str
     layout: Layout
@@ -120,7 +119,7 @@ class Value:
 
 @dataclasses.dataclass(frozen=True)
 class PendingOp:
-    """An operator whose row maps wait for the final heights; None maps mean the whole operand."""
+    """An operator without row maps of final heights. A row map of None reads the whole operand."""
 
     op: ProgramOp
     sources: tuple[tuple[str, RowMap | None], ...]

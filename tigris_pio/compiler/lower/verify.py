@@ -1,6 +1,6 @@
-"""Verifies a program: what every pass over programs may rely on, and must leave as it was.
+"""Verifies the invariants of a program after each pass.
 
-A fault here is the compiler's own: compiling ends with an internal error instead of a wrong plan.
+A violation is the compiler's own bug: compilation ends with an internal error instead of a wrong plan.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from tigris_pio.format.enums import OpKind
 
 
 class BrokenProgram(Exception):
-    """A pass left a program that contradicts itself."""
+    """A pass violated an invariant of programs."""
 
 
-def checked(program: Program, stage: str) -> Program:
-    """`program`; BrokenProgram, which names the stage that left it, where a name is declared twice or never."""
+def checked(program: Program, step: str) -> Program:
+    """Returns `program`. Raises BrokenProgram, which names `step`, if a tensor is undeclared, undefined or made twice.
+
+    step: the pass that made the program
+    """
     for name, tensor in program.tensors.items():
         if tensor.name != name:
-            raise BrokenProgram(f"{stage}: {name} is declared as {tensor.name}")
+            raise BrokenProgram(f"{step}: {name} is declared as {tensor.name}")
     states = {io.tensor for io in program.states}
     fetched = {op.output for op in program.ops if op.kind is OpKind.FETCH}
     defined = {io.tensor for io in program.inputs} - fetched
@@ -25,14 +28,14 @@ def checked(program: Program, stage: str) -> Program:
     for op in program.ops:
         for operand in op.operands:
             if operand.tensor not in defined or operand.tensor not in program.tensors:
-                raise BrokenProgram(f"{stage}: {op.name} ({op.kind.name}) reads {operand.tensor}, defined by nothing "
+                raise BrokenProgram(f"{step}: {op.name} ({op.kind.name}) reads {operand.tensor}, defined by nothing "
                                     "before it")
         if (op.output in defined) != (op.kind is OpKind.COMMIT and op.output in states):
-            raise BrokenProgram(f"{stage}: {op.name} ({op.kind.name}) defines {op.output}, which is defined already")
+            raise BrokenProgram(f"{step}: {op.name} ({op.kind.name}) defines {op.output}, which is defined already")
         if op.output not in program.tensors:
-            raise BrokenProgram(f"{stage}: {op.name} ({op.kind.name}) defines {op.output}, which is not declared")
+            raise BrokenProgram(f"{step}: {op.name} ({op.kind.name}) defines {op.output}, which is not declared")
         defined.add(op.output)
     for io in (*program.inputs, *program.outputs, *program.states):
         if io.tensor not in defined | fetched or io.tensor not in program.tensors:
-            raise BrokenProgram(f"{stage}: {io.name} lies in {io.tensor}, which nothing defines")
+            raise BrokenProgram(f"{step}: {io.name} lies in {io.tensor}, which nothing defines")
     return program

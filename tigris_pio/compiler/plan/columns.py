@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tigris_pio.compiler.instructions.predict import DEFAULT
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.lower.columns import Span, Tiles, in_columns, may_be_tiled, own_span, spans_of
+from tigris_pio.compiler.lower.columns import Span, Tiles, is_tileable, tile_columns, tile_span, tile_spans
 from tigris_pio.compiler.plan.band.calls import works_in_slow_memory
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, cost_of, op_costs
 from tigris_pio.compiler.plan.cut.estimate import Prices
@@ -86,7 +86,7 @@ def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) 
             ways = [way for way in ways if way.cost <= most and way.regions() and way.key not in known]
             new += ways[: 1 if kind.state else 2]
             known.update(way.key for way in new)
-        found = (in_columns(way.program, way.regions(), way.apart) for way in new)
+        found = (tile_columns(way.program, way.regions(), way.apart) for way in new)
         yield [program for program in found if len(program.ops) <= MOST]
 
 
@@ -141,7 +141,7 @@ class _Search:
         self.room = (plan.budget.fast or limit) - (state or 0)
         self.prices = Prices.of(self.index.processor)
         self.costs = op_costs(self.index)
-        self.tileable = [may_be_tiled(program, op) for op in program.ops]
+        self.tileable = [is_tileable(program, op) for op in program.ops]
         self.made = {op.output: step for step, op in enumerate(program.ops)}
         if cuts:
             self.apart = frozenset(n for n in self.made if APART * self.index.tensor(n).bytes > self.limit)
@@ -278,7 +278,7 @@ class _Search:
             if region.number == 1:
                 spans = [{name: Span(0, self.index.tensor(name).width) for name in rows}]
             elif widths and min(widths) >= 2 * region.number:
-                spans = [spans_of(self.program, region, left, tile) for tile in range(region.number)]
+                spans = [tile_spans(self.program, region, left, tile) for tile in range(region.number)]
             need = max((self._need(region, read, rows, each) for each in spans), default=0)
             known[key] = _Region(spans, need, self._again(region, spans)) if spans else None
         return known[key]
@@ -294,7 +294,7 @@ class _Search:
         if maker is None or maker.number == 1:
             return tensor.bytes * len(spans)
         narrowest = min(self.index.tensor(each).width for each in self.index.outputs(maker.first, maker.end))
-        parts = [own_span(tensor.width, narrowest, tile, maker.number) for tile in range(maker.number)]
+        parts = [tile_span(tensor.width, narrowest, tile, maker.number) for tile in range(maker.number)]
         columns = sum(part.end - part.first for each in spans for part in parts
                       if name in each and part.first < each[name].end and each[name].first < part.end)  # fmt: skip
         return tensor.bytes * columns / tensor.width

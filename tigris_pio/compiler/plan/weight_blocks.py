@@ -46,7 +46,7 @@ def split_for_blocks(index: ProgramIndex, segments: Sequence[Segment], room: int
         first, live = segment.first, 0
         block: dict[Hashable, int] = {}
         for step in range(segment.first, segment.end):
-            own = {key: array.taken for key, array in block_arrays(index.ops[step : step + 1]).items()}
+            own = {key: array.padded_bytes for key, array in block_arrays(index.ops[step : step + 1]).items()}
             peak = max(live, int(index.live[step]))
             if step > first and not own.keys() <= block.keys() and peak + sum((block | own).values()) > room:
                 pieces.append(Segment(first, step))
@@ -63,7 +63,7 @@ def shared_stages(blocks: Mapping[int, Sequence[ProgramOp]]) -> frozenset[int]:
     for found in arrays.values():
         for key in found:
             readers.setdefault(key, set()).add(tuple(found))
-    shared = {first: sum(array.taken for key, array in found.items() if len(readers[key]) > 1)
+    shared = {first: sum(array.padded_bytes for key, array in found.items() if len(readers[key]) > 1)
               for first, found in arrays.items()}  # fmt: skip
     return frozenset(first for first, size in shared.items() if size > MAY_BE_TWICE * block_bytes(blocks[first]))
 

@@ -1,6 +1,6 @@
-"""A stage's weight block: which array lies where, and its bytes. Planner and emitter share it.
+"""A stage's weight block: its arrays, their offsets and bytes. The planner and the writer of plans use it.
 
-Arrays that are stored as the same bytes are one, whatever they are called and whose they are.
+Arrays with equal stored bytes are stored once, even if several operators own them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tigris_pio.format.record import Record
 from tigris_pio.sizes import round_up
 
 BLOB_ALIGNMENT = 16
-#: A block is stored compressed when that saves this share of it: less is not worth the fast memory that it then takes.
+#: The least saving, as a share of the block, for which a block is compressed: it then takes fast memory.
 WORTH_COMPRESSING = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
 class StoredArray:
-    """One of an operator's arrays. key: the same for what is stored as the same bytes."""
+    """One of an operator's arrays. key: equal for arrays with equal stored bytes"""
 
     op: ProgramOp
     field: str
@@ -35,15 +35,15 @@ class StoredArray:
 
     @property
     def bytes(self) -> int:
-        """As it is packed."""
+        """Bytes of the packed array."""
         op, field = self.op, self.field
         if field == "weights" and op.stream is not None:
             return op.stream.nbytes
         return packed_bytes(op.kind, op.params, field, op.blobs[field], op.packing)
 
     @property
-    def taken(self) -> int:
-        """Bytes up to the next array."""
+    def padded_bytes(self) -> int:
+        """Bytes of the packed array, up to the next array."""
         return round_up(self.bytes, BLOB_ALIGNMENT)
 
     def packed(self) -> np.ndarray:
@@ -55,12 +55,12 @@ class StoredArray:
 
 
 def stored_array(op: ProgramOp, field: str) -> StoredArray:
-    """One of an operator's arrays."""
+    """The array of an operator for a field of its parameters."""
     shape = op.blobs[field].shape
-    if field == "weights" and op.stream is not None:  # the host has to put it in order for its own kernels
+    if field == "weights" and op.stream is not None:  # kind and shape, because the host repacks it for its own kernels
         return StoredArray(op, field, (op.digests["stream"], op.kind, shape))
     order = stored_order(op.kind, op.dtype, op.params, field, shape, op.packing)
-    own = op.kind if op.packing is not Packing.PORTABLE else None  # so it has these
+    own = op.kind if op.packing is not Packing.PORTABLE else None  # because the host repacks these, too
     return StoredArray(op, field, (op.digests[field], order, None if order is None else own))
 
 
@@ -70,7 +70,7 @@ def constant_key(array: np.ndarray) -> Hashable:
 
 
 def block_arrays(ops: Sequence[ProgramOp]) -> dict[Hashable, StoredArray]:
-    """The arrays of the block of `ops` by their keys, in order."""
+    """The arrays of the block of `ops` by their keys, in stored order."""
     found: dict[Hashable, StoredArray] = {}
     for array in (stored_array(op, field) for op in ops for field in op.blobs):
         found.setdefault(array.key, array)
@@ -78,27 +78,27 @@ def block_arrays(ops: Sequence[ProgramOp]) -> dict[Hashable, StoredArray]:
 
 
 def block_offsets(ops: Sequence[ProgramOp]) -> dict[Hashable, int]:
-    """Where the arrays of the block begin in it, by their keys."""
+    """The offsets of the arrays in the block of `ops`, by their keys."""
     offset, found = 0, {}
     for key, array in block_arrays(ops).items():
         found[key] = offset
-        offset += array.taken
+        offset += array.padded_bytes
     return found
 
 
 def with_offsets(op: ProgramOp, offsets: Mapping[Hashable, int]) -> Record:
-    """An operator's parameters with the offsets of its arrays."""
+    """An operator's parameters with the offsets of its arrays in the block."""
     fields = {field: offsets[stored_array(op, field).key] for field in op.blobs}
     return dataclasses.replace(op.params, **fields)  # type: ignore[type-var]
 
 
 def block_bytes(ops: Sequence[ProgramOp]) -> int:
     """Bytes of the block of `ops`."""
-    return sum(array.taken for array in block_arrays(ops).values())
+    return sum(array.padded_bytes for array in block_arrays(ops).values())
 
 
 def distinct_bytes(program: Program) -> int:
-    """Bytes of all arrays and constant operands of a program, not compressed."""
+    """Bytes of all distinct arrays and constant operands of a program, uncompressed."""
     arrays = block_arrays(program.ops)
     constants = (tensor.constant for tensor in program.tensors.values() if tensor.constant is not None)
     others = {key: array.nbytes for array in constants if (key := constant_key(array)) not in arrays}
@@ -106,7 +106,7 @@ def distinct_bytes(program: Program) -> int:
 
 
 def write_array(out: BinaryIO, array: np.ndarray) -> None:
-    """Writes the array as a plan stores it."""
+    """Writes an array in the byte order of plans."""
     for piece in pieces(array):
         out.write(piece)
 
@@ -122,6 +122,6 @@ def compressed_block(ops: Sequence[ProgramOp]) -> bytes:
 
 
 def compression_saves(ops: Sequence[ProgramOp]) -> float:
-    """The share of the block that compression saves; none or less for trained int8 weights as good as random."""
+    """The share of the block's bytes that compression saves; 0 or negative for most trained int8 weights."""
     raw = block_bytes(ops)
     return 1.0 - len(compressed_block(ops)) / raw if raw else 0.0

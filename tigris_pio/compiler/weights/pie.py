@@ -1,9 +1,9 @@
-"""Streams of weights and words for the ESP32-S3's vector kernels: where the weights lie in them.
+"""The layout of weight streams of the ESP32-S3's vector kernels ("PIE"): sizes, and weights back from a stream.
 
-A stream is a head of 16 bytes (ending, shift of sums, shift of outputs, zeros), blocks, and 16 bytes that are loaded
-and not used. A block is the weights of eight outputs, those of each filled up with zeros to whole vectors, or the nine
-taps of sixteen channels of a depthwise convolution; behind them the words that make outputs of their sums
-(`compiler/backends/pie_streams.py`), whose bytes follow from the ending. runtime/src/kernels/pie/layer.h reads it.
+A stream is a head of 16 bytes (ending, shift of sums, shift of outputs, zeros), blocks, and 16 bytes that kernels load
+but do not use. A block is the weights of eight outputs, each padded with zeros to whole vectors, or the nine taps of
+sixteen channels of a depthwise convolution. The words of the block follow: constants that turn sums into outputs
+(`compiler/backends/pie_streams.py`). The ending gives their size. runtime/src/kernels/pie/layer.h reads streams.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from numpy.typing import NDArray
 from tigris_pio.format.enums import OpKind
 from tigris_pio.sizes import round_up
 
-LANES = 16  # bytes of a vector, of a head, and of what lies behind the blocks
-OUTPUTS = 8  # that are requantised at a time
+LANES = 16  # bytes of a vector, of the head, and of the unused end
+OUTPUTS = 8  # outputs that a kernel requantises together
 TAPS = 9
-_OFFSETS = 32
+_OFFSETS = 32  # bytes of the offsets of eight outputs
 
 
 class Ending(enum.IntEnum):
-    """What the names of functions end in, and so what words a stream has. Those of dense layers of more than 64
-    products are the last two."""
+    """The variant of a kernel, named after the end of its function's name. It determines the words of a stream."""
 
     ABOVE = 0  #: no output is below the zero point
     USUAL = 1
-    CLAMPED = 2  #: the activation's limits are not those of a byte
-    WHOLE = 3  #: all digits of the multipliers count
+    CLAMPED = 2  #: the activation's limits are not -128 and 127
+    WHOLE = 3  #: products use all bits of the multipliers
     WHOLE_CLAMPED = 4
-    LONG = 5  #: so they do here
+    LONG = 5  #: dense layers of more than 64 products, with all bits of the multipliers
     LONG_CLAMPED = 6
 
     @property
@@ -43,14 +42,16 @@ class Ending(enum.IntEnum):
 
 
 def stream_bytes(kind: OpKind, shape: Sequence[int], ending: Ending) -> int:
-    """Of weights of that shape in canonical order."""
+    """Bytes of the stream of weights of `shape`, in canonical order."""
     blocks, weights, eights = _blocks(kind, shape)
     return 2 * LANES + blocks * (weights + eights * ending.words)
 
 
-def weights_of(kind: OpKind, shape: Sequence[int], stream: bytes) -> NDArray[np.int8]:
-    """The weights in canonical order. Those of outputs that no sum changes are zeros. ValueError for a stream that is
-    too short or has no such ending."""
+def stream_weights(kind: OpKind, shape: Sequence[int], stream: bytes) -> NDArray[np.int8]:
+    """The weights of a stream in canonical order; zeros for outputs that are constant.
+
+    Raises ValueError for a stream that is too short, or has an unknown ending.
+    """
     ending = Ending(stream[0]) if stream else Ending.ABOVE
     size = stream_bytes(kind, shape, ending)
     if len(stream) < size:
@@ -65,7 +66,7 @@ def weights_of(kind: OpKind, shape: Sequence[int], stream: bytes) -> NDArray[np.
 
 
 def _blocks(kind: OpKind, shape: Sequence[int]) -> tuple[int, int, int]:
-    """(how many, bytes of weights, eights of outputs) of each."""
+    """(number of blocks, bytes of weights in a block, groups of eight outputs in a block)."""
     if kind is OpKind.DEPTHWISE_CONV_2D:
         return -(-shape[-1] // LANES), TAPS * LANES, 2
     return -(-shape[0] // OUTPUTS), OUTPUTS * round_up(math.prod(shape[1:]), LANES), 1

@@ -1,4 +1,8 @@
-"""Operator contracts, one file a family. Importing this package fills the registry."""
+"""Operator contracts, one file for each family. Importing this package fills the registry.
+
+int16 holds the arithmetic of int16 activations, tflite the operators of TensorFlow Lite that ONNX lacks. Helpers:
+broadcast, compose, fused, kernel_geometry, per_channel, select, sums, vectors and weights.
+"""
 
 from tigris_pio.compiler.lower.operators import (
     activation,

@@ -1,7 +1,7 @@
 """Elementwise functions of one tensor.
 
-Between int8 tensors any of them is a LOOKUP in a table of 256 bytes, computed in double and rounded
-half away from zero; in float32 those with a kernel are UNARY.
+Between int8 tensors each function is a LOOKUP in a table of 256 bytes, computed in double and rounded half away from
+zero. In float32 it is UNARY or TRIGONOMETRIC.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Function = Callable[[Any], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Unary:
-    """A function in double, and its float32 kernel."""
+    """A function in double, and its float32 kernel with the kernel's parameters."""
 
     function: _Function
     kernel: UnaryFunction
@@ -100,14 +100,14 @@ def _leaky(alpha: float) -> Unary:
 
 
 def _clip_between(builder: Builder, node: Node) -> None:
-    """Bounds that are computed at run time: Max, then Min."""
-    from tigris_pio.compiler.lower.operators.compose import Composer  # noqa: PLC0415 (which lowers by this module too)
+    """A Clip whose bounds are inputs, as Max and Min."""
+    from tigris_pio.compiler.lower.operators.compose import Composer  # noqa: PLC0415 (it imports this module)
 
     low, high = (*node.inputs[1:], "", "")[:2]
     composer, name = Composer(builder, node), node.inputs[0]
     if low and high:
-        name = composer.part("Max", [name, low], builder.shape(name))
-    composer.last("Min" if high else "Max", [name, high or low])
+        name = composer.add("Max", [name, low], builder.shape(name))
+    composer.finish("Min" if high else "Max", [name, high or low])
 
 
 def _clip(node: Node) -> Unary:
@@ -165,13 +165,13 @@ _TABLE: dict[str, Callable[[Node], Unary]] = {
 }
 
 
-#: Of these, the ones with steps: on which side of a step a stored value lies is decided by its real value in float32.
-_JUMPING = frozenset(("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"))
+#: Functions with steps. The side of a step on which a stored value lies depends on its real value in float32.
+_STEP_FUNCTIONS = frozenset(("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"))
 
 
 @operator(*_TABLE, summary="elementwise")
 def lower_unary(builder: Builder, node: Node) -> None:
-    """LOOKUP or UNARY in whatever element order the input has."""
+    """LOOKUP or UNARY in the element order of the input."""
     if node.op == "Clip" and len([name for name in node.inputs if name]) > 1:
         _clip_between(builder, node)
         return
@@ -179,7 +179,7 @@ def lower_unary(builder: Builder, node: Node) -> None:
 
 
 def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
-    """The node's output as a function of its first input."""
+    """Emits a node's output as a function of its first input."""
     name, output = node.inputs[0], node.outputs[0]
     if _emit_int16(builder, node, unary):
         return
@@ -187,7 +187,7 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
         source, result = builder.numeric(name), builder.numeric(output)
         value = builder.value(name)
         codes = (np.arange(-128, 128) - source.zero_point) * source.scale
-        if node.op in _JUMPING or builder.graph.tflite:
+        if node.op in _STEP_FUNCTIONS or builder.graph.tflite:
             codes = codes.astype(np.float32).astype(np.float64)
         with np.errstate(all="ignore"):  # a table may hold values its input never takes, such as log(-1)
             real = np.asarray(unary.function(codes))
@@ -208,21 +208,21 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
 
 
 def _as_in_tflite(op: str, real: np.ndarray, result: Numeric) -> np.ndarray:
-    """As LiteRT has it: the quotient in float32, the lowest integer for what is no number, roots rounded down."""
+    """Quantises `real` as LiteRT does: quotients in float32, NaN as the lowest integer, roots rounded down."""
     steps = (real / np.float32(result.scale)).astype(np.float64)
     steps[np.isnan(steps)] = -np.inf
     return numerics.quantize(np.floor(steps) if op == "Sqrt" else steps, 1.0, result.zero_point)
 
 
 def _emit_int16(builder: Builder, node: Node, unary: Unary) -> bool:
-    """Of int16: as TensorFlow Lite has it, or by straight lines where these are near enough."""
+    """Emits an int16 function in TensorFlow Lite's arithmetic or by straight lines; False if neither is possible."""
     kernel, alpha = unary.kernel, unary.alpha
     if kernel is UnaryFunction.CLAMP:
-        return elementwise.emit_straight(builder, node, 1.0, 1.0, alpha, unary.beta)
+        return elementwise.emit_two_slopes(builder, node, 1.0, 1.0, alpha, unary.beta)
     slopes = {UnaryFunction.LEAKY_RELU: (alpha, 1.0), UnaryFunction.ABS: (-1.0, 1.0),
               UnaryFunction.NEGATE: (-1.0, -1.0)}.get(kernel)
     if slopes is not None:
-        return elementwise.emit_straight(builder, node, *slopes)
+        return elementwise.emit_two_slopes(builder, node, *slopes)
     if kernel is UnaryFunction.HARD_SIGMOID:
         return elementwise.emit_hard_sigmoid(builder, node, alpha, unary.beta)
     if kernel is UnaryFunction.HARD_SWISH:

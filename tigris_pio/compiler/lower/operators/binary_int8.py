@@ -1,4 +1,4 @@
-"""Functions of two int8 tensors in TensorFlow Lite's arithmetic: extremes, slopes, quotients, squared differences."""
+"""Functions of two int8 tensors in TensorFlow Lite's arithmetic: Max, Min, PRelu, Div, SQUARED_DIFFERENCE."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.broadcast import Operand, Pairing, pair
+from tigris_pio.compiler.lower.operators.broadcast import BroadcastCall, Operand, broadcast
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import TFLITE
 from tigris_pio.compiler.lower.storage import Numeric
@@ -19,16 +19,16 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import BinaryInt8Params, DivideInt8Params, ExtremeParams, PreluInt8Params
 from tigris_pio.format.record import Record
 
-#: What rounding the slopes of PRelu may move an output by, in its steps; rounding the output takes the rest of one.
+#: The error of an output, in its steps, that rounded slopes of PRelu may cause. Rounding the output adds 0.5.
 _SLOPE_ERROR = 0.45
-#: So far below that a quotient by 0 saturates.
+#: A power so small that a quotient by 0 saturates.
 _POWER_OF_ZERO = -64
-#: Bits that SQUARED_DIFFERENCE shifts its inputs left by.
+#: The left shift of the inputs of SQUARED_DIFFERENCE.
 _SQUARE_SHIFT = 7
 
 
 def operands(builder: Builder, names: Sequence[str], numeric: Numeric | None = None) -> list[Operand] | None:
-    """int8 activations and constants, with their own scales or all with `numeric`; None when one has no scale."""
+    """int8 activations and constants, with their own scales or all with `numeric`; None if one has no scale."""
     found = []
     for name in names:
         if not builder.is_constant(name):
@@ -45,32 +45,32 @@ def operands(builder: Builder, names: Sequence[str], numeric: Numeric | None = N
             return None
         values = builder.graph.weights[name]
         if own != wanted:
-            values = numerics.quantize(builder.real(name), wanted.scale, wanted.zero_point)
+            values = numerics.quantize(builder.float_constant(name), wanted.scale, wanted.zero_point)
         found.append(Operand(builder.shape(name), wanted, name, values))
     return found
 
 
-def _emit(builder: Builder, node: Node, kind: OpKind, pairing: Pairing, params: Record,
+def _emit(builder: Builder, node: Node, kind: OpKind, call: BroadcastCall, params: Record,
           blobs: dict[str, np.ndarray] | None = None) -> None:
     output = node.outputs[0]
-    builder.emit(kind, DType.INT8, pairing.sources, output, pairing.layout, builder.numeric(output), pairing.cell,
+    builder.emit(kind, DType.INT8, call.sources, output, call.layout, builder.numeric(output), call.cell,
                  params, blobs=blobs)
 
 
 def emit_extreme(builder: Builder, node: Node) -> bool:
-    """EXTREME in the output's scale, unless an input or the output has none."""
+    """Emits EXTREME in the output's scale; False if an input or the output has none."""
     if not builder.is_int8(node.outputs[0]) or all(builder.is_constant(name) for name in node.inputs):
         return False
     found = operands(builder, node.inputs, builder.numeric(node.outputs[0]))
     if found is None:
         return False
-    pairing = pair(builder, found, builder.shape(node.outputs[0]))
-    _emit(builder, node, OpKind.EXTREME, pairing, ExtremeParams(int(node.op == "Min"), **pairing.steps))
+    call = broadcast(builder, found, builder.shape(node.outputs[0]))
+    _emit(builder, node, OpKind.EXTREME, call, ExtremeParams(int(node.op == "Min"), **call.steps))
     return True
 
 
 def emit_prelu(builder: Builder, node: Node) -> bool:
-    """PRELU; slopes that are no integers are rounded to some where that moves the output little enough."""
+    """Emits PRELU. Slopes without a scale are quantised; False if that exceeds _SLOPE_ERROR."""
     name, slope = node.inputs
     output = node.outputs[0]
     if not builder.is_int8(name, output) or builder.is_constant(name):
@@ -88,18 +88,18 @@ def emit_prelu(builder: Builder, node: Node) -> bool:
     except ValueError as error:
         raise Refusal(str(error)) from None
     codes = np.arange(-128, 128) - source.zero_point
-    table = np.clip(numerics.multiplied(codes, *identity) + result.zero_point, -128, 127).astype(np.int8)
-    pairing = pair(builder, found, builder.shape(output))
+    table = np.clip(numerics.multiply_rounded(codes, *identity) + result.zero_point, -128, 127).astype(np.int8)
+    call = broadcast(builder, found, builder.shape(output))
     params = PreluInt8Params((source.zero_point, found[1].numeric.zero_point), *negative, result.zero_point, 0,
-                             **pairing.steps)
-    _emit(builder, node, OpKind.PRELU, pairing, params, {"table": table})
+                             **call.steps)
+    _emit(builder, node, OpKind.PRELU, call, params, {"table": table})
     return True
 
 
 def _rounded_slopes(builder: Builder, name: str, source: Numeric, result: Numeric) -> Operand | None:
     if not builder.is_constant(name):
         return None
-    real = builder.real(name).astype(np.float64)
+    real = builder.float_constant(name).astype(np.float64)
     low, high = min(float(real.min(initial=0.0)), 0.0), max(float(real.max(initial=0.0)), 0.0)
     if not math.isfinite(high - low):
         return None
@@ -113,7 +113,7 @@ def _rounded_slopes(builder: Builder, name: str, source: Numeric, result: Numeri
 
 
 def emit_divide(builder: Builder, node: Node) -> bool:
-    """DIVIDE, when both inputs and the output have scales."""
+    """Emits DIVIDE; False unless both inputs and the output have scales."""
     output = node.outputs[0]
     if not builder.is_int8(output) or all(builder.is_constant(name) for name in node.inputs):
         return False
@@ -126,21 +126,21 @@ def emit_divide(builder: Builder, node: Node) -> bool:
         multiplier, shift = numerics.quantize_multiplier(first.scale / divisor)
     except ValueError as error:
         raise Refusal(str(error)) from None
-    pairing = pair(builder, found, builder.shape(output))
+    call = broadcast(builder, found, builder.shape(output))
     params = DivideInt8Params((first.zero_point, second.zero_point), multiplier, result.zero_point,
                               **fused.int8_fields(node, result), headroom=0, power=0, reciprocal=0,
-                              modulo=int(node.domain == TFLITE), **pairing.steps)
+                              modulo=int(node.domain == TFLITE), **call.steps)
     blobs: dict[str, np.ndarray] = {
         "headroom": np.array([fixed_point.sign_bits(value) for value in range(-256, 256)], np.int8),
         "power": np.array([_POWER_OF_ZERO, *(value.bit_length() - 2 - shift for value in range(1, 256))], np.int8),
         "reciprocal": np.array([2 * fixed_point.reciprocal(max(value, 1)) for value in range(256)], np.uint32),
     }
-    _emit(builder, node, OpKind.DIVIDE, pairing, params, blobs)
+    _emit(builder, node, OpKind.DIVIDE, call, params, blobs)
     return True
 
 
 def emit_squared_difference(builder: Builder, node: Node) -> bool:
-    """SQUARED_DIFFERENCE, when both inputs and the output have scales."""
+    """Emits SQUARED_DIFFERENCE; False unless both inputs and the output have scales."""
     output = node.outputs[0]
     found = operands(builder, node.inputs) if builder.is_int8(output) else None
     if found is None:
@@ -152,11 +152,11 @@ def emit_squared_difference(builder: Builder, node: Node) -> bool:
         scaled = numerics.quantize_multiplier(twice * twice / (math.ldexp(1.0, 2 * _SQUARE_SHIFT) * result.scale))
     except ValueError as error:
         raise Refusal(str(error)) from None
-    pairing = pair(builder, found, builder.shape(output))
+    call = broadcast(builder, found, builder.shape(output))
     params = BinaryInt8Params(
         zero_point=(numbers[0].zero_point, numbers[1].zero_point), multiplier=(inputs[0][0], inputs[1][0]),
         shift=(inputs[0][1], inputs[1][1]), left_shift=_SQUARE_SHIFT, output_zero_point=result.zero_point,
-        output_multiplier=scaled[0], output_shift=scaled[1], **fused.int8_fields(node, result), **pairing.steps,
+        output_multiplier=scaled[0], output_shift=scaled[1], **fused.int8_fields(node, result), **call.steps,
     )
-    _emit(builder, node, OpKind.SQUARED_DIFFERENCE, pairing, params)
+    _emit(builder, node, OpKind.SQUARED_DIFFERENCE, call, params)
     return True

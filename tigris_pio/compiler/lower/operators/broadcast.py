@@ -1,4 +1,4 @@
-"""Brings the operands of an elementwise operator into one element order and row structure."""
+"""Brings the operands of an elementwise operator with broadcasting into one element order and one set of dimensions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import Layout, channels_last, fold, plain, refine
+from tigris_pio.compiler.lower.element_order import Layout, channels_last, default_dims, refined, row_major
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Cell, Dims, Numeric, Value
 from tigris_pio.format.enums import OpKind
@@ -22,7 +22,7 @@ from tigris_pio.format.records import MAX_RANK
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """One operand: a graph tensor or a constant computed by the caller, in its stored element type."""
+    """An operand: a graph tensor, or a constant that the caller computed, in the element type `numeric`."""
 
     shape: tuple[int, ...]
     numeric: Numeric
@@ -30,9 +30,11 @@ class Operand:
     constant: np.ndarray | None = None
 
 
-def bounded(builder: Builder, operands: Sequence[Operand], result: Numeric) -> list[Operand]:
-    """The two operands of a sum or difference. If every value of one but zero takes the result out of its range, as a
-    mask's do, it is bounded to values that do so too: the result is the same, and the other's steps are not lost.
+def bound_masks(builder: Builder, operands: Sequence[Operand], result: Numeric) -> list[Operand]:
+    """The two operands of a sum or difference, with masks bounded.
+
+    A mask is an operand whose values, except zero, all saturate the result. Smaller values that still saturate it give
+    the same result, and the other operand keeps its resolution.
     """
     if builder.graph.tflite:
         return list(operands)
@@ -56,12 +58,12 @@ def _real(item: Operand) -> np.ndarray:
 
 
 def _largest(numeric: Numeric) -> float:
-    """The largest magnitude of a number."""
+    """The largest real magnitude of the type."""
     return max(abs(level - numeric.zero_point) for level in numerics.limits(numeric.dtype)) * numeric.scale
 
 
 def _least_but_zero(item: Operand) -> float:
-    """The smallest magnitude of a number that is not zero; of a constant's where there is one."""
+    """The smallest real magnitude above zero: of the constant's values, or of an activation's type."""
     if item.constant is None:
         return item.numeric.scale
     real = np.abs(_real(item))
@@ -69,8 +71,8 @@ def _least_but_zero(item: Operand) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pairing:
-    """What an elementwise kernel call needs: sources, element steps, and the output's layout and cell."""
+class BroadcastCall:
+    """An elementwise kernel call: sources with row maps, step fields of the record, the output's layout and cell."""
 
     sources: list[tuple[str, RowMap | None]]
     steps: dict[str, Any]
@@ -78,11 +80,10 @@ class Pairing:
     cell: Cell
 
 
-def pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) -> Pairing:
-    """All operands for an output of `shape`.
+def broadcast(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) -> BroadcastCall:
+    """The kernel call for an output of `shape`.
 
-    Four dimensions express any broadcast between up to four groups of axes; beyond that all operands
-    are expanded.
+    Its four dimensions express a broadcast along up to four groups of axes. With more, all operands are expanded.
     """
     try:
         return _pair(builder, operands, shape)
@@ -91,14 +92,14 @@ def pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) 
 
 
 def _expanded(builder: Builder, item: Operand, shape: tuple[int, ...]) -> Operand:
-    """The operand in full: a constant repeated now, an activation by a TRANSPOSE with steps of 0."""
+    """The operand with the output's shape: a repeated constant, or a TRANSPOSE with strides of 0."""
     if item.constant is not None:
         return dataclasses.replace(item, shape=shape, constant=np.broadcast_to(item.constant, shape))
     if item.shape == shape:
         return item
     if len(shape) > MAX_RANK:
         raise Refusal(f"its operands broadcast along more than {MAX_RANK} axes")
-    value = builder.arranged(item.name, plain(item.shape), item.numeric)
+    value = builder.value_in_order(item.name, row_major(item.shape), item.numeric)
     own = (1,) * (len(shape) - len(item.shape)) + item.shape
     steps = [0 if size == 1 else math.prod(own[axis + 1 :]) for axis, size in enumerate(own)]
     pad = MAX_RANK - len(shape)
@@ -106,12 +107,12 @@ def _expanded(builder: Builder, item: Operand, shape: tuple[int, ...]) -> Operan
     params = TransposeParams(len(shape), bytes_each, (*shape, *(1,) * pad), (*steps, *(0,) * pad))
     name = builder.fresh(f"{item.name}/expanded")
     builder.tensors[name] = dataclasses.replace(builder.tensors[item.name], name=name, shape=shape)
-    builder.emit(OpKind.TRANSPOSE, item.numeric.dtype, [(value.storage, None)], name, plain(shape), item.numeric,
-                 Cell(fold(shape)), params, per_image=False)
+    builder.emit(OpKind.TRANSPOSE, item.numeric.dtype, [(value.storage, None)], name, row_major(shape), item.numeric,
+                 Cell(default_dims(shape)), params, per_image=False)
     return dataclasses.replace(item, shape=shape, name=name)
 
 
-def _pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) -> Pairing:
+def _pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) -> BroadcastCall:
     padded = [(1,) * (len(shape) - len(item.shape)) + item.shape for item in operands]
     layout, groups = _output_layout(builder, operands, shape)
     masks = [_mask(layout, groups, own, shape) for own in padded]
@@ -126,26 +127,26 @@ def _pair(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...])
         own: Dims = tuple(1 if masked else size for size, masked in zip(dims, flag, strict=True))  # type: ignore
         own_dims.append(own)
         sources.append((builder.with_dims(value, own), RowMap(0, 1, 0, 0) if flag[1] else RowMap.same()))
-    return Pairing(sources, _steps(own_dims, flags), layout, Cell(dims, fixed=True))
+    return BroadcastCall(sources, _steps(own_dims, flags), layout, Cell(dims, fixed=True))
 
 
 def _output_layout(builder: Builder, operands: Sequence[Operand],
                    shape: tuple[int, ...]) -> tuple[Layout, tuple[tuple[int, ...], ...]]:
-    """The order of the operand that is not broadcast, or the usual one for the shape."""
+    """The order of an operand that is not broadcast, or the default order of the shape."""
     for item in operands:
         if item.constant is None and math.prod(item.shape) == math.prod(shape):
-            fine = refine(builder.value(item.name, item.numeric).layout, shape)
+            fine = refined(builder.value(item.name, item.numeric).layout, shape)
             if fine is not None:
                 return fine
-    usual = channels_last(shape) if len(shape) == 4 else plain(shape)
-    fine = refine(usual, shape)
+    usual = channels_last(shape) if len(shape) == 4 else row_major(shape)
+    fine = refined(usual, shape)
     assert fine is not None  # a layout made from the shape has its factors
     return fine
 
 
 def _mask(layout: Layout, groups: tuple[tuple[int, ...], ...], own: tuple[int, ...],
           shape: tuple[int, ...]) -> tuple[bool, ...]:
-    """For each factor of the layout, whether the operand is broadcast along it."""
+    """Whether the operand is broadcast along each factor of the layout."""
     mask = [False] * len(layout.factors)
     for parts, size, full in zip(groups, own, shape, strict=True):
         if size not in (full, 1):
@@ -159,19 +160,19 @@ def _arranged(builder: Builder, item: Operand, layout: Layout, mask: tuple[bool,
     factors = tuple(1 if masked else size for size, masked in zip(layout.factors, mask, strict=True))
     own = Layout(factors, layout.order)
     if item.constant is None:
-        return builder.arranged(item.name, own, item.numeric)
+        return builder.value_in_order(item.name, own, item.numeric)
     array = own.apply(item.constant)
-    return Value(builder.add_constant(item.name, array, item.numeric, fold(array.shape)), own)
+    return Value(builder.add_constant(item.name, array, item.numeric, default_dims(array.shape)), own)
 
 
 def _choose_dims(stored: tuple[int, ...], masks: Sequence[tuple[bool, ...]],
                  cells: Sequence[Cell]) -> tuple[Dims, list[tuple[bool, ...]]]:
-    """[batch, height, width, channels] along which each operand is wholly broadcast or not at all.
+    """[batch, height, width, channels] in which each operand is broadcast along a whole dimension or not at all.
 
-    `cells`: of the operands in full; a choice that all of them allow comes first, for the others cost a copy.
+    cells: of the operands that are not broadcast. Dims that all of them allow come first; others cost a copy.
     """
     candidates = sorted((cell.dims for cell in cells), key=lambda dims: not all(cell.allows(dims) for cell in cells))
-    candidates += [fold(stored), *_merged(stored, masks)]
+    candidates += [default_dims(stored), *_merged(stored, masks)]
     for dims in candidates:
         flags = [_flags(stored, mask, dims) for mask in masks]
         if all(flag is not None for flag in flags):
@@ -180,8 +181,8 @@ def _choose_dims(stored: tuple[int, ...], masks: Sequence[tuple[bool, ...]],
 
 
 def _flags(stored: tuple[int, ...], mask: tuple[bool, ...], dims: Dims) -> tuple[bool, ...] | None:
-    """For each of the four dimensions whether the operand is broadcast along it; None when mixed."""
-    fine = refine(plain(stored), dims)
+    """Whether the operand is broadcast along each of the four dimensions; None if only along a part of one."""
+    fine = refined(row_major(stored), dims)
     if fine is None:
         return None
     layout, groups = fine
@@ -198,7 +199,7 @@ def _flags(stored: tuple[int, ...], mask: tuple[bool, ...], dims: Dims) -> tuple
 
 
 def _spread(factors: tuple[int, ...], stored: tuple[int, ...], mask: tuple[bool, ...]) -> list[bool] | None:
-    """The mask of the stored axis that each factor belongs to; None when a factor spans parts of two axes."""
+    """The mask of the stored axis that each factor belongs to; None if a factor spans parts of two axes."""
     result = []
     index, left = 0, 1
     for size in factors:
@@ -213,7 +214,7 @@ def _spread(factors: tuple[int, ...], stored: tuple[int, ...], mask: tuple[bool,
 
 
 def _merged(stored: tuple[int, ...], masks: Sequence[tuple[bool, ...]]) -> list[Dims]:
-    """Dimensions made of runs of axes that broadcast alike."""
+    """Dimensions that merge neighbouring axes with equal masks."""
     runs: list[int] = []
     last: tuple[bool, ...] | None = None
     for axis, size in enumerate(stored):

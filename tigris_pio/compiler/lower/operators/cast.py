@@ -1,4 +1,4 @@
-"""Cast: integers and truth values are carried as float32, so only what changes values is a kernel."""
+"""Cast. Integers and booleans are stored as float32, so only a cast that changes values needs a kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_types import CARRIED
+from tigris_pio.compiler.lower.element_types import STORED_TYPES
 from tigris_pio.compiler.lower.operators.activation import Unary, emit_unary
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -16,10 +16,10 @@ from tigris_pio.format.enums import UnaryFunction
 
 @operator("Cast", "CastLike", summary="between float32, bool and integers where no integer can overflow")
 def lower_cast(builder: Builder, node: Node) -> None:
-    """A truncation, a comparison with 0, or nothing."""
+    """UNARY for a truncation or a comparison with 0; an alias for all other casts."""
     source, target = (builder.tensors[name].value_dtype for name in (node.inputs[0], node.outputs[0]))
     for dtype in (source, target):
-        if dtype.name not in CARRIED:
+        if dtype.name not in STORED_TYPES:
             raise Refusal(f"it casts {source} to {target}; float32, bool and integers are supported")
     if target == np.bool_ and source != np.bool_:
         emit_unary(builder, node, Unary(lambda x: x != 0, UnaryFunction.IS_TRUE))
@@ -28,4 +28,4 @@ def lower_cast(builder: Builder, node: Node) -> None:
     elif target.kind in "iu" and source.kind == "f":
         emit_unary(builder, node, Unary(np.trunc, UnaryFunction.TRUNCATE))
     else:
-        Composer(builder, node).last("Identity", node.inputs[:1])
+        Composer(builder, node).finish("Identity", node.inputs[:1])

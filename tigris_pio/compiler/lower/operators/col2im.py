@@ -1,4 +1,4 @@
-"""Col2Im: a transposed convolution whose weights put each column's element in its place."""
+"""Col2Im as a transposed convolution: its weights put each column's element at its place."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.operators.select import integers
+from tigris_pio.compiler.lower.operators.select import integer_input
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 
 
 @operator("Col2Im", summary="1-D and 2-D, any pads, strides and dilations; constant shapes")
 def lower_col2im(builder: Builder, node: Node) -> None:
-    """[N, C * prod(block), L]: elements that fall on the same place are added."""
+    """From [N, C * prod(block), L]. Elements of the same place are added."""
     name, output = node.inputs[0], node.outputs[0]
-    image, block = integers(builder, node, 1, "image shape"), integers(builder, node, 2, "block shape")
+    image, block = integer_input(builder, node, 1, "image shape"), integer_input(builder, node, 2, "block shape")
     if image is None or block is None or image.size != block.size:
         raise Refusal("its image and block shapes do not fit together")
     rank, taps = block.size, int(block.prod())
@@ -34,7 +34,7 @@ def lower_col2im(builder: Builder, node: Node) -> None:
         raise Refusal(f"{columns} x {length} elements do not make blocks of {block.tolist()} on a grid of {list(grid)}")
     composer = Composer(builder, node)
     weights = np.tile(np.eye(taps), (columns // taps, 1)).reshape(columns, 1, *block.tolist())
-    laid_out = composer.part("Reshape", [name], (batch, columns, *grid))
+    laid_out = composer.add("Reshape", [name], (batch, columns, *grid))
     attributes = {"group": columns // taps, "strides": strides, "dilations": dilations, "pads": pads}
     assert builder.shape(output)[1] == columns // taps
-    composer.last("ConvTranspose", [laid_out, composer.constant(weights)], attributes)
+    composer.finish("ConvTranspose", [laid_out, composer.constant(weights)], attributes)

@@ -1,4 +1,4 @@
-"""Operators that are a few others: determinants, grids, statistics of a batch, thresholds, steps of optimizers."""
+"""Operators composed of a few others: Det, AffineGrid, training BatchNormalization, Binarizer, optimizers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.operators.select import integers
+from tigris_pio.compiler.lower.operators.select import integer_input
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 
@@ -23,37 +23,37 @@ def lower_det(builder: Builder, node: Node) -> None:
     *batch, size, _ = builder.shape(node.inputs[0])
     if size > _LARGEST_MATRIX:
         raise Refusal(f"matrices of {size} x {size}; up to {_LARGEST_MATRIX} x {_LARGEST_MATRIX} are supported")
-    flat = composer.part("Reshape", [node.inputs[0]], (*batch, size * size))
+    flat = composer.add("Reshape", [node.inputs[0]], (*batch, size * size))
     elements = [[_element(composer, flat, (*batch, 1), row * size + column) for column in range(size)]
                 for row in range(size)]
     whole = _minor(composer, elements, 0, tuple(range(size)), (*batch, 1))
-    composer.last("Reshape", [whole])
+    composer.finish("Reshape", [whole])
 
 
 def _element(composer: Composer, flat: str, shape: tuple[int, ...], at: int) -> str:
     name = composer.builder.fresh(f"{flat}/at")
     composer.builder.define_constant(name, np.array([at], np.int64))
-    return composer.part("Gather", [flat, name], shape, {"axis": len(shape) - 1})
+    return composer.add("Gather", [flat, name], shape, {"axis": len(shape) - 1})
 
 
 def _minor(composer: Composer, elements: list[list[str]], row: int, columns: tuple[int, ...],
            shape: tuple[int, ...]) -> str:
-    """The determinant of the rows from `row` on and some columns."""
+    """The determinant of the rows from `row` on, restricted to `columns`."""
     if len(columns) == 1:
         return elements[row][columns[0]]
     total = ""
     for place, column in enumerate(columns):
         rest = tuple(other for other in columns if other != column)
-        term = composer.part("Mul", [elements[row][column], _minor(composer, elements, row + 1, rest, shape)], shape)
-        total = composer.part("Sub" if place % 2 else "Add", [total, term], shape) if total else term
+        term = composer.add("Mul", [elements[row][column], _minor(composer, elements, row + 1, rest, shape)], shape)
+        total = composer.add("Sub" if place % 2 else "Add", [total, term], shape) if total else term
     return total
 
 
 @operator("AffineGrid", summary="constant size")
 def lower_affine_grid(builder: Builder, node: Node) -> None:
-    """The grid of an image's own coordinates, a constant, times each matrix."""
+    """A constant grid of coordinates in [-1, 1], times each matrix."""
     composer = Composer(builder, node)
-    found = integers(builder, node, 1, "size")
+    found = integer_input(builder, node, 1, "size")
     if found is None:
         raise Refusal("it has no size")
     size = [int(extent) for extent in found[2:]]
@@ -63,40 +63,40 @@ def lower_affine_grid(builder: Builder, node: Node) -> None:
     grid = np.meshgrid(*lines, indexing="ij")[::-1]
     points = np.stack([*(line.reshape(-1) for line in grid), np.ones(int(np.prod(size)))], axis=-1)
     batch, rows, columns = builder.shape(node.inputs[0])
-    turned = composer.part("Transpose", [node.inputs[0]], (batch, columns, rows), {"perm": (0, 2, 1)})
-    product = composer.part("MatMul", [composer.constant(points), turned], (batch, len(points), rows))
-    composer.last("Reshape", [product])
+    turned = composer.add("Transpose", [node.inputs[0]], (batch, columns, rows), {"perm": (0, 2, 1)})
+    product = composer.add("MatMul", [composer.constant(points), turned], (batch, len(points), rows))
+    composer.finish("Reshape", [product])
 
 
 def lower_training_batch_normalization(builder: Builder, node: Node) -> None:
-    """With the statistics of the batch, which also move the running ones."""
+    """Normalises with the statistics of the batch, and updates the running statistics."""
     composer = Composer(builder, node)
     name, scale, bias, *running = node.inputs[:5]
     shape, channels = builder.shape(name), builder.shape(scale)
     axes = {"axes": (0, *range(2, len(shape))), "keepdims": 0}
-    mean = composer.part("ReduceMean", [name], channels, axes)
+    mean = composer.add("ReduceMean", [name], channels, axes)
     column = (channels[0], *(1,) * (len(shape) - 2))
-    centred = composer.part("Sub", [name, composer.part("Reshape", [mean], column)], shape)
-    squares = composer.part("Mul", [centred, centred], shape)
-    variance = composer.part("ReduceMean", [squares], channels, axes)
-    spread = composer.part("Add", [variance, composer.constant(node.attributes.get("epsilon", 1e-5))], channels)
-    deviation = composer.part("Sqrt", [spread], channels)
-    factor = composer.part("Reshape", [composer.part("Div", [scale, deviation], channels)], column)
-    scaled = composer.part("Mul", [centred, factor], shape)
-    composer.last("Add", [scaled, composer.part("Reshape", [bias], column)])
+    centred = composer.add("Sub", [name, composer.add("Reshape", [mean], column)], shape)
+    squares = composer.add("Mul", [centred, centred], shape)
+    variance = composer.add("ReduceMean", [squares], channels, axes)
+    spread = composer.add("Add", [variance, composer.constant(node.attributes.get("epsilon", 1e-5))], channels)
+    deviation = composer.add("Sqrt", [spread], channels)
+    factor = composer.add("Reshape", [composer.add("Div", [scale, deviation], channels)], column)
+    scaled = composer.add("Mul", [centred, factor], shape)
+    composer.finish("Add", [scaled, composer.add("Reshape", [bias], column)])
     momentum = float(node.attributes.get("momentum", 0.9))
     for old, new, output in zip(running, (mean, variance), node.outputs[1:], strict=False):
         if output and builder.is_read(output):
-            kept = composer.part("Mul", [old, composer.constant(momentum)], channels)
-            taken = composer.part("Mul", [new, composer.constant(1 - momentum)], channels)
-            composer.into("Add", [kept, taken], output)
+            kept = composer.add("Mul", [old, composer.constant(momentum)], channels)
+            taken = composer.add("Mul", [new, composer.constant(1 - momentum)], channels)
+            composer.add_as("Add", [kept, taken], output)
 
 
 @operator("Binarizer", summary="float32")
 def lower_binarizer(builder: Builder, node: Node) -> None:
     """1 above the threshold, 0 elsewhere."""
     composer = Composer(builder, node)
-    composer.last("Greater", [node.inputs[0], composer.constant(node.attributes.get("threshold", 0.0))])
+    composer.finish("Greater", [node.inputs[0], composer.constant(node.attributes.get("threshold", 0.0))])
 
 
 @operator("ArrayFeatureExtractor", summary="elements of the last axis")
@@ -106,28 +106,28 @@ def lower_array_feature_extractor(builder: Builder, node: Node) -> None:
     name, index = node.inputs
     shape, count = builder.shape(name), int(np.prod(builder.shape(index)))
     wanted = (*shape[:-1], count)
-    gathered = composer.part("Gather", [name, index], wanted, {"axis": len(shape) - 1})
-    composer.last("Reshape", [gathered])
+    gathered = composer.add("Gather", [name, index], wanted, {"axis": len(shape) - 1})
+    composer.finish("Reshape", [gathered])
 
 
 @dataclasses.dataclass(frozen=True)
 class _Step:
-    """What an optimizer's formula needs: its rate, its count of updates, and arithmetic."""
+    """One step of an optimizer: the names of its learning rate and update count, and a helper for arithmetic."""
 
     composer: Composer
     rate: str
     count: str
 
     def apply(self, op: str, *inputs: str | float) -> str:
-        """One operation; numbers are constants."""
+        """Emits one operation. Numbers become constants; returns the result's name."""
         names = [item if isinstance(item, str) else self.composer.constant(item) for item in inputs]
         shapes = [self.composer.builder.shape(name) for name in names]
-        return self.composer.part(op, names, np.broadcast_shapes(*shapes))
+        return self.composer.add(op, names, np.broadcast_shapes(*shapes))
 
 
 @operator("Momentum", "Adagrad", "Adam", summary="one step of the optimizer; float32")
 def lower_optimizer(builder: Builder, node: Node) -> None:
-    """Tensors come as all values, all gradients and all states, and leave as all new values and all new states."""
+    """Inputs are all values, all gradients, then all states; outputs are all new values, then all new states."""
     states = 2 if node.op == "Adam" else 1
     count = (len(node.inputs) - 2) // (2 + states)
     step = _Step(Composer(builder, node), *node.inputs[:2])
@@ -140,12 +140,12 @@ def lower_optimizer(builder: Builder, node: Node) -> None:
         for group, result in enumerate(results):
             output = node.outputs[place + group * count]
             if output:
-                step.composer.into("Identity", [result], output)
+                step.composer.add_as("Identity", [result], output)
 
 
 def _momentum(step: _Step, node: Node, value: str, gradient: str, old: list[str]) -> list[str]:
     alpha, beta = (float(node.attributes[name]) for name in ("alpha", "beta"))
-    # At the first update, 0, the gradient counts in full.
+    # The gradient of update 0 has the factor 1.
     later = step.apply("Greater", step.count, 0.0)
     factor = step.apply("Add", step.apply("Mul", later, beta - 1.0), 1.0)
     velocity = step.apply("Add", step.apply("Mul", old[0], alpha), step.apply("Mul", gradient, factor))
@@ -170,7 +170,7 @@ def _adam(step: _Step, node: Node, value: str, gradient: str, old: list[str]) ->
     second = step.apply("Add", step.apply("Mul", old[1], beta), step.apply("Mul", squares, 1 - beta))
     left = [step.apply("Sub", 1.0, step.apply("Pow", base, step.count)) for base in (alpha, beta)]
     corrected = step.apply("Div", step.apply("Mul", step.rate, step.apply("Sqrt", left[1])), left[0])
-    later = step.apply("Greater", step.count, 0.0)  # without updates so far the rate is as given
+    later = step.apply("Greater", step.count, 0.0)  # update 0 uses the learning rate as it is
     rate = step.apply("Where", later, corrected, step.rate)
     deviation = step.apply("Add", step.apply("Sqrt", second), float(node.attributes.get("epsilon", 1e-6)))
     new = step.apply("Sub", value, step.apply("Div", step.apply("Mul", first, rate), deviation))

@@ -7,19 +7,19 @@ import math
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import Layout, channels_last, fold, plain, refine
+from tigris_pio.compiler.lower.element_order import Layout, channels_last, default_dims, refined, row_major
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ConcatParams
 
-#: Operands of one kernel call (TIGRIS_MAX_OPERANDS); of more the smallest neighbours are joined first.
+#: Most operands of one kernel call (TIGRIS_MAX_OPERANDS). With more, the smallest neighbours are joined first.
 MOST_OPERANDS = 8
 
 
 @operator("Concat", summary="any axis, any number of inputs")
 def lower_concat(builder: Builder, node: Node) -> None:
-    """Inputs are brought to the output's scale and to one element order, then laid side by side."""
+    """CONCAT of inputs with the output's scale and one element order."""
     output = node.outputs[0]
     quantised = builder.is_quantised(output) and all(
         builder.is_constant(name) or builder.is_quantised(name) for name in node.inputs if name
@@ -27,34 +27,34 @@ def lower_concat(builder: Builder, node: Node) -> None:
     numeric = builder.numeric(output) if quantised else FLOAT
     order = _order(builder, node)
     axis = int(node.attributes["axis"]) % len(builder.shape(output))
-    # The concat_axis pass has worked out the axis for the usual order of images.
+    # The pass concat_axis computed the axis for the channels-last order.
     image = order == channels_last(builder.shape(output)).order
     stored_axis = int(node.attributes["stored_axis"]) if image else order.index(axis)
     parts = []
     for name in node.inputs:
         shape = builder.shape(name)
         layout = Layout(shape, order)
-        value = builder.arranged(name, layout, numeric)
+        value = builder.value_in_order(name, layout, numeric)
         parts.append((builder.with_dims(value, _dims(layout.stored_shape, stored_axis)), layout))
     _emit(builder, node, parts, stored_axis, numeric)
 
 
 def _order(builder: Builder, node: Node) -> tuple[int, ...]:
-    """The axis order most inputs have already; each axis of the output must be whole in it."""
+    """The axis order in which most input elements are stored."""
     votes: dict[tuple[int, ...], int] = {}
     for name in node.inputs:
         if builder.is_constant(name):
             continue
         shape = builder.shape(name)
-        fine = refine(builder.values[name][0].layout, shape)
+        fine = refined(builder.values[name][0].layout, shape)
         order = None if fine is None else axis_order(fine[0], fine[1])
         if order is not None:
             votes[order] = votes.get(order, 0) + math.prod(shape)
-    return max(votes, key=lambda item: votes[item]) if votes else plain(builder.shape(node.outputs[0])).order
+    return max(votes, key=lambda item: votes[item]) if votes else row_major(builder.shape(node.outputs[0])).order
 
 
 def axis_order(layout: Layout, groups: tuple[tuple[int, ...], ...]) -> tuple[int, ...] | None:
-    """The layout as an order of the tensor's own axes, or None when one of them is torn apart."""
+    """The layout as an order of the tensor's own axes; None if the factors of an axis are not contiguous."""
     owner = {part: axis for axis, parts in enumerate(groups) for part in parts}
     order: list[int] = []
     position = 0
@@ -69,7 +69,7 @@ def axis_order(layout: Layout, groups: tuple[tuple[int, ...], ...]) -> tuple[int
 
 
 def _with_unit_axes(order: list[int], rank: int) -> tuple[int, ...]:
-    """Axes of size one can stand anywhere: they take the place they have in the channels-last order."""
+    """The order with axes of size one at their places in the channels-last order, if that is possible."""
     missing = [axis for axis in range(rank) if axis not in order]
     for preferred in (channels_last((1,) * rank).order, tuple(range(rank))):
         if [axis for axis in preferred if axis in order] == order:
@@ -78,9 +78,9 @@ def _with_unit_axes(order: list[int], rank: int) -> tuple[int, ...]:
 
 
 def _dims(stored_shape: tuple[int, ...], axis: int) -> Dims:
-    """[batch, height, width, channels] in which `axis` is rows, columns or channels."""
+    """[batch, height, width, channels] in which the stored axis `axis` is height, width or channels."""
     if len(stored_shape) in (3, 4) and axis > 0:
-        return fold(stored_shape)
+        return default_dims(stored_shape)
     before, after = math.prod(stored_shape[:axis]), math.prod(stored_shape[axis + 1 :])
     if before == after == 1:  # vectors
         return 1, 1, 1, stored_shape[axis]
@@ -88,7 +88,7 @@ def _dims(stored_shape: tuple[int, ...], axis: int) -> Dims:
 
 
 def _kernel_axis(stored_shape: tuple[int, ...], axis: int) -> int:
-    """0 rows, 1 columns, 2 channels of `_dims`."""
+    """The dimension that `_dims` gives to `axis`: 0 rows, 1 columns, 2 channels."""
     if len(stored_shape) in (3, 4) and axis > 0:
         return axis - 1 if len(stored_shape) == 4 else (0, 2)[axis - 1]
     if math.prod(stored_shape[:axis]) > 1:
@@ -110,7 +110,7 @@ def _emit(builder: Builder, node: Node, parts: list[tuple[str, Layout]], axis: i
 
 
 def _smallest_run(parts: list[tuple[str, Layout]]) -> slice:
-    """Neighbours to join before the others, so that few bytes are copied twice."""
+    """The neighbours to join first: the smallest, because their bytes are copied twice."""
     count = min(MOST_OPERANDS, len(parts) - MOST_OPERANDS + 1)
     sizes = [math.prod(layout.factors) for _, layout in parts]
     start = min(range(len(parts) - count + 1), key=lambda first: sum(sizes[first : first + count]))

@@ -1,20 +1,20 @@
-"""If and Loop: the loader settles those that are decided on when compiling; what is left depends on data."""
+"""If and Loop. The loader resolves those that the compiler can decide; all others depend on data and are refused."""
 
 from __future__ import annotations
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.refusal import Refusal
-from tigris_pio.compiler.lower.registry import decided_by_data, operator
+from tigris_pio.compiler.lower.registry import operator, why_data_dependent
 
 
 @operator("If", summary="a condition that is known when compiling: from constants, shapes, inputs that are set")
 def lower_if(builder: Builder, node: Node) -> None:
-    """Never."""
-    raise Refusal(decided_by_data(node))
+    """Always refuses."""
+    raise Refusal(why_data_dependent(node))
 
 
 @operator("Loop", summary="a number of trips that follows from constants, shapes or inputs that are set; unrolled")
 def lower_loop(builder: Builder, node: Node) -> None:
-    """Never."""
-    raise Refusal(decided_by_data(node))
+    """Always refuses."""
+    raise Refusal(why_data_dependent(node))

@@ -10,8 +10,10 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.element_order import channels_last
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_types, sums
+from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_constants, layer_types
+from tigris_pio.compiler.lower.operators.kernel_geometry import Pair, image_dims
 from tigris_pio.compiler.lower.operators.weights import (
     float_bias,
     has_int8_weights,
@@ -20,7 +22,6 @@ from tigris_pio.compiler.lower.operators.weights import (
     requantisation,
     warn_float,
 )
-from tigris_pio.compiler.lower.operators.window import Pair, image_dims, image_layout
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell
@@ -30,8 +31,8 @@ from tigris_pio.format.record import Record
 
 
 @dataclasses.dataclass(frozen=True)
-class Geometry:
-    """(rows, columns) each; `pad` is what is cut off above and on the left."""
+class TransposeGeometry:
+    """The geometry of a ConvTranspose, each field as (rows, columns). pad: what is cut off above and on the left"""
 
     kernel: Pair
     stride: Pair
@@ -40,12 +41,12 @@ class Geometry:
     groups: int
 
     def row_map(self) -> RowMap:
-        """Output row r meets input rows ceil((r + pad - (kernel - 1) * dilation) / stride) … (r + pad) / stride."""
+        """Output row r reads input rows ceil((r + pad - (kernel - 1) * dilation) / stride) … (r + pad) / stride."""
         first = self.pad[0] - (self.kernel[0] - 1) * self.dilation[0] + self.stride[0] - 1
         return RowMap(1, self.stride[0], min(first, self.pad[0]), self.pad[0])
 
     def fields(self) -> dict[str, int]:
-        """The geometry's fields of a record."""
+        """The geometry's fields of a parameter record."""
         return {
             "kernel_height": self.kernel[0], "kernel_width": self.kernel[1],
             "stride_height": self.stride[0], "stride_width": self.stride[1],
@@ -57,7 +58,7 @@ class Geometry:
 @operator("ConvTranspose", summary="1-D and 2-D, any pads, strides, dilations, groups, output_padding and "
           "output_shape; constant weights")
 def lower_conv_transpose(builder: Builder, node: Node) -> None:
-    """Weights [C, M/g, KH, KW] become [M, KH, KW, C/g]."""
+    """TRANSPOSE_CONV. Weights [C, M/g, KH, KW] become [M, KH, KW, C/g]."""
     name, weight, bias = (*node.inputs, "")[:3]
     output = node.outputs[0]
     if not builder.is_constant(weight):
@@ -67,18 +68,18 @@ def lower_conv_transpose(builder: Builder, node: Node) -> None:
         return
     int8 = builder.is_int8(name, output) and has_int8_weights(builder, weight)
     numeric = builder.numeric(output) if int8 else FLOAT
-    value = builder.arranged(name, image_layout(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
+    value = builder.value_in_order(name, channels_last(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
     storage = builder.with_dims(value, image_dims(builder.shape(name)))
     if not int8:
         warn_float(builder, node, weight)
     params, blobs = (_int8 if int8 else _float)(builder, node, geometry, weight, bias)
     shape = builder.shape(output)
     builder.emit(OpKind.TRANSPOSE_CONV, numeric.dtype if int8 else DType.FLOAT32, [(storage, geometry.row_map())],
-                 output, image_layout(shape), numeric, Cell(image_dims(shape), fixed=True), params, blobs=blobs,
+                 output, channels_last(shape), numeric, Cell(image_dims(shape), fixed=True), params, blobs=blobs,
                  macs=math.prod(builder.shape(name)) * math.prod(builder.shape(weight)[1:]))
 
 
-def _geometry(builder: Builder, node: Node) -> Geometry:
+def _geometry(builder: Builder, node: Node) -> TransposeGeometry:
     source, result = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
     weight = builder.shape(node.inputs[1])
     rank = len(source) - 2
@@ -97,7 +98,7 @@ def _geometry(builder: Builder, node: Node) -> Geometry:
     pad = _pad_begin(node, source[2:], result[2:], kernel, strides, dilations)
     if min(pad) < 0:
         raise Refusal(f"negative pads {list(pad)}")
-    return Geometry(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(pad, 0), groups)
+    return TransposeGeometry(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(pad, 0), groups)
 
 
 def _pair(values: tuple[int, ...], fill: int) -> Pair:
@@ -106,7 +107,7 @@ def _pair(values: tuple[int, ...], fill: int) -> Pair:
 
 def _pad_begin(node: Node, source: tuple[int, ...], result: tuple[int, ...], kernel: tuple[int, ...],
                strides: tuple[int, ...], dilations: tuple[int, ...]) -> tuple[int, ...]:
-    """What is cut off before the first row and column: given, or half of what is too much for the output."""
+    """The rows and columns that are cut off at the begin: given, or half of the surplus over the output's size."""
     rank = len(source)
     mode = node.attributes.get("auto_pad", "NOTSET")
     if mode == "NOTSET" and "output_shape" not in node.attributes:
@@ -122,7 +123,7 @@ def _pad_begin(node: Node, source: tuple[int, ...], result: tuple[int, ...], ker
     return tuple(total // 2 if mode == "SAME_UPPER" else total - total // 2 for total in totals)
 
 
-def _arranged(weights: np.ndarray, groups: int) -> np.ndarray:
+def _ordered(weights: np.ndarray, groups: int) -> np.ndarray:
     if weights.ndim == 3:
         weights = weights[..., np.newaxis]
     inputs, each, height, width = weights.shape
@@ -130,18 +131,18 @@ def _arranged(weights: np.ndarray, groups: int) -> np.ndarray:
     return np.ascontiguousarray(split.transpose(0, 2, 3, 4, 1)).reshape(groups * each, height, width, inputs // groups)
 
 
-def _float(builder: Builder, node: Node, geometry: Geometry, weight: str,
+def _float(builder: Builder, node: Node, geometry: TransposeGeometry, weight: str,
            bias: str) -> tuple[Record, dict[str, np.ndarray]]:
-    weights = _arranged(builder.real(weight), geometry.groups)
+    weights = _ordered(builder.float_constant(weight), geometry.groups)
     params = TransposeConvFloatParams(**geometry.fields(), **fused.float_fields(node), weights=0, bias=0)
     return params, {"weights": weights, "bias": float_bias(builder, bias, weights.shape[0])}
 
 
-def _int8(builder: Builder, node: Node, geometry: Geometry, weight: str,
+def _int8(builder: Builder, node: Node, geometry: TransposeGeometry, weight: str,
           bias: str) -> tuple[Record, dict[str, np.ndarray]]:
     source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
     given = int8_weights(builder, weight, 1, node, result, symmetric=True)
-    weights = _arranged(given.values, geometry.groups)
+    weights = _ordered(given.values, geometry.groups)
     count = weights.shape[0]
     scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
     products = np.broadcast_to(source.scale * scales, (count,))
@@ -154,26 +155,26 @@ def _int8(builder: Builder, node: Node, geometry: Geometry, weight: str,
     return params, constants.blobs(weights)
 
 
-def _emit_int16(builder: Builder, node: Node, geometry: Geometry) -> bool:
-    """Between tensors of int16, or of int16 and int8."""
+def _emit_int16(builder: Builder, node: Node, geometry: TransposeGeometry) -> bool:
+    """Emits the node between int16 tensors, or int16 and int8 ones; False if there is no int16."""
     name, weight, bias = (*node.inputs, "")[:3]
     found = layer_types(builder, node, name, weight)
     if found is None:
         return False
     given = int8_weights(builder, weight, 1, node, found.output, symmetric=True)
-    weights = _arranged(given.values, geometry.groups)
+    weights = _ordered(given.values, geometry.groups)
     scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
     products = np.broadcast_to(found.inputs[0].scale * scales, (len(weights),))
-    constants = sums(builder, node, weights, products, layer_bias(builder, bias, products), found)
+    constants = layer_constants(builder, node, weights, products, layer_bias(builder, bias, products), found)
     params = TransposeConvInt16Params(
         **geometry.fields(), sum_bits=constants.bits, **fused.int8_fields(node, found.output), weights=0, bias=0,
         multiplier=0, shift=0,
     )
-    value = builder.arranged(name, image_layout(builder.shape(name)), found.inputs[0])
+    value = builder.value_in_order(name, channels_last(builder.shape(name)), found.inputs[0])
     storage = builder.with_dims(value, image_dims(builder.shape(name)))
     shape = builder.shape(node.outputs[0])
     builder.emit(OpKind.TRANSPOSE_CONV, DType.INT16, [(storage, geometry.row_map())], node.outputs[0],
-                 image_layout(shape), found.output, Cell(image_dims(shape), fixed=True), params,
+                 channels_last(shape), found.output, Cell(image_dims(shape), fixed=True), params,
                  blobs=constants.blobs(weights),
                  macs=math.prod(builder.shape(name)) * math.prod(builder.shape(weight)[1:]))
     return True

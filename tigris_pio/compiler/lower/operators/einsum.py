@@ -1,4 +1,4 @@
-"""Einsum of one or two operands: transpositions, a sum, and one product of matrices."""
+"""Einsum of one or two operands, as Transpose, ReduceSum and MatMul."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_OPERANDS = 2
 
 @dataclasses.dataclass(frozen=True)
 class _Operand:
-    """A tensor with a letter for each of its axes."""
+    """A tensor, and the letter of each of its axes."""
 
     name: str
     letters: str
@@ -28,7 +28,7 @@ class _Operand:
 
 @operator("Einsum", summary="one or two operands, no index twice in one of them; int8 where MatMul is")
 def lower_einsum(builder: Builder, node: Node) -> None:
-    """Two operands become [kept by both, kept by the first, summed] x [kept by both, summed, kept by the second]."""
+    """Two operands become a MatMul of [both, first only, summed] and [both, summed, second only]."""
     if len(node.inputs) > _MOST_OPERANDS:
         raise Refusal(f"{len(node.inputs)} operands; at most two are supported")
     terms, result = _indices(builder, node)
@@ -38,18 +38,18 @@ def lower_einsum(builder: Builder, node: Node) -> None:
                 for name, term, used in zip(node.inputs, terms, others, strict=True)]
     if len(operands) == 1:
         permutation = [operands[0].letters.index(letter) for letter in result]
-        Composer(builder, node).last("Transpose", [operands[0].name], {"perm": permutation})
+        Composer(builder, node).finish("Transpose", [operands[0].name], {"perm": permutation})
         return
     _product(builder, node, operands, result, sizes)
 
 
 def _indices(builder: Builder, node: Node) -> tuple[list[str], str]:
-    """The letters of each operand and of the result; an ellipsis stands for letters of its own."""
+    """The letters of each operand and of the result; an ellipsis becomes unused letters."""
     equation = "".join(str(node.attributes["equation"]).split())
     left, arrow, result = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(node.inputs):
-        raise Refusal(f'its equation "{equation}" has another number of terms than it has operands, {len(node.inputs)}')
+        raise Refusal(f'its equation "{equation}" has {len(terms)} terms for {len(node.inputs)} operands')
     if not arrow:
         once = sorted(letter for letter in set(left) - set(",.") if left.count(letter) == 1)
         result = ("..." if "..." in left else "") + "".join(once)
@@ -79,13 +79,13 @@ def _sizes(builder: Builder, node: Node, terms: Sequence[str]) -> dict[str, int]
 
 
 def _summed(builder: Builder, node: Node, operand: _Operand, used: set[str], sizes: dict[str, int]) -> _Operand:
-    """The operand without the indices that nothing else has."""
+    """The operand, summed over the indices that occur nowhere else."""
     axes = [axis for axis, letter in enumerate(operand.letters) if letter not in used]
     if not axes:
         return operand
     letters = "".join(letter for letter in operand.letters if letter in used)
-    total = Composer(builder, node).part("ReduceSum", [operand.name], [sizes[letter] for letter in letters],
-                                         {"axes": axes, "keepdims": 0})
+    total = Composer(builder, node).add("ReduceSum", [operand.name], [sizes[letter] for letter in letters],
+                                        {"axes": axes, "keepdims": 0})
     return _Operand(total, letters)
 
 
@@ -105,24 +105,24 @@ def _product(builder: Builder, node: Node, operands: Sequence[_Operand], result:
     made = [*both, *rows, *columns]
     product = _like(builder, node, node.outputs[0], (batch, size(rows), size(columns)))
     composer = Composer(builder, node)
-    composer.into("MatMul", [a, b], product)
+    composer.add_as("MatMul", [a, b], product)
     shaped = _like(builder, node, node.outputs[0], tuple(sizes[letter] for letter in made))
-    composer.into("Reshape", [product], shaped)
-    composer.last("Transpose", [shaped], {"perm": [made.index(letter) for letter in result]})
+    composer.add_as("Reshape", [product], shaped)
+    composer.finish("Transpose", [shaped], {"perm": [made.index(letter) for letter in result]})
 
 
 def _matrix(builder: Builder, node: Node, operand: _Operand, order: Sequence[str], shape: tuple[int, ...]) -> str:
-    """The operand with its axes in this order, then in this shape."""
+    """The operand, transposed to this order of axes and reshaped."""
     permutation = [operand.letters.index(letter) for letter in order]
     if builder.is_constant(operand.name):
         name = builder.fresh(f"{node.outputs[0]}/{operand.name}")
-        builder.define_constant(name, np.transpose(builder.real(operand.name), permutation).reshape(shape))
+        builder.define_constant(name, np.transpose(builder.float_constant(operand.name), permutation).reshape(shape))
         return name
     turned = _like(builder, node, operand.name, tuple(builder.shape(operand.name)[axis] for axis in permutation))
     shaped = _like(builder, node, operand.name, shape)
     composer = Composer(builder, node)
-    composer.into("Transpose", [operand.name], turned, {"perm": permutation})
-    composer.into("Reshape", [turned], shaped)
+    composer.add_as("Transpose", [operand.name], turned, {"perm": permutation})
+    composer.add_as("Reshape", [turned], shaped)
     return shaped
 
 

@@ -1,4 +1,4 @@
-"""Gemm and MatMul with a constant matrix; mat_mul.py has the others."""
+"""Gemm and MatMul with a constant matrix; mat_mul.py lowers all others."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import fold, plain, refine
+from tigris_pio.compiler.lower.element_order import default_dims, refined, row_major
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_types, sums
-from tigris_pio.compiler.lower.operators.int16.types import Types
+from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_constants, layer_types
+from tigris_pio.compiler.lower.operators.int16.types import Int16Types
 from tigris_pio.compiler.lower.operators.mat_mul import emit_product
-from tigris_pio.compiler.lower.operators.sums import emit_scaled_sums, float_sums, scaled_sums
+from tigris_pio.compiler.lower.operators.sums import emit_scaled_sums, has_float_sums, scaled_sums
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
-from tigris_pio.compiler.lower.operators.vectors import rows_of_vectors
+from tigris_pio.compiler.lower.operators.vectors import settle_contiguous_vectors
 from tigris_pio.compiler.lower.operators.weights import (
     Int8Weights,
     float_bias,
@@ -47,7 +47,7 @@ class _Product:
 
     source: str
     matrix: str
-    transpose_matrix: bool  # the constant is [in, out]
+    transpose_matrix: bool  # whether the constant is [in, out]
     bias: str
     alpha: float
     beta: float
@@ -58,7 +58,7 @@ class _Product:
 
 @operator("Gemm", summary="int8 with constant B and C; anything in float32")
 def lower_gemm(builder: Builder, node: Node) -> None:
-    """See _emit."""
+    """FULLY_CONNECTED with a constant matrix, or MatMul, Mul and Add."""
     source, matrix, bias = (*node.inputs, "")[:3]
     _check_gemm(builder, node)
     if not _is_fully_connected(builder, node):
@@ -77,7 +77,7 @@ def lower_gemm(builder: Builder, node: Node) -> None:
 
 @operator("MatMul", summary="int8 with a constant second matrix; anything in float32")
 def lower_matmul(builder: Builder, node: Node) -> None:
-    """See _emit. A bias is one that activation_fuse put there."""
+    """FULLY_CONNECTED with a constant second matrix, or MAT_MUL. The pass activation_fuse may have added a bias."""
     source, matrix, bias = (*node.inputs, "")[:3]
     shape = builder.shape(matrix)
     if not builder.is_constant(matrix) or builder.is_constant(source) or math.prod(shape[:-2]) != 1:
@@ -89,7 +89,7 @@ def lower_matmul(builder: Builder, node: Node) -> None:
 
 
 def _check_gemm(builder: Builder, node: Node) -> None:
-    """Refuses what shape inference lets through, though ONNX says that Gemm takes two matrices."""
+    """Refuses shapes that ONNX forbids, but that shape inference does not check."""
     shapes = [builder.shape(name) for name in node.inputs[:2]]
     for letter, shape in zip("AB", shapes, strict=True):
         if len(shape) != 2:
@@ -112,7 +112,7 @@ def _is_fully_connected(builder: Builder, node: Node) -> bool:
     if not builder.is_constant(matrix) or builder.is_constant(source):
         return False
     if has_int8_weights(builder, matrix) and float(node.attributes.get("alpha", 1.0)) <= 0:
-        return False  # the scale of its sums would be no positive number
+        return False  # its sums would have a scale that is not positive
     if not bias:
         return True
     one_row = builder.shape(node.outputs[0])[0] == 1 or builder.shape(bias)[:-1] in ((), (1,))
@@ -128,23 +128,23 @@ def _compose_gemm(builder: Builder, node: Node) -> None:
     first = _matrix_of(composer, first, bool(node.attributes.get("transA", 0)))
     second = _matrix_of(composer, second, bool(node.attributes.get("transB", 0)))
     if alpha != 1.0:
-        first = composer.part("Mul", [first, composer.constant(alpha)], builder.shape(first))
+        first = composer.add("Mul", [first, composer.constant(alpha)], builder.shape(first))
     if not bias or beta == 0.0:
-        composer.last("MatMul", [first, second])
+        composer.finish("MatMul", [first, second])
         return
-    result = composer.part("MatMul", [first, second], shape)
+    result = composer.add("MatMul", [first, second], shape)
     if beta != 1.0:
-        bias = composer.part("Mul", [bias, composer.constant(beta)], builder.shape(bias))
-    composer.last("Add", [result, bias])
+        bias = composer.add("Mul", [bias, composer.constant(beta)], builder.shape(bias))
+    composer.finish("Add", [result, bias])
 
 
 def _matrix_of(composer: Composer, name: str, transpose: bool) -> str:
     shape = composer.builder.shape(name)
-    return composer.part("Transpose", [name], shape[::-1], {"perm": (1, 0)}) if transpose else name
+    return composer.add("Transpose", [name], shape[::-1], {"perm": (1, 0)}) if transpose else name
 
 
 def _transposed(builder: Builder, name: str) -> str:
-    """A name for the transposed matrix: the same memory, read in the other order."""
+    """The name of the transposed matrix, an alias of the same memory."""
     shape = builder.shape(name)
     alias = builder.fresh(f"{name}/transA")
     builder.tensors[alias] = dataclasses.replace(builder.tensors[name], name=alias, shape=(shape[1], shape[0]))
@@ -153,7 +153,7 @@ def _transposed(builder: Builder, name: str) -> str:
 
 
 def _emit(builder: Builder, node: Node, product: _Product) -> None:
-    """FULLY_CONNECTED; a permuted input vector permutes the matrix columns instead of moving data."""
+    """Emits FULLY_CONNECTED. If the input vector is stored in another order, the matrix columns are permuted."""
     found = layer_types(builder, node, product.source, product.matrix)
     if found is not None:
         _emit_int16(builder, node, product, found)
@@ -174,86 +174,91 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
         params, blobs = _float(builder, node, product, features)
     builder.emit(
         kind, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, call.rows)], node.outputs[0],
-        plain(builder.shape(node.outputs[0])), result, call.cell, params, blobs=blobs, per_image=call.per_image,
+        row_major(builder.shape(node.outputs[0])), result, call.cell, params, blobs=blobs, per_image=call.per_image,
         macs=call.vectors * product.inputs * product.outputs,
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Call:
-    """How the kernel takes its vectors: row by row where its input's rows hold whole ones, else all at once."""
+    """A kernel call: row by row if each input row holds whole vectors, for all vectors otherwise.
+
+    rows: the row map, None to read all rows
+    vectors: the vectors of all images
+    """
 
     rows: RowMap | None
     cell: Cell
     per_image: bool
-    vectors: int  #: of all images
+    vectors: int
 
 
 def _call(builder: Builder, value: Value, product: _Product) -> tuple[_Call, _Product]:
-    """The call, and the product of one image where it is made image by image."""
-    dims = rows_of_vectors(builder, value.storage, product.inputs) if product.rows > 1 else None
+    """The call, and the product: of one image if the call is per image, of all vectors otherwise."""
+    dims = settle_contiguous_vectors(builder, value.storage, product.inputs) if product.rows > 1 else None
     if dims is None:
-        return _Call(None, Cell(fold((product.rows, product.outputs)), fixed=True), False, product.rows), product
+        cell = Cell(default_dims((product.rows, product.outputs)), fixed=True)
+        return _Call(None, cell, False, product.rows), product
     batch, height, width, channels = dims
     cell = Cell((batch, height, width * channels // product.inputs, product.outputs), fixed_rows=True)
     one_image = dataclasses.replace(product, rows=product.rows // batch)
     return _Call(RowMap.same(), cell, True, product.rows), one_image
 
 
-def _emit_int16(builder: Builder, node: Node, product: _Product, found: Types) -> None:
-    """Between tensors of int16, or of int16 and int8."""
+def _emit_int16(builder: Builder, node: Node, product: _Product, found: Int16Types) -> None:
+    """Emits the layer between int16 tensors, or int16 and int8 ones."""
     value, features = _vectors(builder, product, found.inputs[0])
     call, product = _call(builder, value, product)
     weights = int8_weights(builder, product.matrix, _weight_axis(builder, product), node, found.output, symmetric=True)
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = np.broadcast_to(found.inputs[0].scale * weights.scales * product.alpha, (product.outputs,))
     bias = layer_bias(builder, product.bias, products, product.beta)
-    constants = sums(builder, node, matrix, products, bias, found)
+    constants = layer_constants(builder, node, matrix, products, bias, found)
     params = FullyConnectedInt16Params(
         product.rows, product.inputs, product.outputs, constants.bits, **fused.int8_fields(node, found.output),
         weights=0, bias=0, multiplier=0, shift=0,
     )
     builder.emit(
         OpKind.FULLY_CONNECTED, DType.INT16, [(value.storage, call.rows)], node.outputs[0],
-        plain(builder.shape(node.outputs[0])), found.output, call.cell, params, blobs=constants.blobs(matrix),
+        row_major(builder.shape(node.outputs[0])), found.output, call.cell, params, blobs=constants.blobs(matrix),
         per_image=call.per_image, macs=call.vectors * product.inputs * product.outputs,
     )
 
 
 def _emit_sums(builder: Builder, node: Node, product: _Product) -> bool:
-    """Between an int8 input and a float32 output: the sums of int8 weights, times their scales. Whether that is all."""
+    """Emits a layer of int8 products with a float32 output; False if input, weights or output do not allow it."""
     axis = _weight_axis(builder, product)
     source, output = product.source, node.outputs[0]
-    if builder.tensors[output].quantisation is not None or not float_sums(builder, source, product.matrix, axis):
+    if builder.tensors[output].quantisation is not None or not has_float_sums(builder, source, product.matrix, axis):
         return False
     numeric = builder.numeric(source)
     value, features = _vectors(builder, product, numeric)
     matrix = _matrix(builder.graph.weights[product.matrix], product, features).reshape(product.outputs, product.inputs)
-    scales = builder.tensors[product.matrix].quantisation.scale.reshape(-1)  # type: ignore[union-attr]  # float_sums
+    scales = builder.tensors[product.matrix].quantisation.scale.reshape(-1)  # type: ignore[union-attr]  # has_float_sums
     made = scaled_sums(builder, numeric, matrix, scales * np.float64(product.alpha), product.bias, product.beta)
     if made is None:
         return False
     call, product = _call(builder, value, product)
-    emit_scaled_sums(builder, node, [(value.storage, call.rows)], plain(builder.shape(output)), call.cell,
+    emit_scaled_sums(builder, node, [(value.storage, call.rows)], row_major(builder.shape(output)), call.cell,
                      (product.rows, product.inputs, product.outputs), made, call.vectors, call.per_image)
     return True
 
 
 def _weight_axis(builder: Builder, product: _Product) -> int:
-    """The axis of the constant that counts outputs."""
+    """The axis of the constant that holds the outputs."""
     rank = len(builder.shape(product.matrix))
     return (rank - 1 if rank > 1 else -1) if product.transpose_matrix else 0
 
 
 @dataclasses.dataclass(frozen=True)
 class _Features:
-    """The order of a stored input vector: the model's, cut into axes of `sizes`, which are stored in `order`."""
+    """The element order of an input vector: the model's order, cut into axes of `sizes`, which `order` permutes."""
 
     sizes: tuple[int, ...]
     order: tuple[int, ...]
 
-    def arranged(self, matrix: np.ndarray) -> np.ndarray:
-        """The columns of [outputs][inputs] in this order: a view [outputs][axes as stored]."""
+    def permute_columns(self, matrix: np.ndarray) -> np.ndarray:
+        """A view of [outputs][inputs] as [outputs][axes as stored]."""
         view: np.ndarray = matrix.reshape(len(matrix), *self.sizes).transpose(0, *(1 + axis for axis in self.order))
         return view
 
@@ -261,25 +266,25 @@ class _Features:
 def _vectors(builder: Builder, product: _Product, numeric: Numeric) -> tuple[Value, _Features]:
     """The input as contiguous vectors, and the order of their elements."""
     value = builder.value(product.source, numeric)
-    fine = refine(value.layout, (product.rows, product.inputs))
+    fine = refined(value.layout, (product.rows, product.inputs))
     if fine is not None:
         layout, (rows, features) = fine
         if layout.order[: len(rows)] == rows:
             sizes = tuple(layout.factors[axis] for axis in features)
             return value, _Features(sizes, tuple(features.index(axis) for axis in layout.order[len(rows) :]))
-    ordered = builder.arranged(product.source, plain(builder.shape(product.source)), numeric)
+    ordered = builder.value_in_order(product.source, row_major(builder.shape(product.source)), numeric)
     return ordered, _Features((product.inputs,), (0,))
 
 
 def _matrix(values: np.ndarray, product: _Product, features: _Features) -> np.ndarray:
-    """The constant as [outputs][inputs], the inputs in the order they are stored in; a view, for there may be many."""
+    """A view of the constant as [outputs][inputs], with the inputs in stored order."""
     matrix = values.reshape(product.inputs, product.outputs).T if product.transpose_matrix else values
-    return features.arranged(matrix)
+    return features.permute_columns(matrix)
 
 
 def _float(builder: Builder, node: Node, product: _Product,
            features: _Features) -> tuple[FullyConnectedFloatParams, dict[str, np.ndarray]]:
-    matrix = _matrix(builder.real(product.matrix), product, features)
+    matrix = _matrix(builder.float_constant(product.matrix), product, features)
     if product.alpha != 1.0:
         matrix = matrix * np.float32(product.alpha)
     bias = float_bias(builder, product.bias, product.outputs, product.beta)
@@ -296,7 +301,7 @@ def _int8(builder: Builder, node: Node, product: _Product, features: _Features, 
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = source.scale * weights.scales * product.alpha
     bias = int32_bias(builder, product.bias, product.outputs, products, product.beta)
-    integers = dataclasses.replace(weights, values=matrix).less_zeros()
+    integers = dataclasses.replace(weights, values=matrix).centred_values()
     constants = requantisation(builder, bias, integers, products, source, result)
     params = FullyConnectedInt8Params(
         product.rows, product.inputs, product.outputs, int(products.size > 1), result.zero_point,

@@ -1,4 +1,4 @@
-"""The output range that activation fusing left on a node."""
+"""The output range of a fused activation, which the pass activation_fuse stores as attributes of a node."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tigris_pio.compiler.lower.storage import Numeric
 
 
 def real_range(node: Node) -> tuple[float, float]:
-    """Lowest and highest output value in real numbers."""
+    """The lowest and highest output as real numbers."""
     return (float(node.attributes.get("activation_min", -math.inf)),
             float(node.attributes.get("activation_max", math.inf)))
 
 
 def float_fields(node: Node) -> dict[str, Any]:
-    """`activation_min` and `activation_max` of float records."""
+    """The fields `activation_min` and `activation_max` of a float32 record."""
     low, high = real_range(node)
     return {"activation_min": low, "activation_max": high}
 
 
 def int8_fields(node: Node, numeric: Numeric) -> dict[str, Any]:
-    """The same in the output's int8 or int16 domain."""
+    """The fields `activation_min` and `activation_max` of an int8 or int16 record."""
     low, high = numerics.activation_range(*real_range(node), numeric.scale, numeric.zero_point, numeric.dtype)
     return {"activation_min": low, "activation_max": high}

@@ -1,4 +1,4 @@
-"""Gather, scatter and reversal: with constant indices static copies, GATHER and SCATTER with others."""
+"""Gather, scatter and reversal: SELECT for constant indices, GATHER and SCATTER for indices at run time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import fold, plain
+from tigris_pio.compiler.lower.element_order import default_dims, row_major
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.select import (
     check_inside,
     declare,
     emit_flat_selection,
     emit_selection,
-    integers,
+    integer_input,
     row_major_indices,
 )
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -26,12 +26,12 @@ from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import ConcatParams, GatherParams, ScatterParams
 
 _COLUMNS = 1
-#: Positions that float32 tells apart.
+#: The largest position that float32 holds exactly.
 _MOST_POSITIONS = 1 << 24
 
 
 def _indices(builder: Builder, node: Node, index: int = 1) -> np.ndarray:
-    found = integers(builder, node, index, "indices")
+    found = integer_input(builder, node, index, "indices")
     if found is None:
         raise Refusal("it has no indices")
     return found.astype(np.int64)
@@ -39,7 +39,7 @@ def _indices(builder: Builder, node: Node, index: int = 1) -> np.ndarray:
 
 @operator("Gather", summary="any indices, any axis")
 def lower_gather(builder: Builder, node: Node) -> None:
-    """Slices along one axis, in the order of the indices."""
+    """SELECT or GATHER of slices along one axis."""
     shape = builder.shape(node.inputs[0])
     axis = int(node.attributes.get("axis", 0)) % len(shape)
     if not builder.is_constant(node.inputs[1]):
@@ -53,7 +53,7 @@ def lower_gather(builder: Builder, node: Node) -> None:
 
 @operator("GatherElements", summary="any indices, any axis")
 def lower_gather_elements(builder: Builder, node: Node) -> None:
-    """Single elements."""
+    """SELECT or GATHER of single elements."""
     shape = builder.shape(node.inputs[0])
     axis = int(node.attributes.get("axis", 0)) % len(shape)
     if not builder.is_constant(node.inputs[1]):
@@ -71,7 +71,7 @@ def lower_gather_elements(builder: Builder, node: Node) -> None:
 
 
 def _element_places(shape: tuple[int, ...], indices: np.ndarray, axis: int) -> np.ndarray:
-    """Row-major places of the elements that GatherElements and ScatterElements mean."""
+    """Row-major positions of the elements that the indices of GatherElements and ScatterElements name."""
     grid = np.indices(indices.shape)
     grid[axis] = indices
     places: np.ndarray = np.zeros(indices.shape, np.int64)
@@ -82,41 +82,40 @@ def _element_places(shape: tuple[int, ...], indices: np.ndarray, axis: int) -> n
 
 def emit_gather(builder: Builder, name: str, indices: str, output: str, extents: tuple[int, int, int, int],
                 steps: tuple[int, int, int]) -> None:
-    """GATHER of `name` at run-time indices; `extents` are GatherParams' outer, length, inner and count."""
+    """Emits GATHER of `name` with indices at run time. `extents` are outer, length, inner and count of GatherParams."""
     numeric = builder.numeric(name)
     if not builder.is_quantised(name) or builder.numeric(output) != numeric:
         numeric = FLOAT
     if extents[1] > _MOST_POSITIONS:
         raise Refusal(f"its axis has {extents[1]} elements; at most {_MOST_POSITIONS} can be told apart at run time")
-    source = builder.arranged(name, plain(builder.shape(name)), numeric)
-    taken = builder.arranged(indices, plain(builder.shape(indices)), FLOAT)
+    source = builder.value_in_order(name, row_major(builder.shape(name)), numeric)
+    taken = builder.value_in_order(indices, row_major(builder.shape(indices)), FLOAT)
     shape = builder.shape(output)
-    builder.emit(OpKind.GATHER, numeric.dtype, [(source.storage, None), (taken.storage, None)], output, plain(shape),
-                 numeric, Cell(fold(shape)), GatherParams(*extents, steps), per_image=False)
+    builder.emit(OpKind.GATHER, numeric.dtype, [(source.storage, None), (taken.storage, None)], output,
+                 row_major(shape), numeric, Cell(default_dims(shape)), GatherParams(*extents, steps), per_image=False)
 
 
 def _slice_positions(builder: Builder, node: Node, batch: int) -> tuple[str, tuple[int, int, int, int]]:
-    """One position for each slice that run-time indices mean: the indices times the slices they count; and the outer,
-    length, inner and count of GatherParams."""
+    """A tensor with the position of each slice that indices at run time name, and the extents of GatherParams."""
     shape, index_shape = builder.shape(node.inputs[0]), builder.shape(node.inputs[1])
     depth = index_shape[-1]
     sizes = np.array(shape[batch : batch + depth], np.float32)
     length, inner = math.prod(shape[batch : batch + depth]), math.prod(shape[batch + depth :])
     composer, index = Composer(builder, node), node.inputs[1]
     if depth > 1:
-        below = composer.part("Less", [index, composer.constant(0.0)], index_shape)
-        wrapped = composer.part("Mul", [below, composer.constant(sizes)], index_shape)
-        counted = composer.part("Add", [index, wrapped], index_shape)
+        below = composer.add("Less", [index, composer.constant(0.0)], index_shape)
+        wrapped = composer.add("Mul", [below, composer.constant(sizes)], index_shape)
+        counted = composer.add("Add", [index, wrapped], index_shape)
         strides = composer.constant([math.prod(shape[batch + axis + 1 : batch + depth]) for axis in range(depth)])
-        slices = composer.part("Mul", [counted, strides], index_shape)
-        index = composer.part("ReduceSum", [slices], index_shape[:-1], {"axes": (len(index_shape) - 1,), "keepdims": 0})
+        slices = composer.add("Mul", [counted, strides], index_shape)
+        index = composer.add("ReduceSum", [slices], index_shape[:-1], {"axes": (len(index_shape) - 1,), "keepdims": 0})
     count = math.prod(index_shape[batch:-1])
     return index, (math.prod(shape[:batch]), length, inner, count)
 
 
 @operator("GatherND", summary="any indices, any batch_dims")
 def lower_gather_nd(builder: Builder, node: Node) -> None:
-    """Slices over the last axes."""
+    """SELECT or GATHER of slices over the last axes."""
     shape = builder.shape(node.inputs[0])
     batch = int(node.attributes.get("batch_dims", 0))
     if not builder.is_constant(node.inputs[1]):
@@ -128,7 +127,7 @@ def lower_gather_nd(builder: Builder, node: Node) -> None:
 
 
 def _slice_places(shape: tuple[int, ...], indices: np.ndarray, batch: int) -> tuple[np.ndarray, int]:
-    """Row-major places, counted in slices, of the slices that GatherND and ScatterND mean; and a slice's elements."""
+    """Row-major positions, in slices, of the slices that GatherND and ScatterND name; and the elements of a slice."""
     depth = batch + indices.shape[-1]
     if depth > len(shape):
         raise Refusal(f"indices of shape {list(indices.shape)} for shape {list(shape)}")
@@ -148,8 +147,8 @@ def lower_scatter_elements(builder: Builder, node: Node) -> None:
     if not builder.is_constant(node.inputs[1]):
         taken = builder.shape(node.inputs[1])
         if any(size != shape[other] for other, size in enumerate(taken) if other != axis):
-            raise Refusal(f"indices of shape {list(taken)}, computed at run time, for one of {list(shape)}; but for "
-                          f"axis {axis} they should be the same")
+            raise Refusal(f"its indices, computed at run time, have shape {list(taken)} for data of {list(shape)}; all "
+                          f"axes but {axis} must be equal")
         inner, count = math.prod(taken[axis + 1 :]), taken[axis]
         _emit_scatter_at_run_time(builder, node, node.inputs[1], (math.prod(taken[:axis]), shape[axis], inner, count),
                                   (count * inner, inner, 1))
@@ -160,7 +159,7 @@ def lower_scatter_elements(builder: Builder, node: Node) -> None:
 
 def _emit_scatter_at_run_time(builder: Builder, node: Node, indices: str, extents: tuple[int, int, int, int],
                               steps: tuple[int, int, int]) -> None:
-    """SCATTER; `extents` as for GATHER."""
+    """Emits SCATTER; `extents` as in `emit_gather`."""
     name, updates, output = node.inputs[0], node.inputs[2], node.outputs[0]
     combine = _COMBINED.get(node.attributes.get("reduction", "none"))
     if combine is None:
@@ -168,11 +167,11 @@ def _emit_scatter_at_run_time(builder: Builder, node: Node, indices: str, extent
     if extents[1] > _MOST_POSITIONS:
         raise Refusal(f"its axis has {extents[1]} elements; at most {_MOST_POSITIONS} can be told apart at run time")
     numeric = builder.numeric(output) if builder.is_quantised(name, updates, output) and not combine else FLOAT
-    sources = [builder.arranged(item, plain(builder.shape(item)), wanted).storage
+    sources = [builder.value_in_order(item, row_major(builder.shape(item)), wanted).storage
                for item, wanted in ((name, numeric), (indices, FLOAT), (updates, numeric))]
     shape = builder.shape(output)
-    builder.emit(OpKind.SCATTER, numeric.dtype, [(source, None) for source in sources], output, plain(shape), numeric,
-                 Cell((1, 1, 1, math.prod(shape)), fixed=True), ScatterParams(*extents, steps, combine),
+    builder.emit(OpKind.SCATTER, numeric.dtype, [(source, None) for source in sources], output, row_major(shape),
+                 numeric, Cell((1, 1, 1, math.prod(shape)), fixed=True), ScatterParams(*extents, steps, combine),
                  per_image=False)
 
 
@@ -186,11 +185,11 @@ def lower_scatter_nd(builder: Builder, node: Node) -> None:
     _emit_scatter(builder, node, *_slice_places(builder.shape(node.inputs[0]), _indices(builder, node), 0))
 
 
-#: What each reduction does with the old element and the update, and what leaves the old one as it is.
+#: The operator of each reduction, and the update that leaves the old element unchanged.
 _REDUCTIONS = {"add": ("Add", 0.0), "mul": ("Mul", 1.0), "max": ("Max", -math.inf), "min": ("Min", math.inf)}
 
 
-#: ScatterParams' number of each.
+#: The number of each reduction in ScatterParams.
 _COMBINED = {"none": 0, "add": 1, "mul": 2, "max": 3, "min": 4}
 
 
@@ -205,14 +204,14 @@ def _emit_scatter(builder: Builder, node: Node, places: np.ndarray, inner: int) 
 
 
 def _emit_reduction(builder: Builder, node: Node, places: np.ndarray, inner: int) -> None:
-    """The updates spread over the input's shape, then combined with it; again for those that meet on one place."""
+    """Spreads the updates over the input's shape and combines them with it, once for each update of a position."""
     op, neutral = _REDUCTIONS[node.attributes["reduction"]]
     composer = Composer(builder, node)
     name, updates = node.inputs[0], node.inputs[2]
     shape = builder.shape(name)
     order = np.argsort(places, kind="stable")
     first = np.concatenate([[True], np.diff(places[order]) != 0])
-    turn = np.empty(len(places), np.int64)  # how many updates of the same place come before
+    turn = np.empty(len(places), np.int64)  # the number of earlier updates of the same position
     turn[order] = np.arange(len(places)) - np.maximum.accumulate(np.where(first, np.arange(len(places)), 0))
     rounds = int(turn.max()) + 1
     for number in range(rounds):
@@ -222,28 +221,28 @@ def _emit_reduction(builder: Builder, node: Node, places: np.ndarray, inner: int
         builder.tensors[spread] = Tensor(spread, shape, np.dtype(np.float32))
         emit_flat_selection(builder, updates, spread, table, inner, neutral)
         if number + 1 < rounds:
-            name = composer.part(op, [name, spread], shape)
+            name = composer.add(op, [name, spread], shape)
         else:
-            composer.last(op, [name, spread])
+            composer.finish(op, [name, spread])
 
 
 def _emit_replacement(builder: Builder, node: Node, places: np.ndarray, inner: int) -> None:
-    """Input and updates side by side, then for each slice the one that counts last."""
+    """Joins input and updates, and selects the last update of each slice, or the input."""
     _emit_update(builder, node.inputs[0], node.inputs[2], node.outputs[0], places, inner)
 
 
 def _emit_update(builder: Builder, name: str, updates: str, output: str, places: np.ndarray, inner: int) -> None:
-    numeric = builder.numeric(output)  # updates need not fit the input's range
+    numeric = builder.numeric(output)  # updates may exceed the input's range
     counts = [math.prod(builder.shape(item)) for item in (name, updates)]
     sources = []
     for item, count in zip((name, updates), counts, strict=True):
-        value = builder.arranged(item, plain(builder.shape(item)), numeric)
+        value = builder.value_in_order(item, row_major(builder.shape(item)), numeric)
         sources.append((builder.with_dims(value, (1, 1, count, 1)), None))
     total = sum(counts)
     both = builder.emit_part(f"{output}/both", OpKind.CONCAT, numeric.dtype, sources,
                              Cell((1, 1, total, 1), fixed=True), numeric, ConcatParams(_COLUMNS))
     joined = declare(builder, f"{output}/joined", (total,), output)
-    builder.add_value(joined, Value(both, plain((total,))))
+    builder.add_value(joined, Value(both, row_major((total,))))
     table = np.arange(counts[0] // inner)
     table[places.reshape(-1)] = counts[0] // inner + np.arange(places.size)
     emit_flat_selection(builder, joined, output, table, inner)
@@ -251,10 +250,10 @@ def _emit_update(builder: Builder, name: str, updates: str, output: str, places:
 
 @operator("TensorScatter", summary="constant write_indices")
 def lower_tensor_scatter(builder: Builder, node: Node) -> None:
-    """Updates written to each sequence from its own place on, or round its end."""
+    """Writes updates to each sequence from its own index on; in circular mode they wrap around."""
     shape, updates = builder.shape(node.inputs[0]), builder.shape(node.inputs[1])
     axis = int(node.attributes.get("axis", -2)) % len(shape)
-    found = integers(builder, node, 2, "write_indices")
+    found = integer_input(builder, node, 2, "write_indices")
     starts = np.zeros(shape[0], np.int64) if found is None else found.astype(np.int64)
     at = starts[:, np.newaxis] + np.arange(updates[axis])
     if node.attributes.get("mode", "linear") == "circular":
@@ -268,10 +267,10 @@ def lower_tensor_scatter(builder: Builder, node: Node) -> None:
 
 @operator("MaxUnpool", summary="constant indices")
 def lower_max_unpool(builder: Builder, node: Node) -> None:
-    """Each value at its place, zeros elsewhere."""
+    """Each value at its position, zeros elsewhere."""
     source, target = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
     places = _indices(builder, node).reshape(-1)
-    if len(node.inputs) > 2:  # they count places of the output without its padding at the end
+    if len(node.inputs) > 2:  # positions refer to the output without its padding at the end
         axes = [2 + axis for axis in range(len(source) - 2)]
         strides = node.attributes.get("strides", (1,) * len(axes))
         kernel = node.attributes["kernel_shape"]
@@ -284,7 +283,7 @@ def lower_max_unpool(builder: Builder, node: Node) -> None:
 
 @operator("ReverseSequence", summary="constant lengths")
 def lower_reverse_sequence(builder: Builder, node: Node) -> None:
-    """The first elements of each sequence in reverse order."""
+    """Reverses the first elements of each sequence, as many as its length."""
     shape = builder.shape(node.inputs[0])
     lengths = _indices(builder, node)
     time = int(node.attributes.get("time_axis", 0))

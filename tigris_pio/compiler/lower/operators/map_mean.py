@@ -1,6 +1,6 @@
-"""The mean of a whole map: sums that grow row by row, and the rounding once all rows are in.
+"""The mean of a whole map as SUM_MAP, a folded tensor, and MEAN_OF_SUMS.
 
-The map itself need never be in memory as a whole, so a rolling stage runs through global average pooling.
+The map never needs to be in memory as a whole, so a rolling stage can include global average pooling.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.element_order import channels_last
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.window import Window, image_layout
+from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.compiler.normalise.reduce_mean_to_pool import MEAN
@@ -18,19 +19,19 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import MeanOfSumsFloatParams, MeanOfSumsInt8Params, SumMapParams
 from tigris_pio.format.record import Record
 
-#: Elements of int8 whose sum always fits 32 bits.
+#: The most int8 elements whose sum always fits 32 bits.
 LARGEST_MAP = 1 << 22
 
 
-def covers(window: Window, dims: Dims) -> bool:
-    """Whether one window is the whole map of an image with several rows, and nothing else."""
+def is_whole_map(geometry: KernelGeometry, dims: Dims) -> bool:
+    """Whether the kernel covers exactly one image, of several rows."""
     _, height, width, _ = dims
-    plain = window.pad_begin == window.pad_end == (0, 0) and window.dilation == (1, 1)
-    return plain and height > 1 and window.kernel == (height, width) and height * width <= LARGEST_MAP
+    plain = geometry.pad_begin == geometry.pad_end == (0, 0) and geometry.dilation == (1, 1)
+    return plain and height > 1 and geometry.kernel == (height, width) and height * width <= LARGEST_MAP
 
 
-def emit(builder: Builder, node: Node, storage: str, source: Numeric, result: Numeric) -> None:
-    """SUM_MAP and MEAN_OF_SUMS for a node with one output pixel; `source` and `result` are FLOAT or int8."""
+def emit_map_mean(builder: Builder, node: Node, storage: str, source: Numeric, result: Numeric) -> None:
+    """Emits SUM_MAP and MEAN_OF_SUMS for a node with one output pixel; `source` and `result` are FLOAT or int8."""
     batch, height, width, channels = builder.dims(storage)
     output, int8 = node.outputs[0], source.dtype == DType.INT8
     dtype, taps = DType.INT8 if int8 else DType.FLOAT32, height * width
@@ -41,32 +42,32 @@ def emit(builder: Builder, node: Node, storage: str, source: Numeric, result: Nu
     if int8:
         params = _int8_mean(node, taps, source, result)
     builder.emit(OpKind.MEAN_OF_SUMS, dtype, [(sums, RowMap(height, 1, 0, height - 1))], output,
-                 image_layout(builder.shape(output)), result, Cell((batch, 1, 1, channels), fixed=True), params)
+                 channels_last(builder.shape(output)), result, Cell((batch, 1, 1, channels), fixed=True), params)
 
 
-def is_mean(node: Node, source: Numeric, result: Numeric) -> bool:
-    """Whether an int8 node is TensorFlow Lite's MEAN and not its AVERAGE_POOL_2D, whose two scales are the same."""
+def is_tflite_mean(node: Node, source: Numeric, result: Numeric) -> bool:
+    """Whether an int8 node follows TensorFlow Lite's MEAN instead of AVERAGE_POOL_2D, which needs equal scales."""
     return source != result or bool(node.attributes.get(MEAN))
 
 
-#: An attribute of pools: the tensors are uint8 in the file, of which TensorFlow Lite rounds halves up.
+#: An attribute of pools: the file's tensors are uint8, for which TensorFlow Lite rounds halves up.
 HALF_UP = "half_up"
 
 
-def rounding(node: Node, rescale: bool) -> int:
-    """The field `rescale` of a pool."""
+def rescale_mode(node: Node, rescale: bool) -> int:
+    """The field `rescale` of a pool: 1 rescales, 2 rounds halves up, 0 rounds halves away from zero."""
     return 1 if rescale else 2 if node.attributes.get(HALF_UP) else 0
 
 
 def _int8_mean(node: Node, taps: int, source: Numeric, result: Numeric) -> MeanOfSumsInt8Params:
     multiplier, shift = 0, 0
-    rescale = is_mean(node, source, result)
+    rescale = is_tflite_mean(node, source, result)
     if rescale:
         try:
             multiplier, shift = numerics.mean_multiplier(source.scale / result.scale, taps)
         except ValueError as error:
             raise Refusal(str(error)) from None
     return MeanOfSumsInt8Params(
-        taps=taps, rescale=rounding(node, rescale), input_zero_point=source.zero_point,
+        taps=taps, rescale=rescale_mode(node, rescale), input_zero_point=source.zero_point,
         output_zero_point=result.zero_point, **fused.int8_fields(node, result), multiplier=multiplier, shift=shift,
     )

@@ -1,4 +1,4 @@
-"""Operators that look at whole vectors to compute each element: normalisations, LogSoftmax, Hardmax, CumSum, LRN."""
+"""Operators whose elements depend on whole vectors: normalisations, LogSoftmax, Hardmax, CumSum, LRN."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import channels_last, fold
+from tigris_pio.compiler.lower.element_order import channels_last, default_dims
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.operators.int8_normalization import Standard, normalise_groups, normalise_vectors
-from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors
+from tigris_pio.compiler.lower.operators.int8_normalization import Standardisation, normalise_groups, normalise_vectors
+from tigris_pio.compiler.lower.operators.vectors import rowwise_map, settle_vector_rows, vectors
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT
 from tigris_pio.format.enums import DType, OpKind, VectorFunction
 from tigris_pio.format.params import LrnParams, VectorParams
 
-#: Up to opset 12 these run over all axes from `axis` on.
+#: The first opset with a single axis; earlier opsets use all axes from `axis` on.
 _SINGLE_AXIS_SINCE = 13
-#: GroupNormalization has a factor per channel since then, one per group before.
+#: The first opset in which GroupNormalization has a factor for each channel; earlier opsets have one for each group.
 _PER_CHANNEL_SINCE = 21
 _INTERNAL = {"TigrisStandardise": VectorFunction.STANDARDISE, "TigrisRms": VectorFunction.RMS}
-#: Those for which it matters which element comes first.
+#: Functions that depend on the order of elements.
 _ORDERED = frozenset((VectorFunction.HARDMAX, VectorFunction.CUMULATIVE_SUM, VectorFunction.CUMULATIVE_PRODUCT))
 
 
 def emit_vector(builder: Builder, node: Node, function: VectorFunction, axes: Sequence[int], epsilon: float = 0.0,
                 exclusive: bool = False, reverse: bool = False) -> None:
-    """VECTOR from the node's first input to its first output."""
+    """Emits VECTOR along `axes` from the node's first input to its first output."""
     found = vectors(builder, node.inputs[0], axes, ordered=function in _ORDERED)
     params = VectorParams(function, found.length, found.inner, epsilon, int(exclusive), int(reverse))
-    rows = row_by_row(builder, found)
+    rows = settle_vector_rows(builder, found)
     storage = found.value.storage if rows is None else rows[0]
     dims = builder.dims(storage)
     whole_image = math.prod(dims[1:]) % (found.length * found.inner) == 0
     if rows is None and whole_image:
         storage = builder.with_dims(found.value, dims)
-    builder.emit(OpKind.VECTOR, DType.FLOAT32, [(storage, same_rows(rows is not None))], node.outputs[0],
+    builder.emit(OpKind.VECTOR, DType.FLOAT32, [(storage, rowwise_map(rows is not None))], node.outputs[0],
                  found.value.layout, FLOAT, builder.storages[storage].cell, params, per_image=whole_image)
 
 
@@ -83,7 +83,7 @@ def lower_lp_normalization(builder: Builder, node: Node) -> None:
 
 @operator("MeanVarianceNormalization", summary="any axes; computed in float32")
 def lower_mean_variance(builder: Builder, node: Node) -> None:
-    """ONNX's function adds 1e-9 to the deviation."""
+    """VECTOR. ONNX's function adds 1e-9 to the standard deviation."""
     rank = len(builder.shape(node.inputs[0]))
     axes = sorted(axis % rank for axis in node.attributes.get("axes", (0, 2, 3)))
     emit_vector(builder, node, VectorFunction.STANDARDISE_OUTSIDE, axes, 1e-9)
@@ -91,11 +91,11 @@ def lower_mean_variance(builder: Builder, node: Node) -> None:
 
 @operator("LRN", summary="across channels; computed in float32")
 def lower_lrn(builder: Builder, node: Node) -> None:
-    """LRN; the window of an even size has the longer half after the channel."""
+    """LRN. If `size` is even, the longer half lies after the channel."""
     name, size = node.inputs[0], int(node.attributes["size"])
     layout = channels_last(builder.shape(name))
-    value = builder.arranged(name, layout, FLOAT)
-    storage = builder.with_dims(value, fold(layout.stored_shape))
+    value = builder.value_in_order(name, layout, FLOAT)
+    storage = builder.with_dims(value, default_dims(layout.stored_shape))
     params = LrnParams((size - 1) // 2, size // 2, float(node.attributes.get("alpha", 1e-4)) / size,
                        float(node.attributes.get("beta", 0.75)), float(node.attributes.get("bias", 1.0)))
     builder.emit(OpKind.LRN, DType.FLOAT32, [(storage, RowMap.same())], node.outputs[0], layout, FLOAT,
@@ -104,7 +104,7 @@ def lower_lrn(builder: Builder, node: Node) -> None:
 
 @operator(*_INTERNAL, summary="")
 def lower_part(builder: Builder, node: Node) -> None:
-    """The part of a normalisation before its factors."""
+    """VECTOR: a normalisation without factors and offsets."""
     emit_vector(builder, node, _INTERNAL[node.op], node.attributes["axes"], float(node.attributes["epsilon"]))
 
 
@@ -118,34 +118,35 @@ def lower_layer_normalization(builder: Builder, node: Node) -> None:
     shape = builder.shape(source)
     axes = _from_axis(builder, node, -1)
     terms = [_constant(builder, name, shape[axes[0] :], start) for name, start in ((scale, 1.0), (bias, 0.0))]
-    standard = Standard(float(node.attributes.get("epsilon", 1e-5)), node.op == "LayerNormalization")
+    standardisation = Standardisation(float(node.attributes.get("epsilon", 1e-5)), node.op == "LayerNormalization")
     factor, offset = terms
-    if factor is not None and offset is not None and normalise_vectors(builder, node, axes, standard, factor, offset):
+    if (factor is not None and offset is not None
+            and normalise_vectors(builder, node, axes, standardisation, factor, offset)):
         return
     attributes = {"axes": axes, "epsilon": node.attributes.get("epsilon", 1e-5)}
     part = "TigrisRms" if node.op == "RMSNormalization" else "TigrisStandardise"
-    result = composer.part(part, [source], shape, attributes)
+    result = composer.add(part, [source], shape, attributes)
     if bias:
-        result = composer.part("Mul", [result, scale], shape)
-        composer.last("Add", [result, bias])
+        result = composer.add("Mul", [result, scale], shape)
+        composer.finish("Add", [result, bias])
     else:
-        composer.last("Mul", [result, scale])
+        composer.finish("Mul", [result, scale])
 
 
 def _constant(builder: Builder, name: str, shape: Sequence[int], default: float) -> np.ndarray | None:
-    """A constant as one number for each element of `shape`; None when it is computed, or differs outside."""
+    """A constant broadcast to `shape`; None if it is computed at run time, or differs along other axes."""
     if not name:
         return np.full(shape, default)
     if not builder.is_constant(name):
         return None
-    values = builder.real(name)
+    values = builder.float_constant(name)
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = values[0]
     return np.broadcast_to(values, shape) if values.ndim <= len(shape) else None
 
 
-def _is_int8(builder: Builder, node: Node) -> bool:
-    """Whether an Instance- or GroupNormalization became NORMALISE."""
+def _emit_int8(builder: Builder, node: Node) -> bool:
+    """Emits an Instance- or GroupNormalization as NORMALISE; False if that is impossible."""
     shape = builder.shape(node.inputs[0])
     groups = shape[1] if node.op == "InstanceNormalization" else int(node.attributes["num_groups"])
     per_group = node.op == "GroupNormalization" and builder.graph.opset < _PER_CHANNEL_SINCE
@@ -153,14 +154,14 @@ def _is_int8(builder: Builder, node: Node) -> bool:
     if groups < 1 or shape[1] % groups or terms[0] is None or terms[1] is None:
         return False
     factor, offset = (np.repeat(item, shape[1] // groups) if per_group else item for item in (terms[0], terms[1]))
-    standard = Standard(float(node.attributes.get("epsilon", 1e-5)))
-    return normalise_groups(builder, node, groups, standard, factor, offset)
+    standardisation = Standardisation(float(node.attributes.get("epsilon", 1e-5)))
+    return normalise_groups(builder, node, groups, standardisation, factor, offset)
 
 
 @operator("InstanceNormalization", "GroupNormalization", summary="int8 with constant factors; anything in float32")
 def lower_group_normalization(builder: Builder, node: Node) -> None:
-    """NORMALISE, or VECTOR over the pixels of each channel or group of channels, then a factor and an offset."""
-    if _is_int8(builder, node):
+    """NORMALISE, or VECTOR over the pixels of each channel or group of channels, Mul and Add."""
+    if _emit_int8(builder, node):
         return
     composer = Composer(builder, node)
     source, scale, bias = node.inputs
@@ -168,24 +169,24 @@ def lower_group_normalization(builder: Builder, node: Node) -> None:
     epsilon = {"epsilon": node.attributes.get("epsilon", 1e-5)}
     column = (shape[1],) + (1,) * (len(shape) - 2)
     if node.op == "InstanceNormalization":
-        result = composer.part("TigrisStandardise", [source], shape, {"axes": tuple(range(2, len(shape))), **epsilon})
+        result = composer.add("TigrisStandardise", [source], shape, {"axes": tuple(range(2, len(shape))), **epsilon})
     else:
         groups = int(node.attributes["num_groups"])
         if groups < 1 or shape[1] % groups:
             raise Refusal(f"num_groups = {groups} does not divide its channels, {shape[1]}")
         grouped = (shape[0], groups, math.prod(shape[1:]) // groups)
-        result = composer.part("Reshape", [source], grouped)
-        result = composer.part("TigrisStandardise", [result], grouped, {"axes": (2,), **epsilon})
+        result = composer.add("Reshape", [source], grouped)
+        result = composer.add("TigrisStandardise", [result], grouped, {"axes": (2,), **epsilon})
         if builder.graph.opset < _PER_CHANNEL_SINCE:
             result = _scaled(composer, result, scale, bias, (groups, 1), grouped)
-        result = composer.part("Reshape", [result], shape)
+        result = composer.add("Reshape", [result], shape)
         if builder.graph.opset < _PER_CHANNEL_SINCE:
-            composer.last("Identity", [result])
+            composer.finish("Identity", [result])
             return
-    factors = [composer.part("Reshape", [name], column) for name in (scale, bias)]
-    composer.last("Add", [composer.part("Mul", [result, factors[0]], shape), factors[1]])
+    factors = [composer.add("Reshape", [name], column) for name in (scale, bias)]
+    composer.finish("Add", [composer.add("Mul", [result, factors[0]], shape), factors[1]])
 
 
 def _scaled(composer: Composer, name: str, scale: str, bias: str, column: Sequence[int], shape: Sequence[int]) -> str:
-    factors = [composer.part("Reshape", [item], column) for item in (scale, bias)]
-    return composer.part("Add", [composer.part("Mul", [name, factors[0]], shape), factors[1]], shape)
+    factors = [composer.add("Reshape", [item], column) for item in (scale, bias)]
+    return composer.add("Add", [composer.add("Mul", [name, factors[0]], shape), factors[1]], shape)

@@ -1,4 +1,4 @@
-"""Pad with all four modes."""
+"""Pad in all four modes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.operators.select import emit_selection, integers, pairs
+from tigris_pio.compiler.lower.operators.select import emit_selection, integer_input, pairs
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.selection import OUTSIDE
@@ -14,17 +14,17 @@ from tigris_pio.compiler.lower.selection import OUTSIDE
 
 @operator("Pad", summary="constant, edge, reflect and wrap; any axes; constant pads, negative ones crop")
 def lower_pad(builder: Builder, node: Node) -> None:
-    """Pads from attributes (opset 1 and 2) or constant inputs (opset 11)."""
+    """SELECT, with pads from attributes (opset 1 and 2) or constant inputs (opset 11)."""
     name = node.inputs[0]
     shape = builder.shape(name)
     mode = node.attributes.get("mode", "constant")
-    given = integers(builder, node, 1, "pads")
+    given = integer_input(builder, node, 1, "pads")
     if given is None:
         given = node.attributes.get("pads", node.attributes.get("paddings"))
-    axes = integers(builder, node, 3, "axes")
+    axes = integer_input(builder, node, 3, "axes")
     numbers = range(len(shape)) if axes is None else [int(axis) % len(shape) for axis in axes.reshape(-1)]
     if given is None or len(np.asarray(given).reshape(-1)) != 2 * len(numbers):
-        raise Refusal("its pads do not give a begin and an end for each of its axes")
+        raise Refusal("its pads are not a begin and an end for each of its axes")
     selections = {
         axis: padded_indices(shape[axis], begin, end, mode)
         for axis, (begin, end) in zip(numbers, pairs(np.asarray(given).reshape(-1).tolist()), strict=True)
@@ -36,12 +36,12 @@ def _fill(builder: Builder, node: Node) -> float:
     if len(node.inputs) > 2 and node.inputs[2]:
         if not builder.is_constant(node.inputs[2]):
             raise Refusal(f"its fill value ({node.inputs[2]}) is computed at run time")
-        return float(builder.real(node.inputs[2]).reshape(-1)[0])
+        return float(builder.float_constant(node.inputs[2]).reshape(-1)[0])
     return float(node.attributes.get("value", 0.0))
 
 
 def padded_indices(size: int, begin: int, end: int, mode: str) -> np.ndarray:
-    """The input index at each position of an axis padded (or, where negative, cropped) at both ends."""
+    """The input index of each position of an axis that is padded at both ends; negative pads crop."""
     positions = np.arange(-begin, size + end)
     if mode == "constant":
         return np.where((positions >= 0) & (positions < size), positions, OUTSIDE)

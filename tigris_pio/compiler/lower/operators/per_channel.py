@@ -1,7 +1,6 @@
-"""y = factor[c] * x + offset[c]: a depthwise 1x1 convolution.
+"""A depthwise 1x1 convolution for y = factor[c] * x + offset[c].
 
-In int8 each channel's factor is a weight of +-127 with its own scale, so nothing is lost against a
-per-tensor quantised factor.
+In int8 the factor of each channel is a weight of +-127 with its own scale, so the factor is not rounded.
 """
 
 from __future__ import annotations
@@ -11,29 +10,29 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import channels_last, fold
+from tigris_pio.compiler.lower.element_order import channels_last, default_dims
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.conv import int8_params
+from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry
 from tigris_pio.compiler.lower.operators.weights import requantisation
-from tigris_pio.compiler.lower.operators.window import Window
 from tigris_pio.compiler.lower.storage import FLOAT, Cell
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ConvFloatParams
 from tigris_pio.format.record import Record
 
-_POINT = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))
-#: A bias keeps this many bits, so that the zero point correction still fits 32.
+_POINT = KernelGeometry((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))
+#: The largest bias, so that it fits 32 bits with the input's zero point folded in.
 _BIAS_LIMIT = 2.0**28
 
 
 def emit_per_channel(builder: Builder, node: Node, name: str, factor: np.ndarray, offset: np.ndarray) -> None:
-    """Emits the node's result from tensor `name` [N, C, …]; factor and offset are float64 [C]."""
+    """Emits the node's output from the tensor `name` [N, C, …]; factor and offset are float64 [C]."""
     output = node.outputs[0]
     int8 = builder.is_int8(name, output)
     numeric = builder.numeric(output) if int8 else FLOAT
     layout = channels_last(builder.shape(name))
-    value = builder.arranged(name, layout, builder.numeric(name) if int8 else FLOAT)
-    dims = fold(layout.stored_shape)
+    value = builder.value_in_order(name, layout, builder.numeric(name) if int8 else FLOAT)
+    dims = default_dims(layout.stored_shape)
     storage = builder.with_dims(value, dims)
     params: Record
     if int8:

@@ -1,4 +1,4 @@
-"""Average and max pooling, windowed and global."""
+"""Average and max pooling, local and global."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.element_order import channels_last
 from tigris_pio.compiler.lower.operators import fused, map_mean
-from tigris_pio.compiler.lower.operators.int16.types import types
+from tigris_pio.compiler.lower.operators.int16.types import int16_types
+from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry, image_dims, read_geometry
 from tigris_pio.compiler.lower.operators.pool_3d import lower_pool_3d
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
-from tigris_pio.compiler.lower.operators.window import Window, image_dims, image_layout, read_window
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
@@ -24,58 +25,58 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import BinaryFloatParams, PoolFloatParams, PoolInt8Params
 from tigris_pio.format.record import Record
 
-#: Axes of a tensor with depth, rows and columns.
+#: The rank of a tensor with depth, rows and columns.
 _THREE_SPATIAL = 5
-#: An int8 mean has a multiplier for every number of taps.
+#: The most taps of an int8 mean, which has a multiplier for each number of taps.
 _MOST_TAPS = 1 << 16
-#: An attribute of AveragePool within composed operators: every window counts all taps of its kernel.
+#: An attribute of AveragePool within composed operators: every mean divides by all taps of the kernel.
 WHOLE_KERNEL = "whole_kernel"
 
 
 @operator("MaxPool", summary="1-D to 3-D, any pads, strides and dilations, ceil_mode; no indices output")
 def lower_max_pool(builder: Builder, node: Node) -> None:
-    """The maximum of the taps inside the tensor."""
+    """MAX_POOL of the taps inside the tensor."""
     if any(name and builder.is_read(name) for name in node.outputs[1:]):
-        raise Refusal("its output of indices is used")
+        raise Refusal("its output of indices is read")
     if len(builder.shape(node.inputs[0])) == _THREE_SPATIAL:
         lower_pool_3d(builder, node, lower_max_pool)
         return
-    _emit(builder, node, OpKind.MAX_POOL, _window(builder, node), False)
+    _emit(builder, node, OpKind.MAX_POOL, _kernel_geometry(builder, node), False)
 
 
 @operator("GlobalMaxPool", summary="any number of spatial axes")
 def lower_global_max_pool(builder: Builder, node: Node) -> None:
-    """One window over the whole map."""
-    flat = _flattened(builder, node)
-    _emit(builder, flat, OpKind.MAX_POOL, _whole(builder, flat), False)
+    """A pool whose kernel is the whole map."""
+    flat = _flattened_node(builder, node)
+    _emit(builder, flat, OpKind.MAX_POOL, _global_geometry(builder, flat), False)
 
 
 @operator("AveragePool", summary="1-D to 3-D, any pads, strides and dilations, ceil_mode, count_include_pad")
 def lower_average_pool(builder: Builder, node: Node) -> None:
-    """The mean of the taps inside the tensor, or of all taps of the padded tensor."""
+    """AVERAGE_POOL of the taps inside the tensor, or of all taps of the padded tensor."""
     if len(builder.shape(node.inputs[0])) == _THREE_SPATIAL:
         lower_pool_3d(builder, node, lower_average_pool)
         return
-    window = _window(builder, node)
+    geometry = _kernel_geometry(builder, node)
     if node.attributes.get(WHOLE_KERNEL):
-        _emit(builder, node, OpKind.AVERAGE_POOL, window, True)
+        _emit(builder, node, OpKind.AVERAGE_POOL, geometry, True)
         return
-    include_pad = bool(node.attributes.get("count_include_pad", 0)) and any((*window.pad_begin, *window.pad_end))
-    if include_pad and _beyond_padding(builder, node, window):
-        _emit_uneven(builder, node, window)
+    include_pad = bool(node.attributes.get("count_include_pad", 0)) and any((*geometry.pad_begin, *geometry.pad_end))
+    if include_pad and _reaches_beyond_padding(builder, node, geometry):
+        _emit_uneven_means(builder, node, geometry)
         return
-    _emit(builder, node, OpKind.AVERAGE_POOL, window, include_pad)
+    _emit(builder, node, OpKind.AVERAGE_POOL, geometry, include_pad)
 
 
 @operator("GlobalAveragePool", summary="any number of spatial axes")
 def lower_global_average_pool(builder: Builder, node: Node) -> None:
-    """One window over the whole map."""
-    flat = _flattened(builder, node)
-    _emit(builder, flat, OpKind.AVERAGE_POOL, _whole(builder, flat), False)
+    """A pool whose kernel is the whole map."""
+    flat = _flattened_node(builder, node)
+    _emit(builder, flat, OpKind.AVERAGE_POOL, _global_geometry(builder, flat), False)
 
 
-def _flattened(builder: Builder, node: Node) -> Node:
-    """The node on rows and columns when there are more spatial axes: all but the last become rows."""
+def _flattened_node(builder: Builder, node: Node) -> Node:
+    """The node with two spatial axes: of three or more axes, all but the last become rows."""
     shape = builder.shape(node.inputs[0])
     if len(shape) < _THREE_SPATIAL:
         return node
@@ -84,91 +85,92 @@ def _flattened(builder: Builder, node: Node) -> Node:
     return dataclasses.replace(node, inputs=(name,))
 
 
-def _window(builder: Builder, node: Node) -> Window:
+def _kernel_geometry(builder: Builder, node: Node) -> KernelGeometry:
     source, result = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
-    window = read_window(node, source, result, tuple(node.attributes["kernel_shape"]))
-    if not window.reaches(image_dims(source)[1:3], image_dims(result)[1:3]):
-        raise Refusal(f"a window lies in the padding only: kernel {list(window.kernel)}, pads {list(window.pad_begin)}")
-    return window
+    geometry = read_geometry(node, source, result, tuple(node.attributes["kernel_shape"]))
+    if not geometry.has_inner_taps(image_dims(source)[1:3], image_dims(result)[1:3]):
+        raise Refusal(f"its kernel, {list(geometry.kernel)}, lies in the padding only at some output: pads "
+                      f"{list(geometry.pad_begin)}")
+    return geometry
 
 
-def _whole(builder: Builder, node: Node) -> Window:
+def _global_geometry(builder: Builder, node: Node) -> KernelGeometry:
     shape = builder.shape(node.inputs[0])
     if len(shape) not in (3, 4):
         raise Refusal(f"{len(shape) - 2} spatial dimensions; one or two are supported")
     size = image_dims(shape)[1:3]
-    return Window((size[0], size[1]), (1, 1), (1, 1), (0, 0), (0, 0))
+    return KernelGeometry((size[0], size[1]), (1, 1), (1, 1), (0, 0), (0, 0))
 
 
-def _beyond_padding(builder: Builder, node: Node, window: Window) -> bool:
-    """Whether the last window ends after the padded tensor, where taps do not count."""
+def _reaches_beyond_padding(builder: Builder, node: Node, geometry: KernelGeometry) -> bool:
+    """Whether the last output's taps reach beyond the padded tensor, where they do not count."""
     source, result = image_dims(builder.shape(node.inputs[0])), image_dims(builder.shape(node.outputs[0]))
     return any(
-        (result[1 + axis] - 1) * window.stride[axis] + (window.kernel[axis] - 1) * window.dilation[axis] + 1
-        > source[1 + axis] + window.pad_begin[axis] + window.pad_end[axis]
+        (result[1 + axis] - 1) * geometry.stride[axis] + (geometry.kernel[axis] - 1) * geometry.dilation[axis] + 1
+        > source[1 + axis] + geometry.pad_begin[axis] + geometry.pad_end[axis]
         for axis in (0, 1)
     )
 
 
-def _emit(builder: Builder, node: Node, kind: OpKind, window: Window, include_pad: bool) -> None:
+def _emit(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeometry, include_pad: bool) -> None:
     name, output = node.inputs[0], node.outputs[0]
-    if _emit_int16(builder, node, kind, window, include_pad):
+    if _emit_int16(builder, node, kind, geometry, include_pad):
         return
     int8 = builder.is_int8(name, output)
     if not int8 and kind == OpKind.MAX_POOL and builder.is_int8(name):
-        int8 = True  # a maximum needs no rounding: the result is converted
+        int8 = True  # a maximum needs no rounding, so the result is converted
     source = builder.numeric(name) if int8 else FLOAT
-    # A maximum is one of its inputs and keeps their scale; an average is rescaled by its kernel.
+    # A maximum keeps the scale of its input; the kernel of an average rescales.
     result = source if kind == OpKind.MAX_POOL or not int8 else builder.numeric(output)
-    value = builder.arranged(name, image_layout(builder.shape(name)), source)
+    value = builder.value_in_order(name, channels_last(builder.shape(name)), source)
     storage = builder.with_dims(value, image_dims(builder.shape(name)))
     shape = builder.shape(output)
     params: Record
-    if kind == OpKind.AVERAGE_POOL and map_mean.covers(window, builder.dims(storage)):
-        map_mean.emit(builder, node, storage, source, result)
+    if kind == OpKind.AVERAGE_POOL and map_mean.is_whole_map(geometry, builder.dims(storage)):
+        map_mean.emit_map_mean(builder, node, storage, source, result)
         return
     if int8:
-        params, blobs = _int8(node, kind, window, include_pad, source, result)
+        params, blobs = _int8(node, kind, geometry, include_pad, source, result)
     else:
-        params, blobs = PoolFloatParams(**window.fields(), include_pad=int(include_pad),
+        params, blobs = PoolFloatParams(**geometry.fields(), include_pad=int(include_pad),
                                         **fused.float_fields(node)), {}
-    builder.emit(kind, DType.INT8 if int8 else DType.FLOAT32, [(storage, window.row_map())], output,
-                 image_layout(shape), result, Cell(image_dims(shape), fixed=True), params, blobs=blobs)
+    builder.emit(kind, DType.INT8 if int8 else DType.FLOAT32, [(storage, geometry.row_map())], output,
+                 channels_last(shape), result, Cell(image_dims(shape), fixed=True), params, blobs=blobs)
 
 
-def _emit_int16(builder: Builder, node: Node, kind: OpKind, window: Window, include_pad: bool) -> bool:
-    """Of int16: sums of up to 2^16 taps fit 32 bits. A maximum keeps its input's type."""
+def _emit_int16(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeometry, include_pad: bool) -> bool:
+    """Emits an int16 pool; False if there is no int16, or a sum of more than 2^16 taps could exceed 32 bits."""
     name, output = node.inputs[0], node.outputs[0]
-    found = types(builder, (name,), output)
-    if found is None or math.prod(window.kernel) > _MOST_TAPS:
+    found = int16_types(builder, (name,), output)
+    if found is None or math.prod(geometry.kernel) > _MOST_TAPS:
         return False
     source = found.inputs[0]
     result = source if kind == OpKind.MAX_POOL else found.output
-    value = builder.arranged(name, image_layout(builder.shape(name)), source)
+    value = builder.value_in_order(name, channels_last(builder.shape(name)), source)
     storage = builder.with_dims(value, image_dims(builder.shape(name)))
-    params, blobs = _int8(node, kind, window, include_pad, source, result)
+    params, blobs = _int8(node, kind, geometry, include_pad, source, result)
     shape = builder.shape(output)
-    builder.emit(kind, DType.INT16, [(storage, window.row_map())], output, image_layout(shape), result,
+    builder.emit(kind, DType.INT16, [(storage, geometry.row_map())], output, channels_last(shape), result,
                  Cell(image_dims(shape), fixed=True), params, blobs=blobs)
     return True
 
 
-def _emit_uneven(builder: Builder, node: Node, window: Window) -> None:
-    """Padding counts, but not what ceil_mode adds beyond it: the divisor differs from window to window.
+def _emit_uneven_means(builder: Builder, node: Node, geometry: KernelGeometry) -> None:
+    """Emits an AveragePool that counts padding, but not the taps that ceil_mode adds beyond it.
 
-    The mean of the taps inside the tensor, times their share of the taps inside the padded tensor.
+    It is the mean of the taps inside the tensor, times their share of the taps inside the padded tensor.
     """
     name, output = node.inputs[0], node.outputs[0]
     source, result = builder.shape(name), builder.shape(output)
-    dims, layout = image_dims(result), image_layout(result)
-    storage = builder.with_dims(builder.arranged(name, image_layout(source), FLOAT), image_dims(source))
+    dims, layout = image_dims(result), channels_last(result)
+    storage = builder.with_dims(builder.value_in_order(name, channels_last(source), FLOAT), image_dims(source))
     plain_node = dataclasses.replace(node, attributes={})
-    params = PoolFloatParams(**window.fields(), include_pad=0, **fused.float_fields(plain_node))
-    mean = builder.emit_part(f"{output}/mean", OpKind.AVERAGE_POOL, DType.FLOAT32, [(storage, window.row_map())],
+    params = PoolFloatParams(**geometry.fields(), include_pad=0, **fused.float_fields(plain_node))
+    mean = builder.emit_part(f"{output}/mean", OpKind.AVERAGE_POOL, DType.FLOAT32, [(storage, geometry.row_map())],
                              Cell(dims, fixed=True), FLOAT, params)
     shares = [
-        _taps(window, axis, image_dims(source)[1 + axis], dims[1 + axis], 0)
-        / _taps(window, axis, image_dims(source)[1 + axis], dims[1 + axis], 1)
+        _count_taps(geometry, axis, image_dims(source)[1 + axis], dims[1 + axis], 0)
+        / _count_taps(geometry, axis, image_dims(source)[1 + axis], dims[1 + axis], 1)
         for axis in (0, 1)
     ]
     share = np.outer(*shares).astype(np.float32).reshape(1, dims[1], dims[2], 1)
@@ -179,40 +181,40 @@ def _emit_uneven(builder: Builder, node: Node, window: Window) -> None:
                  Cell(dims, fixed=True), steps)
 
 
-def _taps(window: Window, axis: int, size: int, count: int, padded: int) -> np.ndarray:
-    """How many taps of each window lie inside the tensor, or inside the padded tensor."""
-    low, high = -window.pad_begin[axis] * padded, size + window.pad_end[axis] * padded
-    first = np.arange(count) * window.stride[axis] - window.pad_begin[axis]
-    # Taps before a place: those at first, first + dilation, … below it.
-    below = [-((first - place) // window.dilation[axis]) for place in (low, high)]
-    begin, end = (np.clip(number, 0, window.kernel[axis]) for number in below)
+def _count_taps(geometry: KernelGeometry, axis: int, size: int, count: int, padded: int) -> np.ndarray:
+    """The number of taps of each output inside the tensor, or inside the padded tensor."""
+    low, high = -geometry.pad_begin[axis] * padded, size + geometry.pad_end[axis] * padded
+    first = np.arange(count) * geometry.stride[axis] - geometry.pad_begin[axis]
+    # The taps before a place are those of first, first + dilation, … below it.
+    below = [-((first - place) // geometry.dilation[axis]) for place in (low, high)]
+    begin, end = (np.clip(number, 0, geometry.kernel[axis]) for number in below)
     number: np.ndarray = end - begin
     return number
 
 
 def _multipliers(node: Node, real: float, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """For windows of 1 to `most` taps; a mean of the whole map has but one number of taps, and its own rounding."""
+    """Multipliers and shifts for means of 1 to `most` taps; a mean of the whole map has its own rounding."""
     multiplier, shift = numerics.quantize_multipliers(real / np.arange(1, most + 1))
     if node.op == "GlobalAveragePool":
         multiplier[-1], shift[-1] = numerics.mean_multiplier(real, most)
     return multiplier, shift
 
 
-def _int8(node: Node, kind: OpKind, window: Window, include_pad: bool, source: Numeric,
+def _int8(node: Node, kind: OpKind, geometry: KernelGeometry, include_pad: bool, source: Numeric,
           result: Numeric) -> tuple[PoolInt8Params, dict[str, np.ndarray]]:
-    rescale = kind == OpKind.AVERAGE_POOL and map_mean.is_mean(node, source, result)
+    rescale = kind == OpKind.AVERAGE_POOL and map_mean.is_tflite_mean(node, source, result)
     blobs: dict[str, np.ndarray] = {}
-    if rescale and math.prod(window.kernel) > _MOST_TAPS:
-        raise Refusal(f"an int8 mean of {math.prod(window.kernel)} taps; at most {_MOST_TAPS} have multipliers")
+    if rescale and math.prod(geometry.kernel) > _MOST_TAPS:
+        raise Refusal(f"an int8 mean of {math.prod(geometry.kernel)} taps; at most {_MOST_TAPS} have multipliers")
     if rescale:
         try:
-            multiplier, shift = _multipliers(node, source.scale / result.scale, math.prod(window.kernel))
+            multiplier, shift = _multipliers(node, source.scale / result.scale, math.prod(geometry.kernel))
         except ValueError as error:
             raise Refusal(str(error)) from None
         blobs = {"multiplier": multiplier, "shift": shift}
     params = PoolInt8Params(
-        **window.fields(),
-        rescale=map_mean.rounding(node, rescale) if kind == OpKind.AVERAGE_POOL else 0,
+        **geometry.fields(),
+        rescale=map_mean.rescale_mode(node, rescale) if kind == OpKind.AVERAGE_POOL else 0,
         include_pad=int(include_pad), input_zero_point=source.zero_point,
         output_zero_point=result.zero_point, **fused.int8_fields(node, result), multiplier=0, shift=0,
     )

@@ -1,7 +1,7 @@
 """Pooling over three spatial axes: over rows and columns with depth as a batch, then over depth.
 
-Maxima and means of a box are maxima and means of its planes' maxima and means, as each plane of a window has as
-many taps as any other. All the reshaping is free: the data stays [N, D, H, W, C].
+The maximum or mean of a box is that of its planes' maxima or means, because all planes have equally many taps. The
+reshapes are free: data stays [N, D, H, W, C].
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.operators.kernel_geometry import read_pads
 from tigris_pio.compiler.lower.operators.select import declare
 from tigris_pio.compiler.lower.operators.transpose import transposed_alias
-from tigris_pio.compiler.lower.operators.window import read_pads
 from tigris_pio.compiler.lower.refusal import Refusal
 
 Lower = Callable[[Builder, Node], None]
 
 
 def lower_pool_3d(builder: Builder, node: Node, lower: Lower) -> None:
-    """`lower` pools over two spatial axes, or one."""
+    """Emits a pool over three axes; `lower` is the contract of the pool over one or two axes."""
     name, output = node.inputs[0], node.outputs[0]
     batch, channels, depth, height, width = builder.shape(name)
     result = builder.shape(output)[2:]
-    over_planes, over_depth = _parts(node, (depth, height, width))
+    over_planes, over_depth = _attributes(node, (depth, height, width))
 
     planes = declare(builder, f"{output}/planes", (batch * depth, channels, height, width), name)
     transposed_alias(builder, name, planes, (0, 2, 1, 3, 4), (batch, channels, depth, height, width))
     between = name
-    if node.op == "AveragePool" and not _coarse(builder, name, output):
+    if node.op == "AveragePool" and not _is_coarse(builder, name, output):
         between = builder.fresh(f"{output}/float")
         builder.tensors[between] = Tensor(between, (), np.dtype(np.float32))
     pooled = declare(builder, f"{output}/pooled", (batch * depth, channels, result[1], result[2]), between)
     lower(builder, dataclasses.replace(node, inputs=(planes,), outputs=(pooled,), attributes=over_planes))
 
-    # [N, D, C, H, W] -> [N, (H, W, C), D], which is stored as it lies.
+    # [N, D, C, H, W] -> [N, (H, W, C), D] in the same memory.
     lines = declare(builder, f"{output}/lines", (batch, result[1] * result[2] * channels, depth), between)
     transposed_alias(builder, pooled, lines, (0, 3, 4, 2, 1), (batch, depth, channels, result[1], result[2]))
     shortened = declare(builder, f"{output}/shortened", (batch, result[1] * result[2] * channels, result[0]), output)
@@ -45,13 +45,13 @@ def lower_pool_3d(builder: Builder, node: Node, lower: Lower) -> None:
     transposed_alias(builder, shortened, output, (0, 3, 4, 1, 2), (batch, result[1], result[2], channels, result[0]))
 
 
-def _coarse(builder: Builder, name: str, output: str) -> bool:
+def _is_coarse(builder: Builder, name: str, output: str) -> bool:
     """Whether a mean rounded to the input's steps is exact enough for the output."""
     return not builder.is_int8(name, output) or builder.numeric(output).scale >= builder.numeric(name).scale
 
 
-def _parts(node: Node, size: tuple[int, int, int]) -> tuple[dict[str, object], dict[str, object]]:
-    """The attributes of the pooling over planes, and of the one over depth."""
+def _attributes(node: Node, size: tuple[int, int, int]) -> tuple[dict[str, object], dict[str, object]]:
+    """The attributes of the pool over planes and of the pool over depth."""
     kernel = tuple(node.attributes["kernel_shape"])
     strides = tuple(node.attributes.get("strides", (1, 1, 1)))
     dilations = tuple(node.attributes.get("dilations", (1, 1, 1)))

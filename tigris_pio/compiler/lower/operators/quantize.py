@@ -1,4 +1,4 @@
-"""QuantizeLinear that stayed in the graph, because its input is needed unrounded too."""
+"""QuantizeLinear and its relatives that normalisation could not fold into their neighbours."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import LookupParams
 from tigris_pio.format.record import Record
 
-#: Bytes of the widest integer that is quantised to.
+#: Bytes of the widest quantised integer.
 _WIDEST = 2
 
 
 @operator("QuantizeLinear", summary="per tensor, int8, uint8, int16 and uint16; folded into its neighbours "
           "where possible")
 def lower_quantize(builder: Builder, node: Node) -> None:
-    """QUANTIZE, or a requantisation by table when the input is int8 already."""
+    """QUANTIZE, or a requantisation if the input is quantised already."""
     name, output = node.inputs[0], node.outputs[0]
     if builder.tensors[output].quantisation is None:
-        _quantise_numbers(builder, node)
+        _quantise_in_float(builder, node)
         return
     value = builder.value(name) if builder.tensors[name].quantisation else builder.value(name, FLOAT)
     builder.convert(output, value, builder.numeric(output), output)
@@ -38,59 +38,59 @@ def lower_quantize(builder: Builder, node: Node) -> None:
 @operator("DequantizeLinear", summary="per tensor, int8, uint8, int16 and uint16; constants also per channel and "
           "narrower")
 def lower_dequantize(builder: Builder, node: Node) -> None:
-    """Most are folded before lowering; what is left has integers for numbers, or a scale that is computed."""
+    """Sub and Mul. The remaining nodes have unquantised integers as input, or a scale computed at run time."""
     composer = Composer(builder, node)
     source = node.inputs[0]
-    scale, zero_point = _along(composer, 1), _along(composer, 2)
+    scale, zero_point = _broadcastable(composer, 1), _broadcastable(composer, 2)
     if zero_point:
-        source = composer.part("Sub", [source, zero_point], builder.shape(source))
-    composer.last("Mul", [source, scale])
+        source = composer.add("Sub", [source, zero_point], builder.shape(source))
+    composer.finish("Mul", [source, scale])
 
 
-def _quantise_numbers(builder: Builder, node: Node) -> None:
-    """Divided, rounded and clipped in float32, as DynamicQuantizeLinear needs it."""
+def _quantise_in_float(builder: Builder, node: Node) -> None:
+    """Emits Div, Round, Add and Clip in float32, for scales that are computed at run time."""
     composer, output = Composer(builder, node), node.outputs[0]
     dtype = builder.tensors[output].dtype
     if dtype.kind not in "iu" or dtype.itemsize > _WIDEST:
         raise Refusal(f"it quantises to {dtype}; integers of 8 and 16 bits are supported")
     shape = builder.shape(output)
-    name = composer.part("Div", [node.inputs[0], _along(composer, 1)], shape)
-    name = composer.part("Round", [name], shape)
-    zero_point = _along(composer, 2)
+    name = composer.add("Div", [node.inputs[0], _broadcastable(composer, 1)], shape)
+    name = composer.add("Round", [name], shape)
+    zero_point = _broadcastable(composer, 2)
     if zero_point:
-        name = composer.part("Add", [name, zero_point], shape)
+        name = composer.add("Add", [name, zero_point], shape)
     limits = np.iinfo(dtype)
-    composer.last("Clip", [name], {"min": float(limits.min), "max": float(limits.max)})
+    composer.finish("Clip", [name], {"min": float(limits.min), "max": float(limits.max)})
 
 
 @operator("DynamicQuantizeLinear", summary="uint8, computed in float32")
 def lower_dynamic_quantize(builder: Builder, node: Node) -> None:
-    """The range of the data, 0 included, as 255 steps."""
+    """Quantises the data's range, extended to 0, to 255 steps."""
     composer, name = Composer(builder, node), node.inputs[0]
     shape = builder.shape(name)
     codes, scale, zero_point = (*node.outputs, "", "")[:3]
-    zero, flat = composer.constant(0.0), composer.part("Reshape", [name], (math.prod(shape),))
+    zero, flat = composer.constant(0.0), composer.add("Reshape", [name], (math.prod(shape),))
     every = {"axes": (0,), "keepdims": 0}
-    low, high = (composer.part(end, [composer.part(f"Reduce{end}", [flat], (), every), zero], ())
+    low, high = (composer.add(end, [composer.add(f"Reduce{end}", [flat], (), every), zero], ())
                  for end in ("Min", "Max"))
-    extent = composer.part("Sub", [high, low], ())
-    step = composer.part("Div", [extent, composer.constant(255.0)], ())
-    # Of data that are all 0 the scale is 0, and 0 divided by anything is their code.
-    divisor = composer.part("Where", [composer.part("Greater", [step, zero], ()), step, composer.constant(1.0)], ())
+    extent = composer.add("Sub", [high, low], ())
+    step = composer.add("Div", [extent, composer.constant(255.0)], ())
+    # If all data are 0, the scale is 0; any divisor then gives the right code.
+    divisor = composer.add("Where", [composer.add("Greater", [step, zero], ()), step, composer.constant(1.0)], ())
     limits = {"min": 0.0, "max": 255.0}
-    offset = composer.part("Div", [composer.part("Neg", [low], ()), divisor], ())
-    offset = composer.part("Clip", [composer.part("Round", [offset], ())], (), limits)
-    rounded = composer.part("Round", [composer.part("Div", [name, divisor], shape)], shape)
-    shifted = composer.part("Add", [rounded, offset], shape)
+    offset = composer.add("Div", [composer.add("Neg", [low], ()), divisor], ())
+    offset = composer.add("Clip", [composer.add("Round", [offset], ())], (), limits)
+    rounded = composer.add("Round", [composer.add("Div", [name, divisor], shape)], shape)
+    shifted = composer.add("Add", [rounded, offset], shape)
     if builder.tensors[codes].quantisation is not None:
-        raise Refusal(f"its output {codes} is read under a constant scale")
-    composer.last("Clip", [shifted], limits)
+        raise Refusal(f"its output {codes} is dequantised with a constant scale")
+    composer.finish("Clip", [shifted], limits)
     for output, value in ((scale, step), (zero_point, offset)):
         if output and builder.is_read(output):
-            composer.into("Identity", [value], output)
+            composer.add_as("Identity", [value], output)
 
 
-def _along(composer: Composer, index: int) -> str:
+def _broadcastable(composer: Composer, index: int) -> str:
     """The scale or the zero point in a shape that broadcasts with the input."""
     builder, node = composer.builder, composer.node
     name = node.inputs[index] if index < len(node.inputs) else ""
@@ -98,30 +98,30 @@ def _along(composer: Composer, index: int) -> str:
         return ""
     shape, own = builder.shape(node.inputs[0]), builder.shape(name)
     if len(own) == len(shape) and len(own) > 1:
-        return _blocks(composer, name)
+        return _expanded_blocks(composer, name)
     if math.prod(own) == 1:
         wanted: tuple[int, ...] = ()
     else:
         axis = int(node.attributes.get("axis", 1)) % len(shape)
         wanted = (own[0], *(1,) * (len(shape) - axis - 1))
     if builder.is_constant(name):
-        return composer.constant(builder.real(name).reshape(wanted))
-    return composer.part("Reshape", [name], wanted)
+        return composer.constant(builder.float_constant(name).reshape(wanted))
+    return composer.add("Reshape", [name], wanted)
 
 
-def _blocks(composer: Composer, name: str) -> str:
-    """Scales or zero points of blocks, one for each element."""
+def _expanded_blocks(composer: Composer, name: str) -> str:
+    """Scales or zero points of blocks, expanded to one for each element."""
     builder, node = composer.builder, composer.node
     if not builder.is_constant(name):
         raise Refusal(f"its scales of blocks ({name}) are computed at run time")
     axis, block = int(node.attributes.get("axis", 1)), int(node.attributes.get("block_size", 1))
     extent = builder.shape(node.inputs[0])[axis]
-    return composer.constant(np.repeat(builder.real(name), block, axis).take(range(extent), axis))
+    return composer.constant(np.repeat(builder.float_constant(name), block, axis).take(range(extent), axis))
 
 
 @operator(RECODE, summary="integers of a quantised tensor read otherwise")
 def lower_recode(builder: Builder, node: Node) -> None:
-    """The same integers: under another scale by a table, as numbers or from numbers with a scale of one."""
+    """The same stored integers with another quantisation: LOOKUP, RESCALE, or a conversion with scale 1."""
     source, result = builder.tensors[node.inputs[0]], builder.tensors[node.outputs[0]]
     written = FLOAT if result.quantisation is None else builder.numeric(result.name)
     value = builder.value(source.name)
@@ -142,7 +142,7 @@ def lower_recode(builder: Builder, node: Node) -> None:
 
 
 def _shift(numbers: Tensor) -> int:
-    """The stored integer of zero: uint8 is stored as int8, less 128, and uint16 alike."""
+    """The stored integer of zero, because uint8 is stored as int8 minus 128, and uint16 as int16 minus 32768."""
     return {"uint8": -128, "uint16": -(1 << 15)}.get(numbers.dtype.name, 0)
 
 

@@ -1,7 +1,7 @@
-"""LSTM, GRU and RNN: one kernel call a direction, which takes a step for each row of its input.
+"""LSTM, GRU and RNN: one RECURRENT for each direction, which takes a step for each row of its input.
 
-A forward layer makes its rows in order and goes on from the last one, so it rolls like a convolution along time; where
-only the last state is read, it lies in one place and no sequence is stored. A reverse layer needs its input whole.
+A forward layer computes its rows in order from the previous row, so it rolls like a convolution along time. If only the
+last state is read, the output is a folded tensor. A reverse layer needs its whole input.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import plain
+from tigris_pio.compiler.lower.element_order import row_major
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.select import emit_selection
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -33,19 +33,19 @@ _DEFAULTS = {
     RecurrentCell.RNN: ("tanh",),
 }
 _FUNCTIONS = {item.name.replace("_", "").lower(): item for item in RecurrentFunction}
-#: Defaults of alpha and beta, for the functions that have them.
+#: Defaults of alpha and beta for the functions that have them.
 _ALPHA = {_F.AFFINE: 1.0, _F.LEAKY_RELU: 0.01, _F.THRESHOLDED_RELU: 1.0, _F.SCALED_TANH: 1.0, _F.HARD_SIGMOID: 0.2,
           _F.ELU: 1.0}
 _BETA = {_F.AFFINE: 0.0, _F.SCALED_TANH: 1.0, _F.HARD_SIGMOID: 0.5}
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 _LARGEST = 65535
-#: An attribute of LSTM that ONNX has not: what TensorFlow Lite holds the cell's values within.
+#: An attribute of LSTM that ONNX lacks: TensorFlow Lite's limit of the cell's magnitude.
 CELL_CLIP = "tigris_cell_clip"
 
 
 @dataclasses.dataclass(frozen=True)
 class _Layer:
-    """A node's inputs by name, sequence first, and its sizes."""
+    """The names of a node's inputs, with the sequence axis first, and its sizes."""
 
     cell: RecurrentCell
     source: str
@@ -63,26 +63,26 @@ class _Layer:
 
     @property
     def state(self) -> int:
-        """Elements of a sequence's state."""
+        """Elements of the state of one sequence."""
         return 2 * self.units if self.cell is RecurrentCell.LSTM else self.units
 
 
 @operator(*_CELLS, summary="constant weights, any direction and activations; float32, weights also int8")
 def lower_recurrent(builder: Builder, node: Node) -> None:
-    """RECURRENT for each direction, and what picks the outputs from its states."""
+    """RECURRENT for each direction, and SELECTs of the outputs from its states."""
     composer = Composer(builder, node)
     layer = _layer(composer)
     full, last, cells = ((*node.outputs, "", "", "")[:3])
     full, last, cells = (name if name and builder.is_read(name) else "" for name in (full, last, cells))
-    states = [_direction(composer, layer, place, bool(full)) for place in range(len(layer.reverse))]
+    states = [_emit_direction(composer, layer, place, bool(full)) for place in range(len(layer.reverse))]
     hidden, cell = np.arange(layer.units), np.arange(layer.units, 2 * layer.units)
     if full:
-        _give(composer, layer, full, [_picked(composer, name, None, hidden) for name in states], 1)
+        _emit_output(composer, layer, full, [_select_states(composer, name, None, hidden) for name in states], 1)
     for output, units in ((last, hidden), (cells, cell)):
         if output:
-            ends = [_picked(composer, name, 0 if turned else -1, units)
+            ends = [_select_states(composer, name, 0 if turned else -1, units)
                     for name, turned in zip(states, layer.reverse, strict=True)]
-            _give(composer, layer, output, ends, 0)
+            _emit_output(composer, layer, output, ends, 0)
 
 
 def _layer(composer: Composer) -> _Layer:
@@ -96,7 +96,7 @@ def _layer(composer: Composer) -> _Layer:
     if direction not in _DIRECTIONS:
         raise Refusal(f"direction {direction}")
     if node.attributes.get("layout", 0):
-        source, hidden, cells = (_turned(composer, name) for name in (source, hidden, cells))
+        source, hidden, cells = (_time_first(composer, name) for name in (source, hidden, cells))
     steps, batch, inputs = builder.shape(source)
     units = builder.shape(recurrent)[-1]
     if int(node.attributes.get("hidden_size", units)) != units or max(units, inputs) > _LARGEST:
@@ -114,19 +114,19 @@ def _layer(composer: Composer) -> _Layer:
     return layer
 
 
-def _turned(composer: Composer, name: str) -> str:
-    """A tensor with its first two axes exchanged; constants now."""
+def _time_first(composer: Composer, name: str) -> str:
+    """The name of a tensor with its first two axes exchanged."""
     if not name:
         return name
     builder = composer.builder
     first, second, third = builder.shape(name)
     if builder.is_constant(name):
-        return composer.constant(builder.real(name).transpose(1, 0, 2))
-    return composer.part("Transpose", [name], (second, first, third), {"perm": (1, 0, 2)})
+        return composer.constant(builder.float_constant(name).transpose(1, 0, 2))
+    return composer.add("Transpose", [name], (second, first, third), {"perm": (1, 0, 2)})
 
 
-def _direction(composer: Composer, layer: _Layer, place: int, full: bool) -> str:
-    """One direction's states [steps][batch][state], or the last one's; the name of a tensor."""
+def _emit_direction(composer: Composer, layer: _Layer, place: int, full: bool) -> str:
+    """Emits one direction; returns the tensor of its states [steps][batch][state], or of the last state only."""
     builder, node = composer.builder, composer.node
     turned = layer.reverse[place]
     by_row = not turned
@@ -136,11 +136,11 @@ def _direction(composer: Composer, layer: _Layer, place: int, full: bool) -> str
     steps = layer.steps // height
     pixels = layer.batch * (kept // height if kept > 1 else 1)
     dims: Dims = (1, height, 1, layer.batch * layer.state) if folded else (1, height, pixels, layer.state)
-    value = builder.arranged(layer.source, plain(builder.shape(layer.source)), FLOAT)
+    value = builder.value_in_order(layer.source, row_major(builder.shape(layer.source)), FLOAT)
     source = builder.with_dims(value, (1, height, layer.batch * steps, layer.inputs))
-    initial = [_initial(composer, layer, layer.hidden, place)]
+    initial = [_initial_state(composer, layer, layer.hidden, place)]
     if layer.cell is RecurrentCell.LSTM:
-        initial.append(_initial(composer, layer, layer.cells, place))
+        initial.append(_initial_state(composer, layer, layer.cells, place))
     dtype, params, blobs = _params(builder, node, layer, place, steps)
     name = builder.fresh(f"{node.outputs[0] or node.name}/{'reverse' if turned else 'forward'}")
     rows = _GATES[layer.cell] * layer.units
@@ -158,16 +158,16 @@ def _direction(composer: Composer, layer: _Layer, place: int, full: bool) -> str
                                     MeanOfSumsFloatParams(1, activation_min=-math.inf, activation_max=math.inf))
     shape = (kept, layer.batch, layer.state)
     builder.tensors[name] = Tensor(name, shape, np.dtype(np.float32))
-    builder.add_value(name, Value(storage, plain(shape)))
+    builder.add_value(name, Value(storage, row_major(shape)))
     return name
 
 
-def _initial(composer: Composer, layer: _Layer, name: str, place: int) -> str:
-    """The storage of the state before the first step; zeros where the model gives none."""
+def _initial_state(composer: Composer, layer: _Layer, name: str, place: int) -> str:
+    """The storage of the state before the first step; zeros if the model has none."""
     builder = composer.builder
     dims: Dims = (1, 1, layer.batch, layer.units)
     if not name or builder.is_constant(name):
-        array = builder.real(name)[place] if name else np.zeros(dims[2:], np.float32)
+        array = builder.float_constant(name)[place] if name else np.zeros(dims[2:], np.float32)
         return builder.add_constant(f"{name or composer.node.outputs[0] or composer.node.name}/initial",
                                     np.ascontiguousarray(array, np.float32), FLOAT, dims)
     if len(layer.reverse) > 1:
@@ -175,11 +175,11 @@ def _initial(composer: Composer, layer: _Layer, name: str, place: int) -> str:
         builder.tensors[part] = Tensor(part, (1, *dims[2:]), np.dtype(np.float32))
         emit_selection(builder, name, part, {0: np.array([place])})
         name = part
-    return builder.with_dims(builder.arranged(name, plain(builder.shape(name)), FLOAT), dims)
+    return builder.with_dims(builder.value_in_order(name, row_major(builder.shape(name)), FLOAT), dims)
 
 
-def _picked(composer: Composer, states: str, step: int | None, units: np.ndarray) -> str:
-    """The hidden or cell values of all steps, or of one of those that are kept."""
+def _select_states(composer: Composer, states: str, step: int | None, units: np.ndarray) -> str:
+    """Emits a SELECT of the hidden or cell values of all steps, or of one step; returns its tensor."""
     builder = composer.builder
     kept, batch, state = builder.shape(states)
     chosen = np.arange(kept) if step is None else np.array([step % kept])
@@ -195,27 +195,27 @@ def _picked(composer: Composer, states: str, step: int | None, units: np.ndarray
     shape = (len(chosen), batch, len(units))
     part = builder.fresh(f"{states}/picked")
     builder.tensors[part] = Tensor(part, shape, np.dtype(np.float32))
-    builder.emit(OpKind.SELECT, DType.FLOAT32, [(storage, selected_rows(rows, height))], part, plain(shape), FLOAT,
+    builder.emit(OpKind.SELECT, DType.FLOAT32, [(storage, selected_rows(rows, height))], part, row_major(shape), FLOAT,
                  Cell((1, len(rows), len(columns), len(units)), fixed=True), params, blobs=blobs)
     return part
 
 
-def _give(composer: Composer, layer: _Layer, output: str, parts: list[str], axis: int) -> None:
-    """Puts the directions' parts side by side along a new axis, in the order that the model wants."""
+def _emit_output(composer: Composer, layer: _Layer, output: str, parts: list[str], axis: int) -> None:
+    """Joins the directions' parts along a new axis, in the model's order of axes."""
     kept, batch, units = composer.builder.shape(parts[0])
     one = (kept, 1, batch, units) if axis else (1, batch, units)
     batch_first = bool(composer.node.attributes.get("layout", 0))
     if len(parts) == 1 and not batch_first:
-        composer.into("Reshape", parts, output)
+        composer.add_as("Reshape", parts, output)
         return
-    whole = [composer.part("Reshape", [part], one) for part in parts]
+    whole = [composer.add("Reshape", [part], one) for part in parts]
     if len(parts) > 1:
         joined = (kept, 2, batch, units) if axis else (2, batch, units)
         if not batch_first:
-            composer.into("Concat", whole, output, {"axis": axis})
+            composer.add_as("Concat", whole, output, {"axis": axis})
             return
-        whole = [composer.part("Concat", whole, joined, {"axis": axis})]
-    composer.into("Transpose", whole, output, {"perm": (2, 0, 1, 3) if axis else (1, 0, 2)})
+        whole = [composer.add("Concat", whole, joined, {"axis": axis})]
+    composer.add_as("Transpose", whole, output, {"perm": (2, 0, 1, 3) if axis else (1, 0, 2)})
 
 
 def _params(builder: Builder, node: Node, layer: _Layer, place: int,
@@ -224,7 +224,7 @@ def _params(builder: Builder, node: Node, layer: _Layer, place: int,
     dtype, blobs = _weights(builder, layer, place)
     blobs["bias"] = _bias(builder, node, layer, place)
     if layer.cell is RecurrentCell.LSTM:
-        blobs["peepholes"] = (builder.real(layer.peepholes)[place] if layer.peepholes
+        blobs["peepholes"] = (builder.float_constant(layer.peepholes)[place] if layer.peepholes
                               else np.zeros(3 * layer.units, np.float32))
     params = RecurrentParams(
         layer.cell, steps, layer.batch, layer.inputs, layer.units, int(layer.reverse[place]),
@@ -237,7 +237,7 @@ def _params(builder: Builder, node: Node, layer: _Layer, place: int,
 
 def _activations(node: Node, layer: _Layer, place: int) -> tuple[tuple[int, ...], tuple[float, ...],
                                                                  tuple[float, ...]]:
-    """Functions with their alpha and beta, always three; the model lists numbers for those only that take them."""
+    """Three functions with alpha and beta. The model lists numbers only for functions that take them."""
     defaults = _DEFAULTS[layer.cell]
     names = [str(name).lower() for name in node.attributes.get("activations", defaults * len(layer.reverse))]
     if len(names) != len(defaults) * len(layer.reverse):
@@ -260,11 +260,12 @@ def _activations(node: Node, layer: _Layer, place: int) -> tuple[tuple[int, ...]
 
 
 def _weights(builder: Builder, layer: _Layer, place: int) -> tuple[DType, dict[str, np.ndarray]]:
-    """int8 as they are where both matrices are symmetric int8; else float32."""
+    """Both matrices as int8 with scales if both are symmetric int8, as float32 otherwise."""
     scales = [_scales(builder, name, place) for name in (layer.weights, layer.recurrent)]
     if scales[0] is None or scales[1] is None:
-        return DType.FLOAT32, {"input_weights": np.ascontiguousarray(builder.real(layer.weights)[place]),
-                               "recurrent_weights": np.ascontiguousarray(builder.real(layer.recurrent)[place])}
+        names = {"input_weights": layer.weights, "recurrent_weights": layer.recurrent}
+        return DType.FLOAT32, {field: np.ascontiguousarray(builder.float_constant(name)[place])
+                               for field, name in names.items()}
     return DType.INT8, {
         "input_weights": np.ascontiguousarray(builder.graph.weights[layer.weights][place]),
         "recurrent_weights": np.ascontiguousarray(builder.graph.weights[layer.recurrent][place]),
@@ -273,7 +274,7 @@ def _weights(builder: Builder, layer: _Layer, place: int) -> tuple[DType, dict[s
 
 
 def _scales(builder: Builder, name: str, place: int) -> np.ndarray | None:
-    """One scale a gate and unit; None where the weights are not int8 with scales along their rows."""
+    """A scale for each gate and unit; None unless the weights are symmetric int8 with scales along their rows."""
     quantisation = builder.tensors[name].quantisation
     if quantisation is None or quantisation.dtype != np.int8 or np.any(quantisation.zero_point):
         return None
@@ -287,9 +288,9 @@ def _scales(builder: Builder, name: str, place: int) -> np.ndarray | None:
 
 
 def _bias(builder: Builder, node: Node, layer: _Layer, place: int) -> np.ndarray:
-    """[gate][unit]: the two that ONNX gives are added, but for the one inside the reset gate's product of a GRU."""
+    """The sum of ONNX's two biases, [gate][unit]; the one inside a GRU's reset product is appended instead of added."""
     rows = _GATES[layer.cell] * layer.units
-    both = builder.real(layer.bias)[place] if layer.bias else np.zeros(2 * rows, np.float32)
+    both = builder.float_constant(layer.bias)[place] if layer.bias else np.zeros(2 * rows, np.float32)
     total = both[:rows] + both[rows:]
     if layer.cell is not RecurrentCell.GRU:
         return np.ascontiguousarray(total, np.float32)

@@ -7,9 +7,9 @@ import math
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import fold
-from tigris_pio.compiler.lower.operators.int16.types import types
-from tigris_pio.compiler.lower.operators.vectors import Vectors, row_by_row, same_rows, vectors
+from tigris_pio.compiler.lower.element_order import default_dims
+from tigris_pio.compiler.lower.operators.int16.types import int16_types
+from tigris_pio.compiler.lower.operators.vectors import Vectors, rowwise_map, settle_vector_rows, vectors
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
@@ -32,14 +32,14 @@ _FUNCTIONS = {
 _SUMS = frozenset((ReduceFunction.SUM, ReduceFunction.MEAN))
 _EXTREMES = frozenset((ReduceFunction.MAXIMUM, ReduceFunction.MINIMUM))
 _LONGEST = 1 << 24
-#: Elements of int8 whose sum always fits 32 bits.
+#: The most int8 elements, and int16 elements, whose sum always fits 32 bits.
 _LONGEST_INT8 = 1 << 22
 _LONGEST_INT16 = 1 << 16
 
 
 @operator(*_FUNCTIONS, summary="any constant axes; Sum, Mean, Max and Min in int8 and float32, others in float32")
 def lower_reduce(builder: Builder, node: Node) -> None:
-    """REDUCE. An extreme is one of its inputs and keeps their scale; a sum or a mean is rescaled by its kernel."""
+    """REDUCE. A maximum or minimum keeps the scale of its input; the kernel of a sum or mean rescales."""
     function, axes, name, output = _FUNCTIONS[node.op], _axes(builder, node), node.inputs[0], node.outputs[0]
     count = math.prod(builder.shape(name)[axis] for axis in axes)
     if 0 < count <= _LONGEST_INT8 and (builder.is_int8(name, output) if function in _SUMS else
@@ -49,7 +49,7 @@ def lower_reduce(builder: Builder, node: Node) -> None:
         found = vectors(builder, name, axes, numeric=source)
         _emit(builder, node, OpKind.REDUCE, found, _int8_params(function, found, source, result), result)
         return
-    int16 = types(builder, (name,), output) if function in _SUMS | _EXTREMES else None
+    int16 = int16_types(builder, (name,), output) if function in _SUMS | _EXTREMES else None
     if int16 is not None and 0 < count <= _LONGEST_INT16:
         source = int16.inputs[0]
         result = int16.output if function in _SUMS else source
@@ -61,7 +61,7 @@ def lower_reduce(builder: Builder, node: Node) -> None:
 
 
 def _int8_params(function: ReduceFunction, found: Vectors, source: Numeric, result: Numeric) -> ReduceInt8Params:
-    """TensorFlow Lite's constants of SUM and MEAN."""
+    """The parameters, with TensorFlow Lite's constants of SUM and MEAN."""
     multiplier, shift = 0, 0
     if function in _SUMS:
         try:
@@ -101,13 +101,13 @@ def _axes(builder: Builder, node: Node) -> tuple[int, ...]:
 
 def _emit(builder: Builder, node: Node, kind: OpKind, found: Vectors, params: Record, result: Numeric,
           dtype: DType | None = None) -> None:
-    rows = row_by_row(builder, found)
+    rows = settle_vector_rows(builder, found)
     if rows is None:
-        storage, cell = found.value.storage, Cell(fold(found.kept.stored_shape))
+        storage, cell = found.value.storage, Cell(default_dims(found.kept.stored_shape))
     else:
         storage, (batch, height, width, channels) = rows
         left = width * channels // found.length
         column = channels if width % found.length == 0 and left % channels == 0 else 1
         cell = Cell((batch, height, left // column, column), fixed=True)
-    builder.emit(kind, dtype or result.dtype, [(storage, same_rows(rows is not None))], node.outputs[0], found.kept,
+    builder.emit(kind, dtype or result.dtype, [(storage, rowwise_map(rows is not None))], node.outputs[0], found.kept,
                  result, cell, params, per_image=rows is not None)

@@ -1,4 +1,4 @@
-"""Operators that pick elements along axes, all lowered to SELECT by `emit_selection`."""
+"""Helpers for operators that select elements along axes: `emit_selection` emits a SELECT."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import Layout, fold, plain, refine
+from tigris_pio.compiler.lower.element_order import Layout, default_dims, refined, row_major
 from tigris_pio.compiler.lower.operators.concat import axis_order
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.selection import OUTSIDE, identity, select_params, selected_rows
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.format.enums import DType, OpKind
 
-#: Above this many entries a table costs more flash than any model has to spare.
+#: The most table entries of a SELECT; a table takes 4 bytes of flash for each.
 MOST_INDICES = 1 << 24
-#: How far from a whole number of steps a scale's own rounding leaves a real number.
+#: The distance from a whole number of steps that the rounding of a scale may cause.
 _WHOLE = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
 class Grouping:
-    """Which stored axes make up the batch, rows, columns and channels."""
+    """The stored axes that make up batch, rows, columns and channels."""
 
     batch: tuple[int, ...]
     rows: tuple[int, ...]
@@ -35,8 +35,8 @@ class Grouping:
     channels: tuple[int, ...]
 
 
-def integers(builder: Builder, node: Node, index: int, what: str) -> np.ndarray | None:
-    """A constant integer (or boolean) input, None when it is absent; refused when it is computed."""
+def integer_input(builder: Builder, node: Node, index: int, what: str) -> np.ndarray | None:
+    """A constant integer or boolean input, None if it is absent. Refuses an input that is computed at run time."""
     if index >= len(node.inputs) or not node.inputs[index]:
         return None
     name = node.inputs[index]
@@ -47,10 +47,10 @@ def integers(builder: Builder, node: Node, index: int, what: str) -> np.ndarray 
 
 def emit_selection(builder: Builder, name: str, output: str, selections: Mapping[int, np.ndarray],
                    shape: Sequence[int] | None = None, fill: float = 0.0) -> None:
-    """Emits `output`: along each axis named, output index i is input index selections[axis][i].
+    """Emits `output`: index i along each axis of `selections` is input index selections[axis][i].
 
-    `shape` is another shape of the input `name` with the same elements, which the axes count; the
-    output's elements have the order of that shape with the selected extents. OUTSIDE gives `fill`.
+    shape: another shape of the input `name` with the same elements, to which the axes refer
+    fill: the real value for OUTSIDE
     """
     old = tuple(builder.shape(name) if shape is None else shape)
     tables = {axis: np.asarray(table, np.int64) for axis, table in selections.items()
@@ -60,17 +60,17 @@ def emit_selection(builder: Builder, name: str, output: str, selections: Mapping
     new = tuple(len(tables[axis]) if axis in tables else size for axis, size in enumerate(old))
     numeric = builder.numeric(name)
     if not tables:
-        _pass_on(builder, name, output)
+        _emit_alias(builder, name, output)
         return
-    if any((table == OUTSIDE).any() for table in tables.values()) and not _holds(numeric, fill):
-        numeric = builder.numeric(output)  # in whose steps the fill is to be rounded
-    order = _order(builder, name, old)
+    if any((table == OUTSIDE).any() for table in tables.values()) and not _can_hold(numeric, fill):
+        numeric = builder.numeric(output)  # the output's type holds the fill value
+    order = _axis_order(builder, name, old)
     source_layout, layout = Layout(old, order), Layout(new, order)
-    value = builder.arranged(name, source_layout, numeric)
+    value = builder.value_in_order(name, source_layout, numeric)
     groups = _grouping(len(old), 0 in {order.index(axis) for axis in tables})
     dims = _dims(source_layout.stored_shape, groups)
     stored = {order.index(axis): table for axis, table in tables.items()}
-    merged = [_merged(source_layout.stored_shape, axes, stored)
+    merged = [_merged_table(source_layout.stored_shape, axes, stored)
               for axes in (groups.rows, groups.columns, groups.channels)]
     if sum(map(len, merged)) > MOST_INDICES:
         raise Refusal(f"it selects more than {MOST_INDICES} indices")
@@ -82,7 +82,7 @@ def emit_selection(builder: Builder, name: str, output: str, selections: Mapping
                  Cell(_dims(layout.stored_shape, groups), fixed=True), params, blobs=blobs)
 
 
-def _holds(numeric: Numeric, fill: float) -> bool:
+def _can_hold(numeric: Numeric, fill: float) -> bool:
     """Whether a quantised tensor can store `fill` without rounding or saturating."""
     if numeric.dtype not in (DType.INT8, DType.INT16) or not numeric.scale:
         return True
@@ -92,39 +92,39 @@ def _holds(numeric: Numeric, fill: float) -> bool:
 
 
 def declare(builder: Builder, base: str, shape: Sequence[int], like: str) -> str:
-    """A graph tensor between two kernel calls of one node, with another's element type; returns its name."""
+    """Declares a graph tensor between two kernel calls of a node, with the element type of `like`; returns its name."""
     name = builder.fresh(base)
     builder.tensors[name] = dataclasses.replace(builder.tensors[like], name=name, shape=tuple(shape))
     return name
 
 
-def _pass_on(builder: Builder, name: str, output: str) -> None:
+def _emit_alias(builder: Builder, name: str, output: str) -> None:
     if builder.is_constant(name):
         builder.add_value(output, builder.value(name, builder.numeric(output)))
     else:
-        builder.alias(name, output, [value.layout for value in builder.values[name]])
+        builder.add_alias(name, output, [value.layout for value in builder.values[name]])
 
 
 def emit_flat_selection(builder: Builder, name: str, output: str, indices: np.ndarray, inner: int = 1,
                         fill: float = 0.0) -> None:
-    """The same on the input as rows of `inner` elements in row-major order; `indices` counts those rows."""
+    """`emit_selection` of the input as slices of `inner` elements in row-major order; `indices` refer to slices."""
     rows = math.prod(builder.shape(name)) // inner
     emit_selection(builder, name, output, {0: indices.reshape(-1)}, (rows, inner), fill)
 
 
-def _order(builder: Builder, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The order of the axes in which the input is stored, if it is one."""
+def _axis_order(builder: Builder, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of axes in which the input is stored; row-major if it is no order of whole axes."""
     if not builder.is_constant(name) or name in builder.values:
         for value in builder.values[name]:
-            fine = refine(value.layout, shape)
+            fine = refined(value.layout, shape)
             order = None if fine is None else axis_order(fine[0], fine[1])
             if order is not None:
                 return order
-    return plain(shape).order
+    return row_major(shape).order
 
 
 def _grouping(rank: int, batch_selected: bool) -> Grouping:
-    """That of `fold`; the batch becomes part of the rows when it is selected from."""
+    """The grouping of `default_dims`. If the batch is selected from, it becomes part of the rows."""
     axes = tuple(range(rank))
     if rank <= 2:
         return Grouping((), (), axes[:-1], axes[-1:])
@@ -138,12 +138,12 @@ def _dims(stored_shape: tuple[int, ...], groups: Grouping) -> Dims:
         for axes in (groups.batch, groups.rows, groups.columns, groups.channels)
     )
     dims = (batch, rows, columns, channels)
-    assert groups.batch == () or dims == fold(stored_shape)
+    assert groups.batch == () or dims == default_dims(stored_shape)
     return dims
 
 
-def _merged(stored_shape: tuple[int, ...], axes: tuple[int, ...], tables: Mapping[int, np.ndarray]) -> np.ndarray:
-    """The indices of several axes taken as one."""
+def _merged_table(stored_shape: tuple[int, ...], axes: tuple[int, ...], tables: Mapping[int, np.ndarray]) -> np.ndarray:
+    """The index table of several axes that are merged into one."""
     result = np.zeros(1, np.int64)
     for axis in axes:
         size = stored_shape[axis]
@@ -154,12 +154,12 @@ def _merged(stored_shape: tuple[int, ...], axes: tuple[int, ...], tables: Mappin
 
 
 def row_major_indices(shape: Sequence[int]) -> np.ndarray:
-    """Each element's place in row-major order."""
+    """The row-major position of each element."""
     return np.arange(math.prod(shape)).reshape(tuple(shape))
 
 
 def check_inside(indices: np.ndarray, size: int, axis: int) -> np.ndarray:
-    """Indices with negative ones counted from the end; refuses those outside."""
+    """Indices with negative ones counted from the end. Refuses indices outside."""
     counted = np.where(indices < 0, indices + size, indices)
     if counted.size and (counted.min() < 0 or counted.max() >= size):
         raise Refusal(f"index {int(indices.reshape(-1)[np.argmax((counted < 0) | (counted >= size))])} lies outside "

@@ -1,4 +1,4 @@
-"""Slice, Split and the other operators that keep a range of each axis."""
+"""Slice, Split and other operators that keep a range of each axis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.operators.select import emit_flat_selection, emit_selection, integers
+from tigris_pio.compiler.lower.operators.select import emit_flat_selection, emit_selection, integer_input
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.selection import OUTSIDE
@@ -14,7 +14,7 @@ from tigris_pio.compiler.lower.selection import OUTSIDE
 
 @operator("Slice", summary="any axes, starts, ends and steps, negative too; constant")
 def lower_slice(builder: Builder, node: Node) -> None:
-    """Ranges along axes, from attributes (opset 1) or constant inputs (opset 10)."""
+    """SELECT of ranges from attributes (opset 1) or constant inputs (opset 10)."""
     shape = builder.shape(node.inputs[0])
     starts, ends = _ranges(builder, node, 1, "starts"), _ranges(builder, node, 2, "ends")
     if starts is None or ends is None or len(starts) != len(ends):
@@ -33,7 +33,7 @@ def lower_slice(builder: Builder, node: Node) -> None:
 
 
 def _ranges(builder: Builder, node: Node, index: int, what: str) -> list[int] | None:
-    values = integers(builder, node, index, what)
+    values = integer_input(builder, node, index, what)
     if values is None:
         values = node.attributes.get(what)
     return None if values is None else [int(value) for value in np.asarray(values).reshape(-1)]
@@ -41,7 +41,7 @@ def _ranges(builder: Builder, node: Node, index: int, what: str) -> list[int] | 
 
 @operator("Split", summary="any axis, equal or given parts")
 def lower_split(builder: Builder, node: Node) -> None:
-    """Each output is a slice; their sizes are known from their shapes."""
+    """A SELECT for each output that is read; shapes give the sizes."""
     shape = builder.shape(node.inputs[0])
     axis = int(node.attributes.get("axis", 0)) % len(shape)
     start = 0
@@ -54,7 +54,7 @@ def lower_split(builder: Builder, node: Node) -> None:
 
 @operator("CenterCropPad", summary="constant shape, any axes")
 def lower_center_crop_pad(builder: Builder, node: Node) -> None:
-    """Crops what is too much on both sides, or pads with zeros; the odd element goes to the end."""
+    """Crops both ends, or pads them with zeros; an odd element belongs to the end."""
     shape, target = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
     selections = {}
     for axis, (old, new) in enumerate(zip(shape, target, strict=True)):
@@ -67,7 +67,7 @@ def lower_center_crop_pad(builder: Builder, node: Node) -> None:
 @operator("Compress", summary="constant condition")
 def lower_compress(builder: Builder, node: Node) -> None:
     """The elements, or slices along `axis`, for which the condition holds."""
-    condition = integers(builder, node, 1, "condition")
+    condition = integer_input(builder, node, 1, "condition")
     if condition is None:
         raise Refusal("it has no condition")
     kept = np.flatnonzero(condition)
@@ -83,7 +83,7 @@ def lower_compress(builder: Builder, node: Node) -> None:
 def lower_trilu(builder: Builder, node: Node) -> None:
     """Zeros below (or above) a diagonal of the last two axes."""
     *lead, height, width = builder.shape(node.inputs[0])
-    given = integers(builder, node, 1, "diagonal")
+    given = integer_input(builder, node, 1, "diagonal")
     diagonal = 0 if given is None else int(given.reshape(-1)[0])
     distance = np.arange(width) - np.arange(height)[:, np.newaxis] - diagonal
     kept = distance >= 0 if node.attributes.get("upper", 1) else distance <= 0

@@ -10,10 +10,10 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import Layout, refine
+from tigris_pio.compiler.lower.element_order import Layout, refined
 from tigris_pio.compiler.lower.exponential import softmax_exponentials
-from tigris_pio.compiler.lower.operators.int16.lines import populated
-from tigris_pio.compiler.lower.operators.int16.types import types
+from tigris_pio.compiler.lower.operators.int16.lines import populate_lut
+from tigris_pio.compiler.lower.operators.int16.types import int16_types
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric, Value
@@ -24,21 +24,21 @@ from tigris_pio.format.record import Record
 _OUTPUT = Numeric(DType.INT8, 1 / 256, -128)
 _OUTPUT_INT16 = Numeric(DType.INT16, 1 / (1 << 15))
 _LONGEST_INT16 = 1 << 16
-#: An attribute of TensorFlow Lite's Softmax of int8 and int16, which multiplies its input.
+#: An attribute of TensorFlow Lite's int8 and int16 Softmax: the factor of its input.
 BETA = "beta"
-#: The kernel's results have a step of 1/256: an output with a finer one is computed in float32.
+#: The int8 kernel's results have a step of 1/256; outputs with a finer step are computed in float32.
 _COARSE_ENOUGH = 0.999 / 256
-#: Up to opset 12 Softmax runs over all axes from `axis` on.
+#: The first opset with a single axis; earlier opsets use all axes from `axis` on.
 _SINGLE_AXIS_SINCE = 13
 
 
 @operator("Softmax", summary="any axis; int8 unless the output's scale is below 1/256")
 def lower_softmax(builder: Builder, node: Node) -> None:
-    """Vectors must be contiguous: a TRANSPOSE brings the axis last when it is stored elsewhere."""
+    """SOFTMAX of contiguous vectors; a TRANSPOSE stores the axis last if necessary."""
     name, output = node.inputs[0], node.outputs[0]
     wide = _is_int8_to_int16(builder, name, output)
     int8 = wide or (builder.is_int8(name, output) and builder.numeric(output).scale >= _COARSE_ENOUGH)
-    found = None if wide else types(builder, (name,), output)
+    found = None if wide else int16_types(builder, (name,), output)
     source = builder.numeric(name) if int8 else FLOAT if found is None else found.inputs[0]
     axes = _axes(builder, node)
     length = math.prod(builder.shape(name)[axis] for axis in axes)
@@ -54,7 +54,7 @@ def lower_softmax(builder: Builder, node: Node) -> None:
         raise Refusal(f"int16 vectors of {length} elements; at most {_LONGEST_INT16} fit 32 bits")
     beta = float(node.attributes.get(BETA, 1.0))
     if beta != 1.0 and not int8:
-        raise Refusal("its beta is not 1, between tensors that are not both quantised as TensorFlow Lite has int16")
+        raise Refusal("its beta is not 1, which only int8 and int16 kernels support")
     result = builder.numeric(output) if wide else _OUTPUT if int8 else FLOAT
     params: Record = SoftmaxInt8Params(length, 0) if int8 else SoftmaxFloatParams(length)
     blobs = {"exponentials": _exponentials(source.scale * beta)} if int8 else {}
@@ -63,14 +63,14 @@ def lower_softmax(builder: Builder, node: Node) -> None:
 
 
 def _is_int8_to_int16(builder: Builder, name: str, output: str) -> bool:
-    """TensorFlow Lite's Softmax of int8 to shares of 1/65536, of which its converter writes 1/65535."""
+    """Whether this is TensorFlow Lite's Softmax of int8 to int16. The step is 1/65536; its converter writes 1/65535."""
     result = builder.numeric(output)
     return (builder.is_int8(name) and result.dtype == DType.INT16 and result.zero_point == numerics.INT16_MIN
             and abs(result.scale * (1 << 16) - 1) < 1e-3)
 
 
 def last_axis_vectors(builder: Builder, name: str, numeric: Numeric) -> tuple[str, Layout]:
-    """A storage whose rows are made of whole vectors along the last axis, and its layout."""
+    """A storage whose rows hold whole vectors along the last axis, and its layout."""
     shape = builder.shape(name)
     value = _vectors(builder, name, (len(shape) - 1,) if shape else (), numeric)
     length, dims = shape[-1] if shape else 1, builder.dims(value.storage)
@@ -80,7 +80,7 @@ def last_axis_vectors(builder: Builder, name: str, numeric: Numeric) -> tuple[st
 
 
 def _emit_int16(builder: Builder, node: Node, value: Value, length: int, scale: float) -> None:
-    """TensorFlow Lite's Softmax of int16: differences from -65535, which is -10, to 0."""
+    """Emits TensorFlow Lite's int16 Softmax, with differences from -65535, which stands for -10, to 0."""
     try:
         factor = scale * float(node.attributes.get(BETA, 1.0)) / (10.0 / 65535.0)
         if factor < 0:
@@ -88,8 +88,8 @@ def _emit_int16(builder: Builder, node: Node, value: Value, length: int, scale: 
         multiplier, shift = numerics.quantize_multiplier(factor)
     except ValueError as error:
         raise Refusal(str(error)) from None
-    blobs = {"exponentials": populated(np.exp, 10.0, numerics.INT16_MAX),
-             "reciprocals": populated(lambda x: 1 / (1 + x), 1.0, numerics.INT16_MIN)}
+    blobs = {"exponentials": populate_lut(np.exp, 10.0, numerics.INT16_MAX),
+             "reciprocals": populate_lut(lambda x: 1 / (1 + x), 1.0, numerics.INT16_MIN)}
     params = SoftmaxInt16Params(length, multiplier, shift, 0, 0)
     builder.emit(OpKind.SOFTMAX, DType.INT16, [(value.storage, RowMap.same())], node.outputs[0], value.layout,
                  _OUTPUT_INT16, builder.storages[value.storage].cell, params, blobs=blobs)
@@ -110,15 +110,15 @@ def _axes(builder: Builder, node: Node) -> tuple[int, ...]:
 
 
 def _vectors(builder: Builder, name: str, axes: tuple[int, ...], numeric: Numeric) -> Value:
-    """The tensor with the given axes stored last."""
+    """The tensor with these axes stored last."""
     shape = builder.shape(name)
     if not builder.is_constant(name):
         value = builder.value(name, numeric)
-        fine = refine(value.layout, shape)
+        fine = refined(value.layout, shape)
         if fine is not None:
             layout, groups = fine
             last = tuple(part for axis in axes for part in groups[axis])
             if not last or layout.order[-len(last) :] == last:
                 return Value(value.storage, layout)
     order = (*(axis for axis in range(len(shape)) if axis not in axes), *axes)
-    return builder.arranged(name, Layout(shape, order), numeric)
+    return builder.value_in_order(name, Layout(shape, order), numeric)

@@ -8,10 +8,10 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import plain
+from tigris_pio.compiler.lower.element_order import row_major
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.gather import emit_gather
-from tigris_pio.compiler.lower.operators.select import integers
+from tigris_pio.compiler.lower.operators.select import integer_input
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell
@@ -23,7 +23,7 @@ _LONGEST = 1 << 24
 
 @operator("TopK", summary="constant k, any axis; sorted in either case")
 def lower_top_k(builder: Builder, node: Node) -> None:
-    """TOP_K finds the positions, GATHER the values."""
+    """TOP_K for the positions, GATHER for the values."""
     name = node.inputs[0]
     values, positions = (*node.outputs, "")[:2]
     shape = builder.shape(name)
@@ -36,9 +36,9 @@ def lower_top_k(builder: Builder, node: Node) -> None:
     if not target or not builder.is_read(target):
         target = builder.fresh(f"{values}/positions")
         builder.tensors[target] = Tensor(target, (*shape[:axis], count, *shape[axis + 1 :]), np.dtype(np.float32))
-    found = builder.arranged(name, plain(shape), FLOAT)
+    found = builder.value_in_order(name, row_major(shape), FLOAT)
     params = TopKParams(int(not node.attributes.get("largest", 1)), count, shape[axis], inner)
-    builder.emit(OpKind.TOP_K, DType.FLOAT32, [(found.storage, None)], target, plain(builder.shape(target)), FLOAT,
+    builder.emit(OpKind.TOP_K, DType.FLOAT32, [(found.storage, None)], target, row_major(builder.shape(target)), FLOAT,
                  Cell((1, 1, 1, outer * count * inner), fixed=True), params, per_image=False)
     if values and builder.is_read(values):
         emit_gather(builder, name, target, values, (outer, shape[axis], inner, count), (count * inner, inner, 1))
@@ -46,25 +46,25 @@ def lower_top_k(builder: Builder, node: Node) -> None:
 
 @operator("OneHot", summary="constant depth, any axis")
 def lower_one_hot(builder: Builder, node: Node) -> None:
-    """A comparison with every index, from the start and from the end, then a choice between the two values."""
+    """Where the index, counted from the start or from the end, equals each position."""
     composer = Composer(builder, node)
     indices, _, values = node.inputs
     target = builder.shape(node.outputs[0])
     axis = int(node.attributes.get("axis", -1)) % len(target)
-    depth = integers(builder, node, 1, "depth")
+    depth = integer_input(builder, node, 1, "depth")
     if depth is None or int(depth.reshape(-1)[0]) != target[axis]:
         raise Refusal("its depth contradicts its output")
     shape = builder.shape(indices)
-    spread = composer.part("Reshape", [indices], (*shape[:axis], 1, *shape[axis:]))
+    spread = composer.add("Reshape", [indices], (*shape[:axis], 1, *shape[axis:]))
     counted = np.arange(target[axis]).reshape(-1, *(1,) * (len(target) - axis - 1))
-    here = composer.part("Equal", [spread, composer.constant(counted)], target)
-    from_end = composer.part("Equal", [spread, composer.constant(counted - target[axis])], target)
-    hot = composer.part("Or", [here, from_end], target)
+    here = composer.add("Equal", [spread, composer.constant(counted)], target)
+    from_end = composer.add("Equal", [spread, composer.constant(counted - target[axis])], target)
+    hot = composer.add("Or", [here, from_end], target)
     if builder.is_constant(values):
-        off, on = (composer.constant(value) for value in builder.real(values).reshape(-1))
+        off, on = (composer.constant(value) for value in builder.float_constant(values).reshape(-1))
     else:
-        off, on = (composer.part("Gather", [values, _index(builder, composer, place)], ()) for place in (0, 1))
-    composer.last("Where", [hot, on, off])
+        off, on = (composer.add("Gather", [values, _index(builder, composer, place)], ()) for place in (0, 1))
+    composer.finish("Where", [hot, on, off])
 
 
 def _index(builder: Builder, composer: Composer, place: int) -> str:

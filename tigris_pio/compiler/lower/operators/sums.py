@@ -1,4 +1,4 @@
-"""Layers of int8 whose results nobody quantised: sums of 32 bits times a scale, in float32."""
+"""int8 layers with an unquantised result: 32-bit sums times a scale, as float32."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import FullyConnectedInt32Params
 
-#: Exporters round input scale * weight scale to float32 when they store a bias scale.
+#: The relative error of a bias scale: exporters round input scale * weight scale to float32.
 _SAME_SCALE = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
 class ScaledSums:
-    """Weights [outputs][inputs], the bias with the input's zero point folded in, and scales, float32; `offset`: what is
-    added to the results, of a bias that is no number of sums."""
+    """The constants of such a layer.
+
+    weights: int8 [outputs][inputs]
+    bias: int32 [outputs], with the input's zero point folded in
+    scale: float32, one for each output or for all
+    offset: float32 [outputs], an unquantised bias, which an Add adds
+    """
 
     weights: np.ndarray
     bias: np.ndarray
@@ -35,8 +40,8 @@ class ScaledSums:
     offset: np.ndarray | None
 
 
-def float_sums(builder: Builder, source: str, weights: str, axis: int) -> bool:
-    """Whether an int8 input meets weights of int8 without zero points, with a scale for each output or for all."""
+def has_float_sums(builder: Builder, source: str, weights: str, axis: int) -> bool:
+    """Whether the input is int8, and the weights are symmetric int8 with a scale for each output or for all."""
     if not has_int8_weights(builder, weights) or builder.is_constant(source) or not builder.is_int8(source):
         return False
     quantisation = builder.tensors[weights].quantisation
@@ -46,9 +51,10 @@ def float_sums(builder: Builder, source: str, weights: str, axis: int) -> bool:
 
 def scaled_sums(builder: Builder, source: Numeric, matrix: np.ndarray, scales: np.ndarray, bias: str,
                 factor: float = 1.0) -> ScaledSums | None:
-    """The constants, `scales` those of the weights; None where sums could leave 32 bits, or a bias is computed.
+    """The constants; None if sums could exceed 32 bits, or the bias is computed at run time.
 
-    `factor` multiplies the bias (Gemm's beta).
+    scales: of the weights
+    factor: multiplies the bias (Gemm's beta)
     """
     products, count = source.scale * scales, len(matrix)
     integers, own, offset = matrix.astype(np.int64), np.zeros(count, np.int64), None
@@ -67,7 +73,7 @@ def scaled_sums(builder: Builder, source: Numeric, matrix: np.ndarray, scales: n
 
 def emit_scaled_sums(builder: Builder, node: Node, sources: Sequence[tuple[str, RowMap | None]], layout: Layout,
                      cell: Cell, sizes: tuple[int, int, int], made: ScaledSums, vectors: int, per_image: bool) -> None:
-    """The kernel call. `sizes`: vectors of a call's image, inputs and outputs; `vectors`: of all images."""
+    """Emits the kernel call. sizes: vectors of a call, inputs and outputs; vectors: of all images"""
     output, fields = node.outputs[0], fused.float_fields(node)
     if made.offset is not None:
         plain = builder.fresh(f"{output}/sums")
@@ -80,4 +86,4 @@ def emit_scaled_sums(builder: Builder, node: Node, sources: Sequence[tuple[str, 
     if made.offset is not None:
         composer = Composer(builder, node)
         behind = (1,) * (len(builder.shape(output)) - 2 if node.op.startswith("Conv") else 0)
-        composer.last("Add", [output, composer.constant(made.offset.reshape(-1, *behind))])
+        composer.finish("Add", [output, composer.constant(made.offset.reshape(-1, *behind))])

@@ -1,4 +1,4 @@
-"""A table of 256 bytes that a pass made of several nodes."""
+"""A table of 256 bytes that normalisation made of several int8 nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tigris_pio.format.params import LookupParams
 
 @operator("TigrisTable", summary="")
 def lower_table(builder: Builder, node: Node) -> None:
-    """LOOKUP in whatever element order the input has."""
+    """LOOKUP in the element order of the input."""
     value, output = builder.value(node.inputs[0]), node.outputs[0]
     builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout,
                  builder.numeric(output), builder.storages[value.storage].cell, LookupParams(0),

@@ -1,4 +1,4 @@
-"""Tile and Expand: elements used more than once."""
+"""Tile and Expand, as SELECTs that repeat elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tigris_pio.compiler.lower.registry import operator
 
 @operator("Tile", summary="any axes; constant repeats")
 def lower_tile(builder: Builder, node: Node) -> None:
-    """Repeats follow from the shapes."""
+    """SELECT; shapes give the repeats."""
     shape, target = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
     if len(shape) != len(target) or any(new % old for old, new in zip(shape, target, strict=True)):
         raise Refusal(f"shape {list(shape)} does not tile {list(target)}")
@@ -23,7 +23,7 @@ def lower_tile(builder: Builder, node: Node) -> None:
 
 @operator("Expand", summary="any axes; constant shape")
 def lower_expand(builder: Builder, node: Node) -> None:
-    """Axes of size one are repeated."""
+    """SELECT that repeats axes of size one."""
     shape, target = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
     old = (1,) * (len(target) - len(shape)) + shape
     selections = {axis: np.zeros(new, np.int64) for axis, (size, new) in enumerate(zip(old, target, strict=True))

@@ -1,4 +1,4 @@
-"""Transpose and its relatives: a new description of the same memory; elements move when a reader needs another."""
+"""Transpose and its relatives, as aliases with another element order. Elements move only if a reader needs them to."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import plain, transposed
+from tigris_pio.compiler.lower.element_order import row_major, transposed
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 
 
 @operator("DepthToSpace", summary="both modes")
 def lower_depth_to_space(builder: Builder, node: Node) -> None:
-    """[N, C, H, W] with C split into blocks that spread over rows and columns."""
+    """Splits C of [N, C, H, W] into blocks that spread over rows and columns."""
     batch, channels, height, width = image_shape(builder, node)
     block = block_size(node)
     if channels % (block * block):
@@ -28,7 +28,7 @@ def lower_depth_to_space(builder: Builder, node: Node) -> None:
 
 @operator("SpaceToDepth", summary="both modes")
 def lower_space_to_depth(builder: Builder, node: Node) -> None:
-    """Blocks of rows and columns become channels."""
+    """Moves blocks of rows and columns into channels."""
     batch, channels, height, width = image_shape(builder, node)
     block = block_size(node)
     if height % block or width % block:
@@ -56,7 +56,7 @@ def block_size(node: Node) -> int:
 
 @operator("Transpose", summary="any permutation; free where the reader takes the stored order")
 def lower_transpose(builder: Builder, node: Node) -> None:
-    """See the module."""
+    """An alias with permuted axes."""
     rank = len(builder.shape(node.inputs[0]))
     permutation = tuple(node.attributes.get("perm", tuple(reversed(range(rank)))))
     transposed_alias(builder, node.inputs[0], node.outputs[0], permutation)
@@ -64,12 +64,12 @@ def lower_transpose(builder: Builder, node: Node) -> None:
 
 def transposed_alias(builder: Builder, name: str, output: str, permutation: Sequence[int],
                      shape: Sequence[int] | None = None) -> None:
-    """Makes `output` the tensor `name`, reshaped to `shape`, with its axes permuted, in the same memory."""
+    """Makes `output` an alias of `name`, reshaped to `shape` and with permuted axes."""
     shape = builder.shape(name) if shape is None else shape
     if builder.is_constant(name):
-        builder.define_constant(output, builder.real(name).reshape(shape).transpose(permutation))
+        builder.define_constant(output, builder.float_constant(name).reshape(shape).transpose(permutation))
         return
     if all(transposed(value.layout, shape, permutation) is None for value in builder.values[name]):
-        # A value in row-major order, which the alias below finds with the others.
-        builder.arranged(name, plain(builder.shape(name)))
-    builder.alias(name, output, [transposed(value.layout, shape, permutation) for value in builder.values[name]])
+        # Adds a value in row-major order, which the alias below uses.
+        builder.value_in_order(name, row_major(builder.shape(name)))
+    builder.add_alias(name, output, [transposed(value.layout, shape, permutation) for value in builder.values[name]])

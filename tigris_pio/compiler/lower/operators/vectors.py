@@ -1,4 +1,4 @@
-"""Tensors seen as vectors along some axes, in whatever order they are stored."""
+"""Tensors as vectors along some axes, in any element order that keeps these axes contiguous."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import Layout, refine
+from tigris_pio.compiler.lower.element_order import Layout, refined
 from tigris_pio.compiler.lower.storage import FLOAT, Dims, Numeric, Value
 
 
 @dataclasses.dataclass(frozen=True)
 class Vectors:
-    """A value whose stored form is [outer][length][inner] with the vectors along `length`.
+    """A value stored as [outer][length][inner], with vectors along `length`.
 
-    `kept` is the layout of what remains when each vector becomes one element.
+    kept: the layout of a result with one element for each vector
     """
 
     value: Value
@@ -27,25 +27,26 @@ class Vectors:
 
 def vectors(builder: Builder, name: str, axes: Sequence[int], ordered: bool = False,
             numeric: Numeric = FLOAT) -> Vectors:
-    """Tensor `name` as vectors along `axes`; a TRANSPOSE brings them together when they lie apart.
+    """The tensor `name` as vectors along `axes`. Emits a TRANSPOSE if the axes are not contiguous.
 
-    `ordered`: the order of a vector's elements matters. `numeric`: the element type to have them in.
+    ordered: whether the order of a vector's elements matters
+    numeric: the element type of the vectors
     """
     shape = builder.shape(name)
     if not builder.is_constant(name):
         value = builder.value(name, numeric)
-        found = _together(value, shape, axes, ordered)
+        found = _contiguous_vectors(value, shape, axes, ordered)
         if found is not None:
             return found
     order = (*(axis for axis in range(len(shape)) if axis not in axes), *axes)
-    found = _together(builder.arranged(name, Layout(shape, order), numeric), shape, axes, ordered)
+    found = _contiguous_vectors(builder.value_in_order(name, Layout(shape, order), numeric), shape, axes, ordered)
     assert found is not None  # the axes are last now
     return found
 
 
-def _together(value: Value, shape: Sequence[int], axes: Sequence[int], ordered: bool) -> Vectors | None:
-    """None when the axes do not lie side by side, or in another order than the tensor's where that matters."""
-    fine = refine(value.layout, shape)
+def _contiguous_vectors(value: Value, shape: Sequence[int], axes: Sequence[int], ordered: bool) -> Vectors | None:
+    """The vectors; None if the axes are not contiguous, or are stored in another order and `ordered` is true."""
+    fine = refined(value.layout, shape)
     if fine is None:
         return None
     layout, groups = fine
@@ -65,8 +66,8 @@ def _together(value: Value, shape: Sequence[int], axes: Sequence[int], ordered: 
     return Vectors(Value(value.storage, layout), length, inner, kept)
 
 
-def row_by_row(builder: Builder, found: Vectors) -> tuple[str, Dims] | None:
-    """The storage and its dimensions if every vector lies within one of its rows."""
+def settle_vector_rows(builder: Builder, found: Vectors) -> tuple[str, Dims] | None:
+    """Settles the rows of the storage if every vector lies in one row; returns storage and dimensions, or None."""
     storage = builder.storages[found.value.storage]
     if storage.cell.dims[2] * storage.cell.dims[3] % (found.length * found.inner):
         return None
@@ -74,14 +75,16 @@ def row_by_row(builder: Builder, found: Vectors) -> tuple[str, Dims] | None:
     return storage.name, storage.cell.dims
 
 
-def same_rows(rows: bool) -> RowMap | None:
-    """Row map of a kernel that works row by row, or needs its input whole."""
+def rowwise_map(rows: bool) -> RowMap | None:
+    """The row map of a kernel that computes row by row, or reads its whole input."""
     return RowMap.same() if rows else None
 
 
-def rows_of_vectors(builder: Builder, storage: str, length: int) -> Dims | None:
-    """Dimensions of a storage, settled, in which each of its rows holds whole vectors of `length` elements that follow
-    each other, and of which there are more than one; None when it is fixed otherwise."""
+def settle_contiguous_vectors(builder: Builder, storage: str, length: int) -> Dims | None:
+    """Settles several rows of a storage, each of whole contiguous vectors of `length` elements; returns the dimensions.
+
+    None if an operator relies on other rows.
+    """
     cell = builder.storages[storage].cell
     batch, height, width, channels = cell.dims
     if width * channels % length and not cell.fixed_rows and batch * height * width * channels % length == 0:

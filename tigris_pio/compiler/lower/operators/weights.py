@@ -13,28 +13,29 @@ from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.text import counted
 
-#: Exporters round input scale * weight scale to float32 when they store a bias scale.
+#: The relative error of a bias scale: exporters round input scale * weight scale to float32.
 _SAME_SCALE = 1e-5
-#: The largest bias that is told from others, far beyond 32 bits.
+#: The largest bias; it saturates every output and still fits 64-bit sums.
 _MOST = 2.0**50
-#: What a bias may be moved by so that no sum leaves 32 bits: a part of itself, or steps of an output; and outputs of so
-#: many steps are at an end whatever they are.
-_SAME_SUM, _UNSEEN, _ENDS = 1e-5, 1 / 16, 512.0
+#: Limits of a change of the bias that keeps sums within 32 bits: relative to the bias, and in output steps. Outputs
+#: beyond the third number of steps are saturated in any case.
+_SAME_BIAS, _UNSEEN_STEPS, _SATURATED_STEPS = 1e-5, 1 / 16, 512.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Int8Weights:
-    """int8 weights; `scales` float64, one for all or one per output channel.
+    """int8 weights.
 
-    `zeros`: the zero point of each output channel, int8; None when all are 0.
+    scales: float64, one for all output channels or one for each
+    zeros: the zero point of each output channel, int8; None if all are 0
     """
 
     values: np.ndarray
     scales: np.ndarray
     zeros: np.ndarray | None = None
 
-    def less_zeros(self, axis: int = 0) -> np.ndarray:
-        """The integers that are multiplied by the scales, int64."""
+    def centred_values(self, axis: int = 0) -> np.ndarray:
+        """The weights minus their zero points, int64. axis: of the output channels"""
         values = self.values.astype(np.int64)
         if self.zeros is None:
             return values
@@ -45,44 +46,44 @@ class Int8Weights:
 
 @dataclasses.dataclass(frozen=True)
 class Requantisation:
-    """int32 bias with the input's zero point folded in, and the fixed-point output scale."""
+    """The int32 bias with the input's zero point folded in, and the fixed-point factor of the output."""
 
     bias: np.ndarray
     multiplier: np.ndarray
     shift: np.ndarray
 
     def blobs(self, weights: np.ndarray) -> dict[str, np.ndarray]:
-        """Data arrays by the record's field."""
+        """The arrays by the names of their fields in the parameter record."""
         return {"weights": weights, "bias": self.bias, "multiplier": self.multiplier, "shift": self.shift}
 
 
 def has_int8_weights(builder: Builder, name: str) -> bool:
-    """Whether a constant is stored as int8."""
+    """Whether a tensor is an int8 constant."""
     quantisation = builder.tensors[name].quantisation
     return builder.is_constant(name) and quantisation is not None and quantisation.dtype == np.int8
 
 
 def warn_float(builder: Builder, node: Node, weight: str) -> None:
-    """Says that a node has int8 weights and computes in float32 all the same."""
+    """Warns of a node that computes in float32 although its weights are int8."""
     if not has_int8_weights(builder, weight):
         return
     open_ends = [name for name in dict.fromkeys((*node.inputs[:2], node.outputs[0]))
                  if name != weight and builder.tensors[name].quantisation is None]
-    where = " and ".join(open_ends) or f"constant {weight}"
+    names = " and ".join(open_ends) or f"constant {weight}"
     builder.warnings.append(
-        f"node {node.name}: runs in float32 although its weights are int8, because {where} "
+        f"node {node.name}: runs in float32 although its weights are int8, because {names} "
         f"{'are' if len(open_ends) > 1 else 'is'} not quantised per tensor; "
-        "QuantizeLinear and DequantizeLinear there make it int8"
+        "add QuantizeLinear and DequantizeLinear there to run it in int8"
     )
 
 
 def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Numeric,
                  symmetric: bool = False) -> Int8Weights:
-    """An annotated constant as weights with scales along `axis` (the output channels).
+    """A quantised constant as weights with scales along `axis`, the output channels.
 
-    Zero points are taken off where the integers still fit int8. `symmetric`: the kernel takes no others. Then output
-    channels that do not fit, and always all with scales along another axis, are quantised again; a warning says how
-    far that moves weights and the node's output, `result`.
+    Zero points are subtracted if the integers still fit int8. Channels that do not fit are quantised again if
+    `symmetric`, because the kernel takes no zero points. Scales along another axis always need that. A warning then
+    gives the errors of the weights and of the node's output, whose type is `result`.
     """
     tensor = builder.tensors[name]
     values, quantisation = builder.graph.weights[name], tensor.quantisation
@@ -90,11 +91,11 @@ def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Num
         raise Refusal(f"its weights {name} are not quantised")
     if not np.any(quantisation.zero_point) and quantisation.axis in (None, axis):
         return Int8Weights(values, quantisation.scale.reshape(-1).astype(np.float64))
-    real = builder.real(name)
+    real = builder.float_constant(name)
     other = tuple(index for index in range(real.ndim) if index != axis % real.ndim)
     scales = np.abs(real).max(axis=other) / np.float32(127)
     scales = np.where(scales > 0, scales, np.float32(1)).astype(np.float32)
-    if quantisation.axis in (None, axis):  # a channel whose integers fit without their zero point loses nothing
+    if quantisation.axis in (None, axis):  # channels that fit int8 without their zero point are exact
         shape = [-1 if index == axis % real.ndim else 1 for index in range(real.ndim)]
         zero_point = np.asarray(quantisation.zero_point, np.int64)
         integers = values.astype(np.int64) - (zero_point.reshape(shape) if zero_point.ndim else zero_point)
@@ -113,27 +114,29 @@ def int8_weights(builder: Builder, name: str, axis: int, node: Node, result: Num
         builder.warnings.append(
             f"node {node.name}: weights {name} are asymmetric or scaled along an inner axis; "
             f"{int((~exact).sum())} of {counted(exact.size, 'output channel')} quantised again symmetrically, which "
-            + _loss(builder, node, quantisation, np.moveaxis(loss, axis, 0).reshape(exact.size, -1), result)
+            + _loss_text(builder, node, quantisation, np.moveaxis(loss, axis, 0).reshape(exact.size, -1), result)
         )
     return Int8Weights(rounded, scales.astype(np.float64))
 
 
-def _loss(builder: Builder, node: Node, quantisation: Quantisation, loss: np.ndarray, result: Numeric) -> str:
-    """What rounding weights again by `loss` ([output channels][weights], real numbers) does, in steps."""
+def _loss_text(builder: Builder, node: Node, quantisation: Quantisation, loss: np.ndarray, result: Numeric) -> str:
+    """The effect of weight errors `loss`, real [output channels][weights], as text in steps."""
     source = builder.numeric(node.inputs[0])
     step = float(quantisation.scale.mean())
     widest = source.scale * max(127 - source.zero_point, 128 + source.zero_point)
-    # With inputs anywhere in their range, and weights off this way or that, the errors add up like a random walk.
+    # With inputs uniform in their range, and weight errors of either sign, the errors add up like a random walk.
     levels = (np.arange(-128, 128) - source.zero_point) * source.scale
-    usual = float(np.sqrt((loss**2).sum(axis=1) * (levels**2).mean()).mean())
+    typical = float(np.sqrt((loss**2).sum(axis=1) * (levels**2).mean()).mean())
     return (f"moves weights by up to {loss.max() / step:.2f} and on average {loss.mean() / step:.2f} of their steps, "
-            f"outputs by some {usual / result.scale:.1f} steps and at worst "
+            f"outputs by some {typical / result.scale:.1f} steps and at worst "
             f"{loss.sum(axis=1).max() * widest / result.scale:.0f}; quantise the weights symmetrically to avoid it")
 
 
 def product_scales(source: Numeric, scales: np.ndarray, single: bool) -> np.ndarray:
-    """The input's scale times the weights', float64. `single`: TensorFlow Lite rounds the product to float32 where
-    there is but one, in its convolutions of uint8."""
+    """The input's scale times the weights' scales, float64.
+
+    single: round a single product to float32, as TensorFlow Lite's uint8 convolutions do
+    """
     if single and scales.size == 1:
         return np.asarray(np.float32(source.scale) * scales.astype(np.float32), np.float64)
     products: np.ndarray = source.scale * scales
@@ -142,13 +145,14 @@ def product_scales(source: Numeric, scales: np.ndarray, single: bool) -> np.ndar
 
 def requantisation(builder: Builder, bias: np.ndarray, weights: np.ndarray, products: np.ndarray, source: Numeric,
                    result: Numeric, folds: bool = True) -> Requantisation:
-    """Output constants for accumulators in units of `products` (input scale * weight scale, float64).
+    """Output constants of accumulators in units of `products` (input scale * weight scale, float64).
 
-    `bias` is in those units, int64; `weights` are the integers that inputs are multiplied by, [outputs, ...]. Without
-    `folds` the kernel takes the zero point from each input, and the bias stays as it is.
+    bias: in these units, int64
+    weights: weights minus their zero points, [outputs, …]
+    folds: whether the bias includes the input's zero point; if not, the kernel subtracts it from each input
 
-    No sum leaves 32 bits: where it could, the bias is bounded, and a node whose outputs that would change is refused.
-    TensorFlow Lite's sums wrap, and so do those of its models here. The folded bias may wrap: sums of kernels do too.
+    If a sum could exceed 32 bits, the bias is bounded; a node whose outputs would change is refused. Sums of TensorFlow
+    Lite models wrap as in TensorFlow Lite. The folded bias may wrap, because kernels' sums wrap, too.
     """
     try:
         multiplier, shift = numerics.quantize_multipliers(products / result.scale)
@@ -156,40 +160,43 @@ def requantisation(builder: Builder, bias: np.ndarray, weights: np.ndarray, prod
         raise Refusal(str(error)) from None
     integers = weights.reshape(len(bias), -1).astype(np.int64)
     if not builder.graph.tflite:
-        bias = _bounded(bias, np.abs(integers).sum(axis=1) * _largest(source), products / result.scale)
+        bias = _bounded_bias(bias, np.abs(integers).sum(axis=1) * _largest(source), products / result.scale)
     folded = bias - source.zero_point * integers.sum(axis=1) if folds else bias
     return Requantisation((folded & 0xFFFFFFFF).astype(np.uint32).view(np.int32), multiplier, shift)
 
 
 def _largest(source: Numeric) -> int:
-    """The largest magnitude of an int8 input less its zero point."""
+    """The largest magnitude of an int8 input minus its zero point."""
     return max(numerics.INT8_MAX - source.zero_point, source.zero_point - numerics.INT8_MIN)
 
 
-def _bounded(bias: np.ndarray, reach: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-    """The bias with which no sum leaves 32 bits. `reach`: what inputs add at most, int64 [outputs]; `ratios`: outputs'
-    steps in one of a sum. Refuses what an output would show: not where it is at its end in any case."""
+def _bounded_bias(bias: np.ndarray, reach: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+    """The bias, bounded so that no sum exceeds 32 bits. Refuses a change that an unsaturated output would show.
+
+    reach: the most that inputs add to a sum, int64 [outputs]
+    ratios: output steps in one step of a sum
+    """
     bounded: np.ndarray = np.clip(bias, reach - numerics.INT32_MAX, numerics.INT32_MAX - reach)
     moved = np.abs(bias - bounded)
-    is_at_end = (np.abs(bounded) - reach) * ratios >= _ENDS
-    shown = (moved > _SAME_SUM * np.abs(bias)) & (moved * ratios > _UNSEEN) & ~is_at_end
+    is_saturated = (np.abs(bounded) - reach) * ratios >= _SATURATED_STEPS
+    shown = (moved > _SAME_BIAS * np.abs(bias)) & (moved * ratios > _UNSEEN_STEPS) & ~is_saturated
     if np.any(shown):
         at = int(np.argmax(shown))
         raise Refusal(
-            f"sums of output channel {at} leave 32 bits: its bias is {int(bias[at])} of their steps, its inputs add up "
-            f"to {int(reach[at])}; quantise the model again, with a larger scale for the weights of that channel")
+            f"sums of output channel {at} exceed 32 bits: its bias is {int(bias[at])}, its products add up to "
+            f"{int(reach[at])}; quantise the model again, with a larger scale for the weights of that channel")
     return bounded
 
 
 def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, factor: float = 1.0) -> np.ndarray:
-    """The bias in units of `products`, int64 [count]; zeros when absent. `factor` multiplies it (Gemm's beta)."""
+    """The bias in units of `products`, int64 [count]; zeros if absent. factor: multiplies it (Gemm's beta)"""
     if not name:
         return np.zeros(count, np.int64)
     if not builder.is_constant(name):
         raise Refusal("its bias is computed at run time")
     stored, quantisation = builder.graph.weights[name], builder.tensors[name].quantisation
     if quantisation is None:
-        ratio, integers = factor / products, builder.real(name).reshape(-1).astype(np.float64)
+        ratio, integers = factor / products, builder.float_constant(name).reshape(-1).astype(np.float64)
     else:
         integers = (stored.reshape(-1).astype(np.int64) - quantisation.zero_point).astype(np.float64)
         ratio = quantisation.scale.reshape(-1).astype(np.float64) * factor / products
@@ -201,12 +208,12 @@ def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, fa
 
 
 def float_bias(builder: Builder, name: str, count: int, factor: float = 1.0) -> np.ndarray:
-    """The bias as float32 [count]; zeros when absent."""
+    """The bias as float32 [count]; zeros if absent. factor: multiplies it (Gemm's beta)"""
     if not name:
         return np.zeros(count, np.float32)
     if not builder.is_constant(name):
         raise Refusal("its bias is computed at run time")
-    real = builder.real(name).reshape(-1) * np.float32(factor)
+    real = builder.float_constant(name).reshape(-1) * np.float32(factor)
     if real.size not in (1, count):
         raise Refusal(f"its bias has size {real.size} instead of {count}")
     return np.ascontiguousarray(np.broadcast_to(real, (count,)), np.float32)

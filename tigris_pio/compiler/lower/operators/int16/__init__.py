@@ -1,2 +1,10 @@
-"""Layers with int16 activations: each function says whether it has lowered a node, which it has when all that the node
-reads and writes is quantised, some of it as int16, and a kernel of int16 can be used. The others run as they did."""
+"""Layers with int16 activations.
+
+Each `emit_…` returns whether it lowered the node. It does if all inputs and the output are quantised, one as int16, and
+an int16 kernel exists. Otherwise the caller lowers the node without int16.
+
+    types.py        symmetric int16 types of inputs and outputs
+    layers.py       constants of layers with int8 weights
+    elementwise.py  sums, products, extremes, and functions of one tensor
+    lines.py        functions as tables of straight lines
+"""

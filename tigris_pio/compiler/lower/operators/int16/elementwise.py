@@ -1,4 +1,4 @@
-"""Elementwise operators of int16 tensors: sums, products and extremes of two, functions of one."""
+"""Elementwise operators of int16 tensors: sums, products and extremes of two tensors, functions of one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.conversion import rescale
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.broadcast import bounded, pair
-from tigris_pio.compiler.lower.operators.int16.lines import lines
-from tigris_pio.compiler.lower.operators.int16.types import FINER, Types, mixed, operands, types
+from tigris_pio.compiler.lower.operators.broadcast import bound_masks, broadcast
+from tigris_pio.compiler.lower.operators.int16.lines import line_table
+from tigris_pio.compiler.lower.operators.int16.types import FINER, Int16Types, has_int16, int16_operands, int16_types
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric, Value
 from tigris_pio.format.enums import DType, OpKind
@@ -26,32 +26,32 @@ from tigris_pio.format.record import Record
 
 _KINDS = {"Add": OpKind.ADD, "Sub": OpKind.SUB, "Mul": OpKind.MUL}
 _LEFT_SHIFT = 15
-#: What LOGISTIC writes.
+#: The output type of LOGISTIC.
 _FRACTION = Numeric(DType.INT16, 1 / (1 << 15))
-#: What straight lines may miss a function by, in steps of the output.
+#: The largest error of straight lines, in output steps.
 _MOST_MISSED = 1.0
 
 
 def emit_binary(builder: Builder, node: Node) -> bool:
-    """ADD, SUB, MUL."""
+    """Emits ADD, SUB or MUL."""
     inputs = node.inputs[:2]
-    found = types(builder, inputs, node.outputs[0])
+    found = int16_types(builder, inputs, node.outputs[0])
     if found is None or node.op not in _KINDS or all(map(builder.is_constant, inputs)):
         return False
-    terms = operands(builder, inputs, found)
+    terms = int16_operands(builder, inputs, found)
     if node.op != "Mul":
-        terms = bounded(builder, terms, found.output)
-        found = Types(tuple(item.numeric for item in terms), found.output)
-    pairing = pair(builder, terms, builder.shape(node.outputs[0]))
+        terms = bound_masks(builder, terms, found.output)
+        found = Int16Types(tuple(item.numeric for item in terms), found.output)
+    call = broadcast(builder, terms, builder.shape(node.outputs[0]))
     params = BinaryInt8Params(**_factors(node, found), zero_point=(0, 0), output_zero_point=0,
-                              **fused.int8_fields(node, found.output), **pairing.steps)
-    builder.emit(_KINDS[node.op], DType.INT16, pairing.sources, node.outputs[0], pairing.layout, found.output,
-                 pairing.cell, params)
+                              **fused.int8_fields(node, found.output), **call.steps)
+    builder.emit(_KINDS[node.op], DType.INT16, call.sources, node.outputs[0], call.layout, found.output,
+                 call.cell, params)
     return True
 
 
-def _factors(node: Node, found: Types) -> dict[str, Any]:
-    """TensorFlow Lite's constants."""
+def _factors(node: Node, found: Int16Types) -> dict[str, Any]:
+    """The factor fields of BinaryInt8Params, with TensorFlow Lite's constants."""
     first, second, result = found.inputs[0].scale, found.inputs[1].scale, found.output.scale
     double = 2 * max(first, second)
     ratios = (first / double, second / double, double / (math.ldexp(1.0, _LEFT_SHIFT) * result))
@@ -67,23 +67,26 @@ def _factors(node: Node, found: Types) -> dict[str, Any]:
 
 
 def emit_extreme(builder: Builder, node: Node) -> bool:
-    """EXTREME in the output's scale."""
-    found = types(builder, node.inputs, node.outputs[0])
+    """Emits EXTREME in the output's scale."""
+    found = int16_types(builder, node.inputs, node.outputs[0])
     if found is None or all(map(builder.is_constant, node.inputs)):
         return False
-    same = Types((found.output,) * 2, found.output)
-    pairing = pair(builder, operands(builder, node.inputs, same), builder.shape(node.outputs[0]))
-    builder.emit(OpKind.EXTREME, DType.INT16, pairing.sources, node.outputs[0], pairing.layout, found.output,
-                 pairing.cell, ExtremeParams(int(node.op == "Min"), **pairing.steps))
+    same = Int16Types((found.output,) * 2, found.output)
+    call = broadcast(builder, int16_operands(builder, node.inputs, same), builder.shape(node.outputs[0]))
+    builder.emit(OpKind.EXTREME, DType.INT16, call.sources, node.outputs[0], call.layout, found.output,
+                 call.cell, ExtremeParams(int(node.op == "Min"), **call.steps))
     return True
 
 
-def emit_rescaled(builder: Builder, node: Node, slopes: tuple[float, float], low: float = -math.inf,
-                  high: float = math.inf) -> bool:
-    """RESCALE of the first input: a factor in stored steps for values from 0 on, one for those below; then `low` to
-    `high`, real numbers."""
+def emit_rescale(builder: Builder, node: Node, slopes: tuple[float, float], low: float = -math.inf,
+                 high: float = math.inf) -> bool:
+    """Emits RESCALE of the first input.
+
+    slopes: factors between stored integers, for real values from 0 on and below 0
+    low, high: limits of the output as real numbers
+    """
     name, output = node.inputs[0], node.outputs[0]
-    if not mixed(builder, name, output) or builder.is_constant(name):
+    if not has_int16(builder, name, output) or builder.is_constant(name):
         return False
     result = builder.numeric(output)
     params = rescale(builder.numeric(name), result, slopes, low, high)
@@ -91,20 +94,20 @@ def emit_rescaled(builder: Builder, node: Node, slopes: tuple[float, float], low
     return True
 
 
-def emit_straight(builder: Builder, node: Node, below: float = 1.0, above: float = 1.0, low: float = -math.inf,
-                  high: float = math.inf) -> bool:
-    """The same for a function of real numbers: `below` * x of negative ones, `above` * x of others."""
+def emit_two_slopes(builder: Builder, node: Node, below: float = 1.0, above: float = 1.0, low: float = -math.inf,
+                    high: float = math.inf) -> bool:
+    """Emits RESCALE for the function `below` * x of negative real numbers x and `above` * x of others."""
     name, output = node.inputs[0], node.outputs[0]
-    if not mixed(builder, name, output):
+    if not has_int16(builder, name, output):
         return False
     ratio = builder.numeric(name).scale / builder.numeric(output).scale
-    return emit_rescaled(builder, node, (above * ratio, below * ratio), low, high)
+    return emit_rescale(builder, node, (above * ratio, below * ratio), low, high)
 
 
 def emit_hard_sigmoid(builder: Builder, node: Node, alpha: float, beta: float) -> bool:
-    """alpha * x + beta between 0 and 1."""
+    """Emits RESCALE for alpha * x + beta, limited to 0 … 1."""
     name, output = node.inputs[0], node.outputs[0]
-    found = types(builder, (name,), output)
+    found = int16_types(builder, (name,), output)
     if found is None or builder.is_constant(name):
         return False
     params = rescale(found.inputs[0], found.output, (alpha * found.inputs[0].scale / found.output.scale,) * 2, 0.0, 1.0)
@@ -117,9 +120,9 @@ def emit_hard_sigmoid(builder: Builder, node: Node, alpha: float, beta: float) -
 
 
 def emit_hard_swish(builder: Builder, node: Node) -> bool:
-    """MUL by a hard sigmoid, whose largest value is the largest int16."""
+    """Emits MUL of the input and its hard sigmoid, in which 1 is the largest int16."""
     name = node.inputs[0]
-    if not mixed(builder, name, node.outputs[0]) or builder.is_constant(name):
+    if not has_int16(builder, name, node.outputs[0]) or builder.is_constant(name):
         return False
     said = Quantisation(np.array(1 / numerics.INT16_MAX, np.float32), np.zeros((), np.int64), np.dtype(np.int16))
     gate = builder.fresh(f"{node.outputs[0]}/gate")
@@ -129,9 +132,9 @@ def emit_hard_swish(builder: Builder, node: Node) -> bool:
 
 
 def emit_logistic(builder: Builder, node: Node, hyperbolic: bool) -> bool:
-    """LOGISTIC; scales too large for its fixed point are left to others."""
+    """Emits LOGISTIC; False, too, if the input's scale exceeds its fixed point."""
     name, output = node.inputs[0], node.outputs[0]
-    found = types(builder, (name,), output)
+    found = int16_types(builder, (name,), output)
     if found is None or builder.is_constant(name):
         return False
     multiplier, shift = _logistic_scaling(found.inputs[0].scale, hyperbolic)
@@ -144,7 +147,7 @@ def emit_logistic(builder: Builder, node: Node, hyperbolic: bool) -> bool:
 
 
 def _logistic_scaling(scale: float, hyperbolic: bool) -> tuple[int, int]:
-    """TensorFlow Lite's multiplier and right shift to steps of 1 / (3 * 4096), of which powers of two are exact."""
+    """TensorFlow Lite's multiplier and right shift to steps of 1 / (3 * 4096); powers of two are exact."""
     shift, mantissa = math.frexp(scale)[1] - 1 + 12, math.frexp(scale)[0]
     if mantissa == 0.5 and shift in ((0, 1) if hyperbolic else (0,)):
         return 3 << shift, 0
@@ -155,7 +158,7 @@ def _logistic_scaling(scale: float, hyperbolic: bool) -> tuple[int, int]:
 
 
 def _logistic_table() -> np.ndarray:
-    """TensorFlow Lite's sigmoid_table_uint16: each entry less half of what a straight line misses behind it."""
+    """TensorFlow Lite's sigmoid_table_uint16: each entry minus half of the error of the straight line after it."""
     places = np.arange(256)
     values, middles, nexts = (65536 / (1 + np.exp(-(places + part) / 24)) for part in (0.0, 0.5, 1.0))
     table = np.floor(values - ((values + nexts) / 2 - middles) / 2 + 0.5)
@@ -164,15 +167,15 @@ def _logistic_table() -> np.ndarray:
 
 
 def emit_lines(builder: Builder, node: Node, function: Callable[[Any], Any]) -> bool:
-    """LOOKUP by straight lines, where they miss the function by a step at most."""
+    """Emits LOOKUP by straight lines; False, too, if their error exceeds _MOST_MISSED output steps."""
     name, output = node.inputs[0], node.outputs[0]
-    found = types(builder, (name,), output)
+    found = int16_types(builder, (name,), output)
     if found is None or builder.is_constant(name):
         return False
     source, int8 = found.inputs[0], builder.numeric(name).dtype is DType.INT8
-    if int8:  # spread over the whole table
+    if int8:  # its values then lie on table entries
         source = Numeric(DType.INT16, source.scale / FINER)
-    table, missed = lines(function, source, found.output, not int8)
+    table, missed = line_table(function, source, found.output, not int8)
     if missed > _MOST_MISSED * max(1.0, builder.numeric(output).scale / found.output.scale):
         return False
     _emit(builder, builder.value(name, source), output, OpKind.LOOKUP, found.output, LookupInt16Params(0),

@@ -9,15 +9,15 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.operators.int16.types import Types, types
+from tigris_pio.compiler.lower.operators.int16.types import Int16Types, int16_types
 from tigris_pio.compiler.lower.operators.weights import has_int8_weights, int32_bias
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType
 
-#: An attribute of layers of TensorFlow Lite: 32 where it adds up int16 layers in 32 bits, 64 where in 64.
+#: An attribute of TensorFlow Lite layers: the bits of their sums, 32 or 64.
 SUM_BITS = "sum_bits"
-#: An attribute of layers whose ratios of scales TensorFlow Lite Micro has in single precision.
+#: An attribute of layers whose scale ratios TensorFlow Lite Micro computes in single precision.
 SINGLE = "single"
 _LARGEST_INPUT = 1 << 15
 _LARGEST_SHIFT = 14
@@ -25,7 +25,7 @@ _LARGEST_SHIFT = 14
 
 @dataclasses.dataclass(frozen=True)
 class Sums:
-    """How a layer's sums become its outputs: the record's `sum_bits`, and its arrays of constants."""
+    """The constants that turn a layer's sums into outputs. bits: the record's `sum_bits`"""
 
     bits: int
     bias: np.ndarray
@@ -33,40 +33,45 @@ class Sums:
     shift: np.ndarray
 
     def blobs(self, weights: np.ndarray) -> dict[str, np.ndarray]:
-        """Data arrays by the record's field."""
+        """The arrays by the names of their fields in the parameter record."""
         return {"weights": weights, "bias": self.bias, "multiplier": self.multiplier, "shift": self.shift}
 
 
-def layer_types(builder: Builder, node: Node, name: str, weight: str) -> Types | None:
-    """In which int16 a layer reads `name` and writes its output; None unless its weights are int8 and it has int16."""
-    return types(builder, (name,), node.outputs[0]) if has_int8_weights(builder, weight) else None
+def layer_types(builder: Builder, node: Node, name: str, weight: str) -> Int16Types | None:
+    """The int16 types of a layer's input `name` and output; None unless weights are int8 and one of both is int16."""
+    return int16_types(builder, (name,), node.outputs[0]) if has_int8_weights(builder, weight) else None
 
 
-def memory_types(builder: Builder, node: Node, name: str, weight: str) -> Types | None:
-    """The same of the layer behind an SVDF's memory, whose weights are int16, and whose sums become int8 at once: in
-    int16 of the same step, to which only the zero point is added."""
+def svdf_types(builder: Builder, node: Node, name: str, weight: str) -> Int16Types | None:
+    """The int16 types of the layer behind an SVDF's memory, which has int16 weights; None for any other layer.
+
+    Its output is int8. The int16 result has the same step, so that the conversion only adds the zero point.
+    """
     said = builder.tensors[weight].quantisation
     if said is None or said.dtype != np.int16 or said.axis is not None or SINGLE not in node.attributes:
         return None
-    found = types(builder, (name,), node.outputs[0])
+    found = int16_types(builder, (name,), node.outputs[0])
     result = Numeric(DType.INT16, builder.numeric(node.outputs[0]).scale)
-    return None if found is None else Types(found.inputs, result)
+    return None if found is None else Int16Types(found.inputs, result)
 
 
-def sums(builder: Builder, node: Node, weights: np.ndarray, products: np.ndarray, bias: np.ndarray,
-         found: Types) -> Sums:
-    """Constants of sums in units of `products`, float64 [outputs]; `weights` [outputs, …], `bias` int64 in those units.
+def layer_constants(builder: Builder, node: Node, weights: np.ndarray, products: np.ndarray, bias: np.ndarray,
+                    found: Int16Types) -> Sums:
+    """Constants of a layer with weights [outputs, …].
 
-    Without the attribute SUM_BITS, sums have 32 bits where they fit, whose multipliers are finer.
+    products: the units of sums, float64 [outputs]
+    bias: int64 in these units
+
+    Without the attribute SUM_BITS, sums have 32 bits if they fit, because multipliers of 32-bit sums are finer.
     """
     count = len(bias)
     widest = np.abs(weights.astype(np.int64)).reshape(count, -1).sum(axis=1) * _LARGEST_INPUT + np.abs(bias)
     bits = int(node.attributes.get(SUM_BITS, 32 if widest.max() <= numerics.INT32_MAX else 64))
-    return constants(products, bias, found, bits, SINGLE in node.attributes)
+    return sum_constants(products, bias, found, bits, SINGLE in node.attributes)
 
 
-def constants(products: np.ndarray, bias: np.ndarray, found: Types, bits: int, single: bool = False) -> Sums:
-    """The same where it is known how many bits sums have. `single`: ratios of scales are float32."""
+def sum_constants(products: np.ndarray, bias: np.ndarray, found: Int16Types, bits: int, single: bool = False) -> Sums:
+    """Constants of sums of `bits` bits. single: scale ratios are float32"""
     ratios = products / found.output.scale
     if single:
         ratios = (products.astype(np.float32) / np.float32(found.output.scale)).astype(np.float64)

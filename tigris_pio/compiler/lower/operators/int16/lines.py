@@ -1,4 +1,4 @@
-"""Functions of int16 by straight lines between 513 entries, and how far those are from the function."""
+"""int16 functions as tables of 513 entries with straight lines between them, and the error of these lines."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.storage import Numeric
 
 _ENTRIES, _STEP = 513, 128
-#: Fraction bits of an entry, and the largest one.
+#: Fraction bits of an entry, and the largest entry.
 _FRACTION, _LARGEST = 4, float(1 << 22)
 
 
-def lines(function: Callable[[Any], Any], source: Numeric, result: Numeric,
-          between: bool = True) -> tuple[np.ndarray, float]:
-    """The table, and by how many steps of the output a result is off, rounding included. Both types are symmetric.
+def line_table(function: Callable[[Any], Any], source: Numeric, result: Numeric,
+               between: bool = True) -> tuple[np.ndarray, float]:
+    """The table, and the largest error in output steps, rounding included. Both types are symmetric.
 
-    Entries are moved by half of what a straight line misses the function by at its middle; without `between`, of
-    inputs that lie on entries only, they are the function's.
+    between: whether inputs lie between entries. If so, each entry is moved by half of the line's error at its middle;
+      if not, entries are the function's values.
     """
     codes = np.arange(numerics.INT16_MIN, numerics.INT16_MAX + 2, dtype=np.float64)
     with np.errstate(all="ignore"):
@@ -32,12 +32,12 @@ def lines(function: Callable[[Any], Any], source: Numeric, result: Numeric,
     moved = values - missed / 2 if between else values
     table: np.ndarray = np.clip(np.rint(moved * (1 << _FRACTION)), -_LARGEST, _LARGEST).astype(np.int32)
     wanted = np.clip(exact[:-1], numerics.INT16_MIN, numerics.INT16_MAX)
-    off = np.abs(interpolated(table, codes[:-1].astype(np.int64)) - wanted)
+    off = np.abs(interpolate(table, codes[:-1].astype(np.int64)) - wanted)
     return table, float(off.max() if between else off[::_STEP].max())
 
 
-def interpolated(table: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """What LOOKUP makes of int16 values."""
+def interpolate(table: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The results of LOOKUP for int16 values."""
     place, wide = (values >> 7) + 256, table.astype(np.int64)
     total = _STEP * wide[place] + (values & 127) * (wide[place + 1] - wide[place])
     result: np.ndarray = np.clip((total + (1 << (_FRACTION + 6))) >> (_FRACTION + 7), numerics.INT16_MIN,
@@ -45,10 +45,11 @@ def interpolated(table: np.ndarray, values: np.ndarray) -> np.ndarray:
     return result
 
 
-def populated(function: Callable[[np.ndarray], np.ndarray], span: float, zero_point: int) -> np.ndarray:
-    """TensorFlow Lite's LUTPopulate in single precision: 65535 steps over `span` less a zero point, to 2 / 65535.
+def populate_lut(function: Callable[[np.ndarray], np.ndarray], span: float, zero_point: int) -> np.ndarray:
+    """TensorFlow Lite's LUTPopulate in single precision, int16 [513].
 
-    `function` takes and gives float64.
+    function: from float64 to float64
+    span: the input range of 65535 steps, after the zero point is subtracted; output steps are 2 / 65535
     """
     one, steps = np.float32, np.float32(65535)
     source, result = one(span) / steps, one(2) / steps

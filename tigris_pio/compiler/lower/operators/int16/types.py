@@ -1,7 +1,7 @@
-"""In which int16 the kernels take and give what the graph's tensors hold.
+"""The symmetric int16 types in which int16 kernels read and write the graph's tensors.
 
-Kernels of int16 are symmetric. An int8 tensor less its zero point is such an int16 of the same scale, so nothing is
-lost before a layer of int16, and behind one int8 is rounded to from int16 of a finer step.
+int16 kernels have no zero points. An int8 input minus its zero point is an int16 of the same scale, without loss. An
+int8 output is rounded from an int16 with a finer step.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.compiler.normalise.quantisation import symmetric_scale
 from tigris_pio.format.enums import DType
 
-#: How much finer the step of an int16 is that is rounded to int8.
+#: The ratio of an int8 output's step to the step of the int16 that is rounded to it.
 FINER = 128.0
 
 
-def mixed(builder: Builder, *names: str) -> bool:
-    """Whether tensors are all quantised to int8 or int16 with one scale, an activation of them to int16."""
+def has_int16(builder: Builder, *names: str) -> bool:
+    """Whether all tensors are quantised to int8 or int16 with one scale, and one of the activations to int16."""
     dtypes = []
     for name in names:
         quantisation = builder.tensors[name].quantisation
@@ -33,8 +33,8 @@ def mixed(builder: Builder, *names: str) -> bool:
     return np.dtype(np.int16) in dtypes
 
 
-def read(builder: Builder, name: str) -> Numeric:
-    """The symmetric int16 that a tensor is read as; of int8 it holds every value."""
+def input_type(builder: Builder, name: str) -> Numeric:
+    """The symmetric int16 in which a kernel reads a tensor. It holds every int8 value exactly."""
     numeric = builder.numeric(name)
     return Numeric(DType.INT16, numeric.scale) if numeric.dtype is DType.INT8 else _symmetric(numeric)
 
@@ -44,8 +44,8 @@ def _symmetric(numeric: Numeric) -> Numeric:
     return numeric if numeric.zero_point == 0 else Numeric(DType.INT16, float(scale))
 
 
-def written(builder: Builder, name: str) -> Numeric:
-    """The symmetric int16 in which a kernel writes a tensor: its own, or one that is rounded to it."""
+def output_type(builder: Builder, name: str) -> Numeric:
+    """The symmetric int16 in which a kernel writes a tensor; a conversion follows if the tensor's type differs."""
     numeric = builder.numeric(name)
     if numeric.dtype is DType.INT8:
         return Numeric(DType.INT16, numeric.scale / FINER)
@@ -53,22 +53,22 @@ def written(builder: Builder, name: str) -> Numeric:
 
 
 @dataclasses.dataclass(frozen=True)
-class Types:
-    """Of a node's inputs, in their order, and of its output."""
+class Int16Types:
+    """The types of a node's inputs, in their order, and of its output."""
 
     inputs: tuple[Numeric, ...]
     output: Numeric
 
 
-def types(builder: Builder, inputs: tuple[str, ...], output: str) -> Types | None:
-    """In which int16 a kernel reads and writes; None unless all are quantised, some as int16."""
-    if not mixed(builder, *inputs, output):
+def int16_types(builder: Builder, inputs: tuple[str, ...], output: str) -> Int16Types | None:
+    """The int16 types of a kernel call; None unless all tensors are quantised, one activation as int16."""
+    if not has_int16(builder, *inputs, output):
         return None
-    return Types(tuple(read(builder, name) for name in inputs), written(builder, output))
+    return Int16Types(tuple(input_type(builder, name) for name in inputs), output_type(builder, output))
 
 
-def operands(builder: Builder, inputs: tuple[str, ...], found: Types) -> list[Operand]:
-    """What an operator with broadcasting reads; constants are converted now."""
+def int16_operands(builder: Builder, inputs: tuple[str, ...], found: Int16Types) -> list[Operand]:
+    """The operands of an operator with broadcasting, with constants converted to their int16 types."""
     return [Operand(builder.shape(name), numeric, name, _constant(builder, name, numeric))
             for name, numeric in zip(inputs, found.inputs, strict=True)]
 
@@ -80,4 +80,4 @@ def _constant(builder: Builder, name: str, numeric: Numeric) -> np.ndarray | Non
     stored = builder.graph.weights[name].astype(np.int64) - own.zero_point
     if own.scale == numeric.scale:
         return stored.astype(np.int16)
-    return numerics.quantize(builder.real(name), numeric.scale, numeric.zero_point, numeric.dtype)
+    return numerics.quantize(builder.float_constant(name), numeric.scale, numeric.zero_point, numeric.dtype)

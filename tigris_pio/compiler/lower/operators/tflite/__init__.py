@@ -1,4 +1,4 @@
-"""Operators of TensorFlow Lite whose arithmetic is that of no ONNX operator: nodes of domain "tflite"."""
+"""Contracts of nodes of domain "tflite": TensorFlow Lite operators whose arithmetic no ONNX operator has."""
 
 from tigris_pio.compiler.lower.operators.tflite import (
     arithmetic,

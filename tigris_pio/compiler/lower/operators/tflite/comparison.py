@@ -1,12 +1,14 @@
-"""Comparisons of two int8 tensors, which are scaled first: values that lie close are the same (TensorFlow Lite Micro's
-kernels/comparisons.cc)."""
+"""Comparisons of two int8 tensors after scaling, as in TensorFlow Lite Micro's kernels/comparisons.cc.
+
+Scaling rounds, so values that are close compare as equal.
+"""
 
 from __future__ import annotations
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.operators.broadcast import Operand, pair
+from tigris_pio.compiler.lower.operators.broadcast import Operand, broadcast
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.storage import FLOAT
@@ -21,15 +23,15 @@ _FUNCTIONS = {
 
 @operator(*_FUNCTIONS, domain=TFLITE, summary="int8, scales below 1")
 def lower_comparison(builder: Builder, node: Node) -> None:
-    """BINARY of int8."""
+    """BINARY in int8."""
     if not builder.is_int8(*node.inputs):
         raise Refusal("its inputs are not both int8 with a scale")
     numbers = [builder.numeric(name) for name in node.inputs]
     operands = [Operand(builder.shape(name), numeric, name, builder.graph.weights.get(name))
                 for name, numeric in zip(node.inputs, numbers, strict=True)]
-    pairing = pair(builder, operands, builder.shape(node.outputs[0]))
+    call = broadcast(builder, operands, builder.shape(node.outputs[0]))
     multipliers, shifts = zip(*(numerics.quantize_multiplier(numeric.scale) for numeric in numbers), strict=True)
     params = CompareInt8Params(_FUNCTIONS[node.op], tuple(numeric.zero_point for numeric in numbers), multipliers,
-                               shifts, **pairing.steps)
-    builder.emit(OpKind.BINARY, DType.INT8, pairing.sources, node.outputs[0], pairing.layout, FLOAT, pairing.cell,
+                               shifts, **call.steps)
+    builder.emit(OpKind.BINARY, DType.INT8, call.sources, node.outputs[0], call.layout, FLOAT, call.cell,
                  params)

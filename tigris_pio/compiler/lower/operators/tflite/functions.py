@@ -1,4 +1,4 @@
-"""Functions of one int8 tensor: tables of what TensorFlow Lite Micro computes of each value."""
+"""Functions of one int8 tensor, as tables of TensorFlow Lite Micro's result for each value."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.exponential import exp_of_negative
-from tigris_pio.compiler.lower.operators.int16.elementwise import emit_rescaled
-from tigris_pio.compiler.lower.operators.int16.types import mixed
+from tigris_pio.compiler.lower.operators.int16.elementwise import emit_rescale
+from tigris_pio.compiler.lower.operators.int16.types import has_int16
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import LookupParams
 
-_INT16_MIN, _INT16_MAX = -(1 << 15), (1 << 15) - 1
-#: Bits that RSQRT keeps of a root before it is scaled.
+#: Fraction bits of a root in RSQRT before it is scaled.
 _ROOT_SHIFT = 20
 
-#: Those that TensorFlow Lite Micro has for int16 as well.
+#: Functions that TensorFlow Lite Micro has for int16, too.
 INT16 = frozenset(("ABS", "LEAKY_RELU", "RELU"))
 
-#: Of a value less its zero point, to one less the output's.
+#: From an input minus its zero point to an output minus its zero point.
 _Function = Callable[[int], int]
 
 
@@ -87,19 +86,19 @@ def _rsqrt(node: Node, source: Numeric, result: Numeric) -> _Function:
 
 def _half(multiplier: int) -> int:
     """DownScaleInt32ToInt16Multiplier."""
-    return min((multiplier + (1 << 15)) >> 16, _INT16_MAX)
+    return min((multiplier + (1 << 15)) >> 16, numerics.INT16_MAX)
 
 
 def _high_multiply16(a: int, b: int) -> int:
-    return min((a * b + (1 << 14)) >> 15, _INT16_MAX)
+    return min((a * b + (1 << 14)) >> 15, numerics.INT16_MAX)
 
 
 def _saturate16(value: int) -> int:
-    return min(max(value, _INT16_MIN), _INT16_MAX)
+    return min(max(value, numerics.INT16_MIN), numerics.INT16_MAX)
 
 
 def _hard_swish(node: Node, source: Numeric, result: Numeric) -> _Function:
-    """In 16 bits: the value in the output's scale, times how far it lies between -3 and 3."""
+    """In 16-bit arithmetic: the value in the output's scale, times its share of the way from -3 to 3."""
     fine = np.float32(1 / 128) * np.float32(source.scale)
     out_multiplier, out_shift = numerics.quantize_multiplier(_ratio(float(fine), result.scale))
     share_multiplier, share_shift = numerics.quantize_multiplier(_ratio(float(fine), 3 / 32768))
@@ -123,12 +122,12 @@ def _hard_swish(node: Node, source: Numeric, result: Numeric) -> _Function:
     return function
 
 
-#: Bits behind the point of what LOGISTIC and TANH are functions of, and of their outputs.
+#: Fraction bits of the arguments of LOGISTIC and TANH, and of their results.
 _ARGUMENT_BITS, _LOGISTIC_BITS, _TANH_BITS = 27, 8, 7
 
 
 def _magnitude(source: Numeric) -> Callable[[int], int | None]:
-    """Of a value in Q4.27, without its sign; None where it lies outside."""
+    """A function that gives the magnitude of a value as Q4.27, None if it is too large."""
     real = source.scale * (1 << _ARGUMENT_BITS)
     multiplier, shift = numerics.quantize_multiplier(real)
     radius = math.floor(15 * (1 << _ARGUMENT_BITS) / 2**shift)
@@ -188,15 +187,15 @@ def lower_function(builder: Builder, node: Node) -> None:
 
 
 def _lower_int16(builder: Builder, node: Node) -> bool:
-    """RESCALE: LEAKY_RELU, RELU and ABS of int16."""
+    """Emits RESCALE for LEAKY_RELU, RELU and ABS of int16; False for all others."""
     name, output = node.inputs[0], node.outputs[0]
-    if node.op not in INT16 or not mixed(builder, name, output):
+    if node.op not in INT16 or not has_int16(builder, name, output):
         return False
     source, result = builder.numeric(name), builder.numeric(output)
     ratio = source.scale / result.scale
     if node.op == "RELU":
-        return emit_rescaled(builder, node, (ratio, ratio), 0.0)
+        return emit_rescale(builder, node, (ratio, ratio), 0.0)
     if node.op == "ABS":
-        return emit_rescaled(builder, node, (ratio, -ratio))
+        return emit_rescale(builder, node, (ratio, -ratio))
     below = source.scale * float(np.float32(node.attributes["alpha"])) / result.scale
-    return emit_rescaled(builder, node, (ratio, below))
+    return emit_rescale(builder, node, (ratio, below))

@@ -1,4 +1,4 @@
-"""LOG_SOFTMAX of int8 (TensorFlow Lite Micro's kernels/log_softmax.cc)."""
+"""int8 LOG_SOFTMAX, as in TensorFlow Lite Micro's kernels/log_softmax.cc."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lower_log_softmax(builder: Builder, node: Node) -> None:
     length = shape[-1] if shape else 1
     if length > _LONGEST:
         raise Refusal(f"vectors of {length} elements; at most {_LONGEST} are supported")
-    multiplier, shift, least = numerics.softmax_scaling(max(source.scale, 2 * numerics.SOFTMAX_LEAST))
+    multiplier, shift, least = numerics.softmax_scaling(max(source.scale, 2 * numerics.SMALLEST_SOFTMAX_SCALE))
     reverse = numerics.quantize_multiplier(math.ldexp(1.0, 31 - shift) / multiplier)
     differences = [fixed_point.multiply(-code, multiplier, shift) for code in range(min(_CODES, 1 - least))]
     blobs = {"exponentials": softmax_exponentials(multiplier, shift, least),

@@ -1,6 +1,6 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with a cell of int16: RECURRENT, and what picks its outputs from the states.
+"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with an int16 cell: RECURRENT, and SELECTs of the outputs from its states.
 
-Formulas of the scales: TensorFlow Lite Micro's kernels/lstm_eval_common.cc.
+Scales follow TensorFlow Lite Micro's kernels/lstm_eval_common.cc.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import plain
+from tigris_pio.compiler.lower.element_order import row_major
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.selection import select_params, selected_rows
@@ -23,18 +23,20 @@ from tigris_pio.format.enums import DType, OpKind, RecurrentCell
 from tigris_pio.format.params import CopyParams, RecurrentInt16Params
 
 _GATES = 4
-_UNIT_BYTES = 3  #: of a unit's state: hidden, and the cell's two
+_UNIT_BYTES = 3  #: of a unit's state: one of the hidden value, two of the cell
 _LARGEST = 65535
-#: Scales of a gate before its function, and of what functions give.
-_BEFORE, _BEHIND = 2.0**-12, 2.0**-15
-_INT16_MIN, _INT16_MAX = -(1 << 15), (1 << 15) - 1
+#: The scale of a gate before its activation function, and of the function's result.
+_GATE_SCALE, _ACTIVATION_SCALE = 2.0**-12, 2.0**-15
 _INT16 = Numeric(DType.INT16)
 
 
 @operator("UNIDIRECTIONAL_SEQUENCE_LSTM", domain=TFLITE, summary="int8 with a cell of int16")
 def lower_lstm(builder: Builder, node: Node) -> None:
-    """Inputs: sequence [steps, batch, inputs], weights and recurrent weights [unit][gate][…], bias [unit][gate], hidden
-    and cell [batch, units]. Outputs: hidden of all steps, and hidden and cell behind the last."""
+    """RECURRENT and SELECTs.
+
+    Inputs: sequence [steps, batch, inputs], weights and recurrent weights [unit][gate][…], bias [unit][gate], hidden
+    state and cell [batch, units]. Outputs: hidden states of all steps, hidden state and cell after the last step.
+    """
     source, weights, recurrent, bias, hidden, cell = node.inputs
     full, last, cells = node.outputs
     steps, batch, inputs = builder.shape(source)
@@ -42,42 +44,42 @@ def lower_lstm(builder: Builder, node: Node) -> None:
     if max(units, inputs) > _LARGEST:
         raise Refusal(f"units: {units}, inputs: {inputs}; at most {_LARGEST} of either are supported")
     constants = [builder.graph.weights[name] for name in (weights, recurrent, bias)]
-    entered, shown = builder.numeric(source), builder.numeric(hidden)
-    params = _params(node, (batch, inputs, units), entered, shown)
+    source_type, hidden_type = builder.numeric(source), builder.numeric(hidden)
+    params = _params(node, (batch, inputs, units), source_type, hidden_type)
     blobs = {
         "input_weights": constants[0].reshape(-1, inputs), "recurrent_weights": constants[1].reshape(-1, units),
-        "input_bias": _folded(constants[2].reshape(-1), constants[0], entered.zero_point),
-        "recurrent_bias": _folded(np.zeros(_GATES * units, np.int32), constants[1], shown.zero_point),
+        "input_bias": _folded(constants[2].reshape(-1), constants[0], source_type.zero_point),
+        "recurrent_bias": _folded(np.zeros(_GATES * units, np.int32), constants[1], hidden_type.zero_point),
         "table": sigmoid_table(),
     }
-    sequence = builder.arranged(source, plain(builder.shape(source)))
-    begun = [builder.with_dims(builder.arranged(name, plain(builder.shape(name)), numeric), (1, 1, batch, units))
-             for name, numeric in ((hidden, shown), (cell, _INT16))]
+    sequence = builder.value_in_order(source, row_major(builder.shape(source)))
+    initial = [builder.with_dims(builder.value_in_order(name, row_major(builder.shape(name)), numeric),
+                                 (1, 1, batch, units)) for name, numeric in ((hidden, hidden_type), (cell, _INT16))]
     dims: Dims = (1, steps, batch, _UNIT_BYTES * units)
     states = builder.emit_part(
         f"{full}/states", OpKind.RECURRENT, DType.INT16,
         [(builder.with_dims(sequence, (1, steps, batch, inputs)), RowMap.same()),
-         *((name, RowMap(0, 1, 0, 0)) for name in begun)],
+         *((name, RowMap(0, 1, 0, 0)) for name in initial)],
         Cell(dims, fixed=True), Numeric(DType.INT8), params, blobs, sequential=steps > 1,
         macs=steps * batch * _GATES * units * (inputs + units), scratch_bytes=2 * _GATES * units,
     )
     of_hidden = np.arange(units)
     if builder.is_read(full):
-        picked = _pick(builder, f"{full}/picked", states, np.arange(steps), of_hidden, shown)
-        builder.add_value(full, Value(picked, plain((steps, batch, units))))
+        picked = _select(builder, f"{full}/picked", states, np.arange(steps), of_hidden, hidden_type)
+        builder.add_value(full, Value(picked, row_major((steps, batch, units))))
     if builder.is_read(last):
-        picked = _pick(builder, f"{last}/picked", states, np.array([steps - 1]), of_hidden, shown)
-        builder.add_value(last, Value(picked, plain((batch, units))))
+        picked = _select(builder, f"{last}/picked", states, np.array([steps - 1]), of_hidden, hidden_type)
+        builder.add_value(last, Value(picked, row_major((batch, units))))
     if builder.is_read(cells):
         of_cell = np.arange(units, _UNIT_BYTES * units)
-        bytes_of = _pick(builder, f"{cells}/bytes", states, np.array([steps - 1]), of_cell, Numeric(DType.INT8))
+        bytes_of = _select(builder, f"{cells}/bytes", states, np.array([steps - 1]), of_cell, Numeric(DType.INT8))
         stored = builder.emit_part(cells, OpKind.COPY, DType.INT8, [(bytes_of, None)], Cell((1, 1, batch, units)),
                                    _INT16, CopyParams(2 * batch * units))
-        builder.add_value(cells, Value(stored, plain((batch, units))))
+        builder.add_value(cells, Value(stored, row_major((batch, units))))
 
 
-def _pick(builder: Builder, name: str, states: str, steps: np.ndarray, units: np.ndarray, numeric: Numeric) -> str:
-    """SELECT of some bytes of some steps' states."""
+def _select(builder: Builder, name: str, states: str, steps: np.ndarray, units: np.ndarray, numeric: Numeric) -> str:
+    """Emits a SELECT of the bytes `units` of the states of `steps`; returns its storage."""
     _, height, batch, state = builder.dims(states)
     params, blobs = select_params((steps, np.arange(batch), units), (height, batch, state), 0.0, DType.INT8)
     return builder.emit_part(name, OpKind.SELECT, DType.INT8, [(states, selected_rows(steps, height))],
@@ -85,45 +87,46 @@ def _pick(builder: Builder, name: str, states: str, steps: np.ndarray, units: np
 
 
 def _folded(bias: np.ndarray, weights: np.ndarray, zero_point: int) -> np.ndarray:
-    """The bias less what the zero point of the vector adds to each sum; it wraps as the sums do."""
+    """The bias minus the contribution of the vector's zero point to each sum; it wraps, as sums do."""
     sums = weights.reshape(len(bias), -1).astype(np.int64).sum(axis=1)
     folded: np.ndarray = (bias.astype(np.int64) - zero_point * sums).astype(np.uint32).view(np.int32)
     return folded
 
 
-def _params(node: Node, size: tuple[int, int, int], entered: Numeric, shown: Numeric) -> RecurrentInt16Params:
+def _params(node: Node, size: tuple[int, int, int], source_type: Numeric, hidden_type: Numeric) -> RecurrentInt16Params:
     batch, inputs, units = size
     scale = float(np.float32(node.attributes["cell_scale"]))
     try:
         sides = [_multipliers(numeric, node.attributes[name])
-                 for numeric, name in ((entered, "scales"), (shown, "recurrent_scales"))]
-        to_cell = numerics.quantize_multiplier(_BEHIND * _BEHIND / scale)
-        to_hidden = numerics.quantize_multiplier(_BEHIND * _BEHIND / shown.scale)
+                 for numeric, name in ((source_type, "scales"), (hidden_type, "recurrent_scales"))]
+        to_cell = numerics.quantize_multiplier(_ACTIVATION_SCALE * _ACTIVATION_SCALE / scale)
+        to_hidden = numerics.quantize_multiplier(_ACTIVATION_SCALE * _ACTIVATION_SCALE / hidden_type.scale)
     except ValueError as error:
         raise Refusal(str(error)) from None
     return RecurrentInt16Params(
         RecurrentCell.LSTM, 1, batch, inputs, units, 0, 0, 0, 0, 0, 0, *sides[0], *sides[1], *to_cell,
-        *_clip(float(node.attributes["cell_clip"]), scale), *_tanh(scale), *to_hidden, shown.zero_point,
+        *_clip(float(node.attributes["cell_clip"]), scale), *_tanh(scale), *to_hidden, hidden_type.zero_point,
     )
 
 
 def _multipliers(source: Numeric, scales: tuple[float, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Of each gate; the product of the scales is taken in single precision."""
+    """Multipliers and shifts of the gates. Products of scales are single precision."""
     products = [float(np.float32(source.scale) * np.float32(scale)) for scale in scales]
-    multipliers, shifts = zip(*(numerics.quantize_multiplier(product / _BEFORE) for product in products), strict=True)
+    pairs = [numerics.quantize_multiplier(product / _GATE_SCALE) for product in products]
+    multipliers, shifts = zip(*pairs, strict=True)
     return multipliers, shifts
 
 
 def _clip(limit: float, scale: float) -> tuple[int, int]:
     if limit <= 0:
-        return _INT16_MIN, _INT16_MAX
-    most = int(min(limit / scale, _INT16_MAX))
+        return numerics.INT16_MIN, numerics.INT16_MAX
+    most = int(min(limit / scale, numerics.INT16_MAX))
     return -most, most
 
 
 def _tanh(scale: float) -> tuple[int, int]:
-    """Multiplier and right shift of the cell's value before its tanh, by the power of two nearest to its scale."""
+    """Multiplier and right shift of the cell before its tanh, from the power of two nearest to its scale."""
     power = int(numerics.round_half_away(np.float64(np.float32(math.log(scale)) * np.float32(1 / math.log(2)))))
     if power > 2 or power < -43:
-        raise Refusal(f"its cell has a scale of {scale:g}, which 16 bits do not hold")
+        raise Refusal(f"its cell has a scale of {scale:g}, outside 2^-43 to 4")
     return (3 << (power + 12), 0) if power >= -12 else (3, -12 - power)

@@ -1,4 +1,4 @@
-"""QUANTIZE and DEQUANTIZE between the model's own tensors, where nothing is folded."""
+"""QUANTIZE and DEQUANTIZE between two tensors of the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tigris_pio.format.params import LookupParams
 
 @operator("QUANTIZE", domain=TFLITE, summary="float32, int8 and uint8 to int8 and uint8")
 def lower_quantize(builder: Builder, node: Node) -> None:
-    """QUANTIZE; from int8 a table of what the fixed-point rescaling gives."""
+    """QUANTIZE from float32; from int8 a LOOKUP with the results of fixed-point rescaling."""
     name, output = node.inputs[0], node.outputs[0]
     result = builder.numeric(output)
     if not builder.is_quantised(name):
@@ -26,7 +26,7 @@ def lower_quantize(builder: Builder, node: Node) -> None:
         return
     source, value = builder.numeric(name), builder.value(name)
     if source == result:
-        builder.alias(name, output, [item.layout for item in builder.values[name]])
+        builder.add_alias(name, output, [item.layout for item in builder.values[name]])
         return
     if DType.INT16 in (source.dtype, result.dtype):
         builder.convert(output, value, result, output)
@@ -36,7 +36,7 @@ def lower_quantize(builder: Builder, node: Node) -> None:
     except ValueError as error:
         raise Refusal(str(error)) from None
     codes = np.arange(-128, 128) - source.zero_point
-    table = np.clip(numerics.multiplied(codes, multiplier, shift) + result.zero_point, -128, 127).astype(np.int8)
+    table = np.clip(numerics.multiply_rounded(codes, multiplier, shift) + result.zero_point, -128, 127).astype(np.int8)
     builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,
                  builder.storages[value.storage].cell, LookupParams(0), blobs={"table": table})
 

@@ -1,23 +1,23 @@
-"""Sums of int8 in TensorFlow Lite Micro's arithmetic: CUMSUM and ADD_N (kernels/cumsum.cc, add_n.cc)."""
+"""CUMSUM of int8, as in TensorFlow Lite Micro's kernels/cumsum.cc."""
 
 from __future__ import annotations
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.operators.vectors import row_by_row, same_rows, vectors
+from tigris_pio.compiler.lower.operators.vectors import rowwise_map, settle_vector_rows, vectors
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import CumulativeInt8Params
 
-#: Inputs are shifted by this, and halved.
+#: The left shift of inputs, which are also halved.
 _LEFT_SHIFT = 20
 
 
 @operator("CUMSUM", domain=TFLITE, summary="int8, constant axis")
 def lower_cumsum(builder: Builder, node: Node) -> None:
-    """VECTOR of int8. Sums begin with an input of 0, whatever number that is, as in the reference."""
+    """VECTOR in int8. As in the reference, sums begin with the stored input 0, whatever its real value is."""
     name, output = node.inputs[0], node.outputs[0]
     if not builder.is_int8(name, output):
         raise Refusal("its input and output are not both int8 with a scale")
@@ -29,11 +29,11 @@ def lower_cumsum(builder: Builder, node: Node) -> None:
     params = CumulativeInt8Params(found.length, found.inner, int(node.attributes.get("exclusive", 0)),
                                   int(node.attributes.get("reverse", 0)), -source.zero_point, source.zero_point,
                                   *numerics.quantize_multiplier(real), result.zero_point)
-    rows = row_by_row(builder, found)
+    rows = settle_vector_rows(builder, found)
     storage = found.value.storage if rows is None else rows[0]
     dims = builder.dims(storage)
     whole_image = dims[1] * dims[2] * dims[3] % (found.length * found.inner) == 0
     if rows is None and whole_image:
         storage = builder.with_dims(found.value, dims)
-    builder.emit(OpKind.VECTOR, DType.INT8, [(storage, same_rows(rows is not None))], output, found.value.layout,
+    builder.emit(OpKind.VECTOR, DType.INT8, [(storage, rowwise_map(rows is not None))], output, found.value.layout,
                  result, builder.storages[storage].cell, params, per_image=whole_image)

@@ -1,4 +1,4 @@
-"""What an SVDF of int8 remembers."""
+"""The newest row of the memory of an int8 SVDF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tigris_pio.format.params import LookupParams
 
 @operator("SVDF", domain=TFLITE, summary="the newest row of its memory")
 def lower_memory(builder: Builder, node: Node) -> None:
-    """The zero point is added to what has been clamped to int8 already, and the sum keeps eight bits."""
+    """LOOKUP. As in the reference, the zero point is added after clamping to int8, and the sum wraps to 8 bits."""
     name, output = node.inputs[0], node.outputs[0]
     value, result = builder.value(name), builder.numeric(output)
     shifted = np.arange(-128, 128) + result.zero_point - builder.numeric(name).zero_point

@@ -1,8 +1,8 @@
-"""What is copied only to be a batch is made as a batch.
+"""Removes copies that only turn rows of one image into a batch of images.
 
-A layer over the tokens of several windows may be written as one matrix, [windows * tokens, features], whose result is
-read window by window. What goes row by row makes the windows as images itself, back to an operator that takes its input
-whole and whose output may have any dimensions.
+Attention over image patches often computes layers on one matrix [patches * tokens, features], then reads the result as
+a batch of patches. The copy between them is needless if the row-wise operators before it compute the batch themselves.
+They can, back to an operator whose output may have any dimensions. If there is none, the smallest tensor is copied.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from collections import Counter
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import with_sharing
-from tigris_pio.compiler.lower.row_by_row import of_fewer_rows
+from tigris_pio.compiler.lower.rowwise import params_of_part
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import CopyParams
 
-#: Kinds that make each row of the row at the same place of their first operand.
-_ROW_BY_ROW = frozenset((
+#: Kinds that compute each row from the row of the same index of their first operand.
+_ROWWISE_KINDS = frozenset((
     OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED, OpKind.VECTOR, OpKind.NORMALISE, OpKind.LOOKUP,
     OpKind.UNARY, OpKind.QUANTIZE, OpKind.DEQUANTIZE, OpKind.RESCALE,
 ))  # fmt: skip
 
 
-def by_images(program: Program) -> Program:
-    """`program` without such copies, or with them of smaller tensors."""
-    made = _Made(program)
-    changed = [op for op in program.ops if made.is_batched(op) and made.advance(op)]
-    return made.program() if changed else program
+def remove_batch_copies(program: Program) -> Program:
+    """`program` without such copies, or with copies of smaller tensors."""
+    batched = _BatchedProgram(program)
+    changed = [op for op in program.ops if batched.is_batch_copy(op) and batched.move_copy(op)]
+    return batched.program() if changed else program
 
 
-class _Made:
-    """A program being changed."""
+class _BatchedProgram:
+    """The program in the making."""
 
     def __init__(self, program: Program) -> None:
         self._before = program
@@ -43,50 +43,50 @@ class _Made:
         self._kept = program.ports
         self._readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
 
-    def is_batched(self, op: ProgramOp) -> bool:
-        """Whether an operator does no more than call one image's rows those of several images."""
+    def is_batch_copy(self, op: ProgramOp) -> bool:
+        """Whether `op` is a COPY that divides the rows of one image into several images, and changes no byte."""
         source, result = self._tensors[op.operands[0].tensor] if op.operands else None, self._tensors[op.output]
         return (op.kind is OpKind.COPY and source is not None and op.aliases == (Alias(0, 0),)
                 and source.batch == 1 < result.batch and source.row_bytes == result.row_bytes
                 and source.height == result.batch * result.height)
 
-    def advance(self, copy: ProgramOp) -> bool:
-        """Takes a copy ahead of the operators that go row by row, or out; False where it stays."""
+    def move_copy(self, copy: ProgramOp) -> bool:
+        """Removes a copy or moves it ahead of row-wise operators; False if it must stay."""
         images = self._tensors[copy.output].batch
         source, chain = copy.operands[0].tensor, []
-        while self._goes_by_rows(source):
+        while self._is_rowwise(source):
             chain.append(self._ops[source])
             source = chain[-1].operands[0].tensor
-        if self._is_free(source):
-            self._tensors[source] = _divided(self._tensors[source], images)
-        else:  # the smallest on the way is copied
+        if self._has_free_dims(source):
+            self._tensors[source] = _as_images(self._tensors[source], images)
+        else:
             sizes = [self._tensors[op.output].bytes for op in chain] + [self._tensors[source].bytes]
             chain = chain[: sizes.index(min(sizes))]
             if not chain:
                 return False
-            source = self._copied(copy, chain[-1].operands[0].tensor, images)
+            source = self._add_smaller_copy(copy, chain[-1].operands[0].tensor, images)
         for op in reversed(chain):
             last = op is chain[0]
-            self._tensors[op.output] = _divided(self._tensors[op.output], images)
+            self._tensors[op.output] = _as_images(self._tensors[op.output], images)
             result = copy.output if last else op.output
-            self._ops[result] = _per_image(op, source, result, images)
+            self._ops[result] = _op_per_image(op, source, result, images)
             source = op.output
-        self._replace(copy, chain)
+        self._remove_copy(copy, chain)
         return True
 
-    def _is_free(self, name: str) -> bool:
-        """Whether the operator that makes a tensor may make it of any dimensions."""
+    def _has_free_dims(self, name: str) -> bool:
+        """Whether the operator that makes a tensor accepts any dimensions for it."""
         op = self._ops.get(name)
-        return (op is not None and op.kind is OpKind.TRANSPOSE and self._is_passed_on(name)
+        return (op is not None and op.kind is OpKind.TRANSPOSE and self._has_one_reader(name)
                 and all(item.rows.numerator == 0 for item in op.operands))
 
-    def _is_passed_on(self, name: str) -> bool:
+    def _has_one_reader(self, name: str) -> bool:
         return self._readers[name] == 1 and name not in self._kept
 
-    def _goes_by_rows(self, name: str) -> bool:
-        """Whether a tensor of one image is made row by row of another, for one reader."""
+    def _is_rowwise(self, name: str) -> bool:
+        """Whether a row-wise operator makes a tensor of one image, and one operator reads it."""
         op = self._ops.get(name)
-        if op is None or op.kind not in _ROW_BY_ROW or not self._is_passed_on(name) or op.images != 1:
+        if op is None or op.kind not in _ROWWISE_KINDS or not self._has_one_reader(name) or op.images != 1:
             return False
         source, *others = (self._tensors[item.tensor] for item in op.operands)
         whole = all(item.constant is not None for item in others)
@@ -94,9 +94,9 @@ class _Made:
         return whole and op.operands[0].rows == RowMap.same() and source.batch == tensor.batch == 1 \
             and source.height == tensor.height
 
-    def _copied(self, copy: ProgramOp, source: str, images: int) -> str:
-        """A copy of a smaller tensor instead; returns its output."""
-        tensor = _divided(self._tensors[source], images)
+    def _add_smaller_copy(self, copy: ProgramOp, source: str, images: int) -> str:
+        """Adds a copy of the smaller tensor `source`; returns its output."""
+        tensor = _as_images(self._tensors[source], images)
         name = self._names.fresh(f"{source}/images")
         self._tensors[name] = dataclasses.replace(tensor, name=name, state=False)
         whole = Operand(source, RowMap.whole(self._tensors[source].height))
@@ -104,8 +104,8 @@ class _Made:
                                               params=CopyParams(tensor.bytes))
         return name
 
-    def _replace(self, copy: ProgramOp, chain: list[ProgramOp]) -> None:
-        """Forgets what the copy read: its output has that name's values now."""
+    def _remove_copy(self, copy: ProgramOp, chain: list[ProgramOp]) -> None:
+        """Removes the copy and its input. The copy's output takes over the values of its input."""
         if not chain:
             source, result = copy.operands[0].tensor, copy.output
             self._ops[result] = dataclasses.replace(self._ops[source], output=result)
@@ -116,7 +116,7 @@ class _Made:
                 self._values[name] = dataclasses.replace(value, tensor=copy.output)
 
     def program(self) -> Program:
-        """The program as it is now, each operator behind what it reads."""
+        """The changed program, with operators in topological order."""
         ordered: dict[str, ProgramOp] = {}
         waiting = list(reversed(self._ops.values()))
         while waiting:
@@ -130,11 +130,11 @@ class _Made:
                                    values=self._values)
 
 
-def _divided(tensor: ProgramTensor, images: int) -> ProgramTensor:
+def _as_images(tensor: ProgramTensor, images: int) -> ProgramTensor:
     return dataclasses.replace(tensor, batch=images, height=tensor.height // images)
 
 
-def _per_image(op: ProgramOp, source: str, output: str, images: int) -> ProgramOp:
-    params = of_fewer_rows(op.params, 1, images)
+def _op_per_image(op: ProgramOp, source: str, output: str, images: int) -> ProgramOp:
+    params = params_of_part(op.params, 1, images)
     operands = (dataclasses.replace(op.operands[0], tensor=source), *op.operands[1:])
     return dataclasses.replace(op, operands=operands, output=output, params=params, images=images)

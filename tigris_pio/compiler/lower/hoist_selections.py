@@ -1,8 +1,7 @@
-"""Rows that are selected are selected before what makes each row of itself, not behind it.
+"""Moves selections of rows ahead of row-wise operators, so that these compute the selected rows only.
 
-Of the last block of a transformer with a class token only that token's row is read: its query, its scores, its layers.
-What goes row by row is computed of the selected rows alone, back to the operators that need all rows, such as the keys
-and values of attention. Values stay what they were.
+A transformer with a class token reads one row of its last block. Query, scores and layers of all other rows are then
+needless. Operators that need all rows, such as keys and values, end the move. Outputs stay the same bytes.
 """
 
 from __future__ import annotations
@@ -15,35 +14,35 @@ import numpy as np
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.in_place import IN_PLACE, with_sharing
-from tigris_pio.compiler.lower.row_by_row import of_fewer_rows
+from tigris_pio.compiler.lower.rowwise import params_of_part
 from tigris_pio.compiler.lower.selection import is_slice
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import SelectParams
 
-#: Kinds that make each row of the row at the same place and of operands that all rows read.
-_ROW_BY_ROW = IN_PLACE | {
+#: Kinds that compute each row from the row of the same index and from operands that all rows read.
+_ROWWISE_KINDS = IN_PLACE | {
     OpKind.DEQUANTIZE, OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED, OpKind.MAT_MUL, OpKind.VECTOR,
     OpKind.NORMALISE,
 }  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
-class _Taken:
+class _RowRange:
     """Rows [first, first + rows) of `height`."""
 
     first: int
-    rows: int
+    count: int
     height: int
 
 
-def select_first(program: Program) -> Program:
-    """`program` with such selections as early as they can be."""
-    moved = _Moved(program)
-    return moved.program() if moved.advance_all() else program
+def hoist_selections(program: Program) -> Program:
+    """`program` with selections of rows as early as possible."""
+    hoisted = _HoistedProgram(program)
+    return hoisted.program() if hoisted.hoist_all() else program
 
 
-class _Moved:
-    """A program being changed. Operators lie in places, one each at first."""
+class _HoistedProgram:
+    """The program in the making. `_place` orders the operators; several may share a place."""
 
     def __init__(self, program: Program) -> None:
         self._before = program
@@ -54,42 +53,42 @@ class _Moved:
         self._ops = {op.output: op for op in program.ops}
         self._place = {op.output: place for place, op in enumerate(program.ops)}
         self._readers = Counter(operand.tensor for op in program.ops for operand in op.operands)
-        self._known = {(op.operands[0].tensor, taken): op.output for op in program.ops
-                       if (taken := self._taken(op)) is not None}
+        self._known = {(op.operands[0].tensor, span): op.output for op in program.ops
+                       if (span := self._selected_rows(op)) is not None}
 
-    def advance_all(self) -> bool:
-        """Takes every selection as far ahead as it goes; False when all stay."""
+    def hoist_all(self) -> bool:
+        """Moves every selection as far ahead as possible; False if all stay."""
         waiting, changed = list(self._known.values()), False
         while waiting:
             name = waiting.pop()
-            taken = self._taken(self._ops[name])
+            span = self._selected_rows(self._ops[name])
             source = self._ops[name].operands[0].tensor
-            if taken is not None and self._may_advance(source, taken):
-                waiting += self._advance(self._ops[name], self._ops[source], taken)
+            if span is not None and self._can_hoist(source, span):
+                waiting += self._hoist(self._ops[name], self._ops[source], span)
                 changed = True
         return changed
 
-    def _may_advance(self, source: str, taken: _Taken) -> bool:
+    def _can_hoist(self, source: str, span: _RowRange) -> bool:
         alone = source in self._ops and self._readers[source] == 1 and source not in self._kept
-        return alone and self._goes_by_rows(self._ops[source], taken.height)
+        return alone and self._is_rowwise(self._ops[source], span.height)
 
-    def _advance(self, selection: ProgramOp, maker: ProgramOp, taken: _Taken) -> list[str]:
-        """Puts `maker` in the selection's place, to make the rows taken; returns the selections it now reads."""
+    def _hoist(self, selection: ProgramOp, maker: ProgramOp, span: _RowRange) -> list[str]:
+        """Replaces a selection by `maker`, which then computes the selected rows; returns the new selections."""
         source, place = maker.output, self._place[maker.output]
-        del self._known[source, taken], self._ops[source], self._place[source]
+        del self._known[source, span], self._ops[source], self._place[source]
         self._readers.subtract(operand.tensor for op in (selection, maker) for operand in op.operands)
-        operands = tuple(self._selected(selection, item, taken, place) for item in maker.operands)
-        self._ops[selection.output] = self._of_fewer(maker, operands, selection.output, taken)
+        operands = tuple(self._operand_of_rows(selection, item, span, place) for item in maker.operands)
+        self._ops[selection.output] = self._op_of_rows(maker, operands, selection.output, span)
         self._readers.update(item.tensor for item in operands)
         row = self._tensors[source].width * self._tensors[source].channels
         for name, value in self._values.items():
             if value.tensor == source:
-                self._values[name] = dataclasses.replace(value, tensor=selection.output, start=taken.first * row)
+                self._values[name] = dataclasses.replace(value, tensor=selection.output, start=span.first * row)
         del self._tensors[source]
         return [item.tensor for item in operands if item.tensor in self._known.values()]
 
-    def _taken(self, op: ProgramOp) -> _Taken | None:
-        """The rows that an operator takes out of its input, at most half of them and all else as it is."""
+    def _selected_rows(self, op: ProgramOp) -> _RowRange | None:
+        """The rows that a SELECT takes, with all columns and channels; None for more than half of the rows."""
         params = op.params
         if not isinstance(params, SelectParams):
             return None
@@ -99,11 +98,11 @@ class _Moved:
         first, rows = params.first[0], output.height
         if (source.width, source.channels) != (output.width, output.channels) or 2 * rows > source.height:
             return None
-        return _Taken(first, rows, source.height) if 0 <= first <= source.height - rows else None
+        return _RowRange(first, rows, source.height) if 0 <= first <= source.height - rows else None
 
-    def _goes_by_rows(self, op: ProgramOp, height: int) -> bool:
-        """Whether each row of the output is made of the same row of some operands, and of others as a whole."""
-        if op.kind not in _ROW_BY_ROW:
+    def _is_rowwise(self, op: ProgramOp, height: int) -> bool:
+        """Whether each row of the output depends on the row of the same index, and on operands that all rows read."""
+        if op.kind not in _ROWWISE_KINDS:
             return False
         tensors = [(self._tensors[item.tensor], item.rows) for item in op.operands]
         return any(rows == RowMap.same() for _, rows in tensors) and all(
@@ -112,17 +111,17 @@ class _Moved:
             for tensor, rows in tensors
         )
 
-    def _selected(self, selection: ProgramOp, operand: Operand, taken: _Taken, place: int) -> Operand:
-        """An operand of fewer rows, if it has a row for each of the output's, selected at `place` or before."""
+    def _operand_of_rows(self, selection: ProgramOp, operand: Operand, span: _RowRange, place: int) -> Operand:
+        """The selected rows of a row-wise operand, by a SELECT at `place` or before; any other operand itself."""
         if operand.rows != RowMap.same():
             return operand
         tensor = self._tensors[operand.tensor]
         if tensor.constant is not None:
-            rows = tensor.constant[:, taken.first : taken.first + taken.rows]
-            return Operand(self._named(tensor, taken, np.ascontiguousarray(rows)), RowMap.same())
-        name = self._known.get((operand.tensor, taken))
+            part = tensor.constant[:, span.first : span.first + span.count]
+            return Operand(self._add_tensor(tensor, span, np.ascontiguousarray(part)), RowMap.same())
+        name = self._known.get((operand.tensor, span))
         if name is None:
-            name = self._known[operand.tensor, taken] = self._named(tensor, taken, None)
+            name = self._known[operand.tensor, span] = self._add_tensor(tensor, span, None)
             source = (Operand(operand.tensor, selection.operands[0].rows),)
             self._ops[name] = dataclasses.replace(selection, name=name, dtype=tensor.dtype, operands=source,
                                                   output=name)
@@ -130,18 +129,18 @@ class _Moved:
         self._place[name] = min(place, self._place.get(name, place))
         return Operand(name, RowMap.same())
 
-    def _named(self, tensor: ProgramTensor, taken: _Taken, constant: np.ndarray | None) -> str:
+    def _add_tensor(self, tensor: ProgramTensor, span: _RowRange, constant: np.ndarray | None) -> str:
         name = self._names.fresh(f"{tensor.name}/rows")
-        self._tensors[name] = dataclasses.replace(tensor, name=name, height=taken.rows, constant=constant, state=False)
+        self._tensors[name] = dataclasses.replace(tensor, name=name, height=span.count, constant=constant, state=False)
         return name
 
-    def _of_fewer(self, op: ProgramOp, operands: tuple[Operand, ...], output: str, taken: _Taken) -> ProgramOp:
+    def _op_of_rows(self, op: ProgramOp, operands: tuple[Operand, ...], output: str, span: _RowRange) -> ProgramOp:
         return dataclasses.replace(op, operands=operands, output=output,
-                                   params=of_fewer_rows(op.params, taken.rows, taken.height),
-                                   macs=op.macs * taken.rows // taken.height)
+                                   params=params_of_part(op.params, span.count, span.height),
+                                   macs=op.macs * span.count // span.height)
 
     def program(self) -> Program:
-        """The program as it is now."""
+        """The changed program."""
         ops = sorted(self._ops.values(), key=lambda op: self._place[op.output])
         before = dataclasses.replace(self._before, tensors=self._tensors, values=self._values)
         return before.with_ops(with_sharing(op, self._tensors) for op in ops)

@@ -1,4 +1,4 @@
-"""Operators that go row by row, called for a part of their rows."""
+"""Parameters of row-wise operators that compute a part of their rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import dataclasses
 from tigris_pio.format.record import Record
 
 
-def of_fewer_rows(params: Record, part: int, whole: int) -> Record:
-    """`params` of a call for `part` of every `whole` rows; those of most kinds do not count rows."""
+def params_of_part(params: Record, part: int, whole: int) -> Record:
+    """`params` for `part` of `whole` rows. Only records with a field `rows` change."""
     if not hasattr(params, "rows"):
         return params
     changed: Record = dataclasses.replace(params, rows=params.rows * part // whole)  # type: ignore[type-var]

@@ -1,4 +1,4 @@
-"""The window of a convolution or pooling node, in rows and columns."""
+"""The kernel geometry of convolutions and pools: size, stride, dilation and padding along rows and columns."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import Any
 
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.compiler.lower.element_order import Layout, channels_last
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Dims
 
 Pair = tuple[int, int]
-#: The most taps, steps or pads along an axis: records hold them in 16 bits.
+#: The largest size, stride, dilation or pad along an axis; records hold them in 16 bits.
 MOST = (1 << 16) - 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Window:
-    """(rows, columns) each; `pad_begin` is the padding above and to the left."""
+class KernelGeometry:
+    """The geometry, each field as (rows, columns). pad_begin: above and on the left; pad_end: below and on the right"""
 
     kernel: Pair
     stride: Pair
@@ -28,20 +27,20 @@ class Window:
     pad_begin: Pair
     pad_end: Pair
 
-    def reaches(self, source: Pair, result: Pair) -> bool:
-        """Whether every window has a tap inside the tensor; sizes are (rows, columns)."""
+    def has_inner_taps(self, source: Pair, result: Pair) -> bool:
+        """Whether every output has a tap inside the tensor. source, result: input and output size as (rows, columns)"""
         return all(
-            _reach(size, count, kernel, stride, dilation, pad)
+            _has_inner_taps(size, count, kernel, stride, dilation, pad)
             for size, count, kernel, stride, dilation, pad in zip(
                 source, result, self.kernel, self.stride, self.dilation, self.pad_begin, strict=True)
         )
 
     def row_map(self) -> RowMap:
-        """Which input rows a range of output rows needs."""
+        """The row map of the kernel."""
         return RowMap.window(self.kernel[0], self.stride[0], self.dilation[0], self.pad_begin[0])
 
     def fields(self) -> dict[str, Any]:
-        """The window's fields of a convolution or pooling record."""
+        """The geometry's fields of a convolution or pooling record."""
         return {
             "kernel_height": self.kernel[0], "kernel_width": self.kernel[1],
             "stride_height": self.stride[0], "stride_width": self.stride[1],
@@ -50,12 +49,12 @@ class Window:
         }
 
 
-def _reach(size: int, count: int, kernel: int, stride: int, dilation: int, pad: int) -> bool:
-    """Whether `count` windows along an axis of `size` have a tap inside each; in time that no number can stretch."""
+def _has_inner_taps(size: int, count: int, kernel: int, stride: int, dilation: int, pad: int) -> bool:
+    """Whether each of `count` outputs along an axis of `size` has a tap inside; in time bounded by `dilation`."""
     if count < 1 or size < 1 or (count - 1) * stride - pad >= size:
         return False
-    # Windows that begin before the axis: their first tap at or behind 0 must be one of theirs, and before its end.
-    # It is (first mod dilation), so only the first `dilation` of them differ, and the earliest reaches least far.
+    # A kernel that begins before the axis needs a tap in [0, size). Its first tap from 0 on is (first mod dilation), so
+    # only the first `dilation` outputs differ. The last tap of the first output is the earliest.
     before = min(count, -(-pad // stride)) if pad > 0 else 0
     if before and -pad + (kernel - 1) * dilation < 0:
         return False
@@ -64,8 +63,8 @@ def _reach(size: int, count: int, kernel: int, stride: int, dilation: int, pad: 
     return all((place * stride - pad) % dilation < size for place in range(min(before, dilation)))
 
 
-def read_window(node: Node, source: Sequence[int], result: Sequence[int], kernel: Sequence[int]) -> Window:
-    """The window of a node with tensors [N, C, spatial…]; one spatial axis means rows of width one."""
+def read_geometry(node: Node, source: Sequence[int], result: Sequence[int], kernel: Sequence[int]) -> KernelGeometry:
+    """The geometry of a node with tensors [N, C, spatial…]. With one spatial axis, rows have width one."""
     rank = len(source) - 2
     if rank not in (1, 2):
         raise Refusal(f"{rank} spatial dimensions; one or two are supported")
@@ -80,7 +79,7 @@ def read_window(node: Node, source: Sequence[int], result: Sequence[int], kernel
                       f"{[*begin, *end]} beyond {MOST}")
     if min(*begin, *end) < 0:
         raise Refusal(f"negative pads {[*begin, *end]}")
-    return Window(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(begin, 0), _pair(end, 0))
+    return KernelGeometry(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(begin, 0), _pair(end, 0))
 
 
 def _pair(values: Sequence[int], fill: int) -> Pair:
@@ -88,7 +87,7 @@ def _pair(values: Sequence[int], fill: int) -> Pair:
 
 
 def read_pads(node: Node, source: Sequence[int], kernel: Sequence[int], strides: Sequence[int],
-          dilations: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+              dilations: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     rank = len(source)
     mode = node.attributes.get("auto_pad", "NOTSET")
     if mode == "NOTSET":
@@ -103,11 +102,6 @@ def read_pads(node: Node, source: Sequence[int], kernel: Sequence[int], strides:
     less = tuple(total // 2 for total in totals)
     more = tuple(total - half for total, half in zip(totals, less, strict=True))
     return (less, more) if mode == "SAME_UPPER" else (more, less)
-
-
-def image_layout(shape: Sequence[int]) -> Layout:
-    """The channels-last layout that window operators take and give."""
-    return channels_last(shape)
 
 
 def image_dims(shape: Sequence[int]) -> Dims:
