@@ -265,7 +265,7 @@ def test_auto_is_the_fastest_available_backend(folder, chip, made, expected, cap
 
 
 def test_the_compiler_knows_the_same_fastest_backends():
-    chosen = {chip: chips.fastest(chip) for chip in chips.CHIPS}
+    chosen = {chip: chips.auto_choice(chip) for chip in chips.CHIPS}
     libraries = {chip: (choice.backend, choice.lost) for chip, choice in chosen.items() if choice.backend != "portable"}
     assert libraries == backend.FASTEST
 

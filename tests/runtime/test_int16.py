@@ -21,7 +21,7 @@ from tests.runtime.strategies import Window, int8_array, seeds, windows
 from tests.runtime.test_conv import OFFSETS, conv_sum, depthwise_sum
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.numerics import reduced_multiplier
-from tigris_pio.compiler.lower.operators.int16.lines import interpolated
+from tigris_pio.compiler.lower.operators.int16.lines import interpolate
 from tigris_pio.format import params as p
 from tigris_pio.format.enums import DType, OpKind
 
@@ -129,7 +129,7 @@ def test_straight_lines() -> None:
     table = random.integers(-(1 << 22), (1 << 22) + 1, 513).astype(np.int32)
     x = np.arange(-32768, 32768, dtype=np.int16).reshape(1, 64, 32, 32)
     op = operator(OpKind.LOOKUP, p.LookupInt16Params(0), x, table=table)
-    np.testing.assert_array_equal(run_all_ways(op), interpolated(table, x.astype(np.int64)))
+    np.testing.assert_array_equal(run_all_ways(op), interpolate(table, x.astype(np.int64)))
 
 
 # Requantisation in C, value by value, against gemmlowp's definitions in exact integers.

@@ -22,7 +22,7 @@ from tests.tflite.tflm import Tflm
 from tests.tflite.writer import Operator, Tensor, constant, write
 from tigris_pio import ModelError, Session, UnsupportedError, compile_model
 from tigris_pio.compiler.load.tflite.operators.registry import read_operators
-from tigris_pio.compiler.lower.numerics import multiplied, quantize_multiplier
+from tigris_pio.compiler.lower.numerics import multiply_rounded, quantize_multiplier
 from tigris_pio.format.enums import DType, OpKind, Strategy
 
 #: Operators of other tests: layers with a memory, constants, control flow, custom operators.
@@ -233,9 +233,9 @@ def decisive_sums() -> tuple[float, float, float, np.ndarray]:
         first, second = (np.float32(random.uniform(0.01, 0.1)) for _ in range(2))
         result = np.float32(first * second * 8000)
         double, single = float(first) * float(second), float(np.float32(first * second))
-        found = [multiplied(sums, *quantize_multiplier(product / float(result))) for product in (double, single)]
+        found = [multiply_rounded(sums, *quantize_multiplier(product / float(result))) for product in (double, single)]
         differ = sums[found[0] != found[1]]
-        differ = differ[np.abs(multiplied(differ, *quantize_multiplier(double / float(result)))) < 100]
+        differ = differ[np.abs(multiply_rounded(differ, *quantize_multiplier(double / float(result)))) < 100]
         if len(differ) >= 4:
             return float(first), float(second), float(result), differ[:64]
 
@@ -262,7 +262,7 @@ def test_a_convolution_of_uint8_with_a_zero_point_of_its_weights_rounds_it() -> 
     data = write(tensors, [Operator("CONV_2D", ["x", "w", "b"], ["y"], options)], ["x"], ["y"])
     with Session(compile_model(data)) as session:
         got = session.run({"x": np.full((1, 1, 1, 4), 7, np.uint8)})["y"].reshape(-1)
-    expected = multiplied(sums, *quantize_multiplier(single / result)) + 128
+    expected = multiply_rounded(sums, *quantize_multiplier(single / result)) + 128
     assert got.tolist() == expected.tolist()
 
 

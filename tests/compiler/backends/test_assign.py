@@ -56,7 +56,7 @@ def test_what_stays_portable_is_named_with_its_reason(name: str, models_dir: Pat
     assert report["backend"]["ops"] == 10
     reasons = {entry["op"]: entry["reason"] for entry in report["backend"]["portable"]}
     assert set(reasons) == {"pool0/AveragePool/part", "pool0/AveragePool", "softmax0/Softmax"}
-    assert reasons["softmax0/Softmax"] == f"{name} is not asked for SOFTMAX in int8"
+    assert reasons["softmax0/Softmax"] == f"{name} is not used for SOFTMAX in int8"
     portable = compile_model(models_dir / "kws_int8.onnx").report["backend"]
     assert portable == {"name": "portable", "ops": 13, "portable": []}
 
@@ -68,7 +68,7 @@ def test_plan_and_scratch_fit_the_budget_together(name: str, fast: str, models_d
     assert memory["fast_peak"] + memory["backend_scratch"] <= fast_bytes(compiled.plan) <= int(fast[:-1]) * 1024
     assert memory["total_ram"] == memory["fast_peak"] + memory["backend_scratch"] + memory["slow_peak"]
     for entry in compiled.report["backend"]["portable"]:
-        assert "not asked for" in entry["reason"] or "does not fit beside the activations" in entry["reason"]
+        assert "not used for" in entry["reason"] or "does not fit beside the activations" in entry["reason"]
 
 
 def test_a_chip_without_need_for_scratch_gets_none(models_dir: Path) -> None:
@@ -91,10 +91,10 @@ def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:
         assert bool(kernels["lost"]) is (backend != "portable")
         asked = compile_model(model, fast="256K", chip=chip, backend=backend)
         assert asked.data == compiled.data
-        assert asked.report["kernels"]["why"] == f"{backend} was asked for"
+        assert asked.report["kernels"]["why"] == f"{backend} was requested"
     instructions = compile_model(model, fast="256K", chip="esp32s3").report["kernels"]
     assert "instructions" in instructions["why"]
-    assert instructions["ops"][-1]["why"] == "pie is not asked for SOFTMAX in int8"
+    assert instructions["ops"][-1]["why"] == "pie is not used for SOFTMAX in int8"
 
 
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:

@@ -82,7 +82,7 @@ def test_sums_of_more_than_24_bits(weight: int, inputs: int, refused: bool) -> N
 
 
 @pytest.mark.parametrize("own, why", [
-    (Layer("small", (1, 1, 8, 8), (4, 1, 3, 3), 1), "padded windows of less than 16"),
+    (Layer("small", (1, 1, 8, 8), (4, 1, 3, 3), 1), "padded kernels of less than 16"),
     (Layer("deep", (1, 272, 4, 4), (272, 1, 3, 3), 1, 272), "no bias beyond 256 channels"),
 ])  # fmt: skip
 def test_layers_of_one_chip(own: Layer, why: str) -> None:

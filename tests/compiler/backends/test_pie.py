@@ -23,7 +23,7 @@ SHAPE = PlainShape(16, 16, 8, 8, 8, 8, (3, 3), depthwise=True)
 @pytest.mark.parametrize(("shape", "reason"), [
     (SHAPE, None), (dataclasses.replace(SHAPE, dilation=(2, 1), stride=(1, 3)), None),
     (dataclasses.replace(SHAPE, kernel=(5, 3)), "pie has no depthwise kernel of 5x3"),
-    (dataclasses.replace(SHAPE, outputs=48), "pie has no depthwise kernel of 3 outputs a channel"),
+    (dataclasses.replace(SHAPE, outputs=48), "pie has no depthwise kernel of 3 outputs per channel"),
     (dataclasses.replace(SHAPE, depthwise=False, groups=4), "pie has no kernel for convolutions of 4 groups"),
     (dataclasses.replace(SHAPE, depthwise=False, kernel=(10, 4), dilation=(2, 2)), None),
     (PlainShape(640, 10, 1, 1, 1, 1, dense=True), None),
@@ -62,7 +62,7 @@ def test_scales_without_words_stay_portable(models_dir: Path, monkeypatch: pytes
     monkeypatch.setattr(pie, "layer_of", lambda op: None if op.kind is OpKind.CONV_2D else original(op))
     compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", backend="pie")
     reasons = [entry["reason"] for entry in compiled.report["backend"]["portable"]]
-    assert reasons.count("pie finds no words that give the same bytes for its scales") == 5
+    assert reasons.count("pie has no constants that give the same bytes for its scales") == 5
     assert compiled.report["backend"]["ops"] == 5
     plain = compile_model(models_dir / "kws_int8.onnx", fast="64K")
     with Session(plain) as expected, Session(compiled) as found:
@@ -97,7 +97,7 @@ def test_exact_is_requantise_h() -> None:
     choose = np.random.default_rng(1)
     scale = random_scale(choose, 40, 9, 8)
     sums = choose.integers(-(1 << 20), 1 << 20, (50, 40))
-    for (row, channel), got in np.ndenumerate(scale.exact(sums)):
+    for (row, channel), got in np.ndenumerate(scale.outputs(sums)):
         shift = int(scale.shift[channel])
         value = ctypes.c_int32(int(sums[row, channel] + scale.offset[channel]) << max(shift, 0)).value
         high = (value * int(scale.multiplier[channel]) + (1 << 30)) >> 31
@@ -116,7 +116,7 @@ def test_every_sum_of_a_small_layer(whole: bool) -> None:
         words = vector_scale(scale, bound, whole=whole)
         if words is not None:
             sums = np.arange(-bound.min(), bound.min() + 1)[:, None]
-            np.testing.assert_array_equal(words.of(sums), scale.exact(sums))
+            np.testing.assert_array_equal(words.outputs(sums), scale.outputs(sums))
             found += 1
     assert found >= (12 if whole else 6)
 
@@ -128,7 +128,7 @@ def test_sums_that_saturate() -> None:
     words = vector_scale(scale, bound, whole=True, doublings=2)
     assert words is not None and words.left > 8
     sums = np.random.default_rng(1).integers(-5_000_000, 5_000_001, (100000, 2))
-    np.testing.assert_array_equal(words.of(sums), scale.exact(sums))
+    np.testing.assert_array_equal(words.outputs(sums), scale.outputs(sums))
 
 
 @pytest.mark.parametrize("scale, bound", [

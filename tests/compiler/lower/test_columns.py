@@ -18,7 +18,7 @@ from tigris_pio import Session
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.lower.columns import Tiles, in_columns, leaving, may_be_tiled
+from tigris_pio.compiler.lower.columns import Tiles, is_tileable, live_outputs, tile_columns
 from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import Effort, find_plan
@@ -82,8 +82,8 @@ def regions(of: Program, draw: Callable[[st.SearchStrategy[int]], int]) -> list[
     for _ in range(draw(st.integers(1, 3))):
         first = draw(st.integers(first, len(of.ops)))
         end = draw(st.integers(first, len(of.ops)))
-        widths = [of.tensors[name].width for name in leaving(of, first, end)]
-        if end > first and widths and all(may_be_tiled(of, op) for op in of.ops[first:end]):
+        widths = [of.tensors[name].width for name in live_outputs(of, first, end)]
+        if end > first and widths and all(is_tileable(of, op) for op in of.ops[first:end]):
             found.append(Tiles(first, end, draw(st.integers(2, min(5, min(widths) // 2)))))
         first = end
     return found
@@ -95,8 +95,8 @@ def regions(of: Program, draw: Callable[[st.SearchStrategy[int]], int]) -> list[
 def test_tiles_make_the_same_bytes(which: str, data: st.DataObject) -> None:
     of = {"int8": int8, "float": floating}[which]()
     chosen = regions(of, data.draw)
-    apart = {op.output for op in of.ops if data.draw(st.booleans())}
-    found = in_columns(of, chosen, apart)
+    split_tensors = {op.output for op in of.ops if data.draw(st.booleans())}
+    found = tile_columns(of, chosen, split_tensors)
     assert found.inputs == of.inputs and found.outputs == of.outputs
     assert len({op.name for op in found.ops}) == len(found.ops) == len({op.output for op in found.ops})
     for name, values in run(found).items():
@@ -106,13 +106,13 @@ def test_tiles_make_the_same_bytes(which: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("which", ["int8", "float"])
 def test_tiles_in_bands_beside_slow_memory(which: str) -> None:
     of = {"int8": int8, "float": floating}[which]()
-    found = in_columns(of, [Tiles(0, 3, 3)], {op.output for op in of.ops})
+    found = tile_columns(of, [Tiles(0, 3, 3)], {op.output for op in of.ops})
     for name, values in run(found, 6000).items():
         np.testing.assert_array_equal(values, expected(which)[name])
 
 
 def tiled(of: Program) -> set[OpKind]:
-    return {op.kind for op in of.ops if may_be_tiled(of, op)}
+    return {op.kind for op in of.ops if is_tileable(of, op)}
 
 
 def test_operators_that_may_be_tiled() -> None:
@@ -134,7 +134,7 @@ def test_operators_that_may_be_tiled() -> None:
 @pytest.mark.parametrize("mode", WeightMode)
 def test_what_tiles_have_in_common_is_stored_once(mode: WeightMode) -> None:
     of = int8()
-    tiled = in_columns(of, [Tiles(0, len(of.ops) - 2, 3)])
+    tiled = tile_columns(of, [Tiles(0, len(of.ops) - 2, 3)])
     assert block_bytes(tiled.ops) <= block_bytes(of.ops)
     for fast in (None, 6000):
         for name, values in run(tiled, fast, mode).items():
@@ -148,9 +148,9 @@ def test_what_tiles_have_in_common_is_stored_once(mode: WeightMode) -> None:
 def test_what_is_made_in_tiles_is_joined_where_it_is_read() -> None:
     """In front of its first reader outside, once; and in any case where it is an output."""
     of = int8()
-    tiled = in_columns(of, [Tiles(0, 3, 2)])
+    tiled = tile_columns(of, [Tiles(0, 3, 2)])
     names = [op.output for op in tiled.ops]
-    for name in leaving(of, 0, 3):
+    for name in live_outputs(of, 0, 3):
         reader = next(op.output for op in of.ops[3:] if any(each.tensor == name for each in op.operands))
         assert names.count(name) == 1 and names.index(reader) == names.index(name) + 1
     assert find_plan(ProgramIndex.of(tiled), Budget(None), 16, WeightOptions()) is not None

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tigris_pio.compiler.lower.element_order import (
     Layout,
-    plain,
-    refine,
+    refined,
+    row_major,
     same_bytes,
-    steps,
+    transpose_strides,
     transposed,
 )
 
@@ -55,7 +55,7 @@ def test_same_bytes_means_equal_orders(first: Layout, second: Layout) -> None:
 @given(reshaped())
 def test_refine_keeps_the_order_and_splits_the_shape(case: tuple[Layout, tuple[int, ...]]) -> None:
     layout, shape = case
-    fine = refine(layout, shape)
+    fine = refined(layout, shape)
     if fine is not None:
         result, groups = fine
         np.testing.assert_array_equal(elements(result), elements(layout))
@@ -64,11 +64,11 @@ def test_refine_keeps_the_order_and_splits_the_shape(case: tuple[Layout, tuple[i
 
 
 def test_refine_knows_its_limits() -> None:
-    assert refine(Layout((2, 3), (1, 0)), (3, 2)) is None
-    assert refine(Layout((2, 6), (1, 0)), (3, 4)) is None
-    assert refine(plain((2, 3)), (3, 2)) == (plain((3, 2)), ((0,), (1,)))  # row-major order fits any shape
-    assert refine(plain((2, 3)), (3, 4)) is None
-    assert refine(plain((2, 6)), (4, 3)) == (Layout((2, 2, 3), (0, 1, 2)), ((0, 1), (2,)))
+    assert refined(Layout((2, 3), (1, 0)), (3, 2)) is None
+    assert refined(Layout((2, 6), (1, 0)), (3, 4)) is None
+    assert refined(row_major((2, 3)), (3, 2)) == (row_major((3, 2)), ((0,), (1,)))  # row-major order fits any shape
+    assert refined(row_major((2, 3)), (3, 4)) is None
+    assert refined(row_major((2, 6)), (4, 3)) == (Layout((2, 2, 3), (0, 1, 2)), ((0, 1), (2,)))
 
 
 @given(reshaped(), st.randoms())
@@ -89,6 +89,6 @@ def test_steps_bring_one_order_to_another(case: tuple[Layout, tuple[int, ...]], 
     order = list(range(len(shape)))
     shuffle.shuffle(order)  # type: ignore[attr-defined]
     target = Layout(shape, tuple(order))
-    moves = steps(source, target)
+    moves = transpose_strides(source, target)
     if moves is not None:
         np.testing.assert_array_equal(gathered(elements(source), moves), elements(target))

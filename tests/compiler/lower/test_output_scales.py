@@ -212,5 +212,5 @@ def test_sums_do_not_wrap(kind: str, bias: int, zero: int) -> None:
 def test_a_bias_that_cannot_be_bounded_names_its_channel(kind: str) -> None:
     """With so many inputs that moving it would show."""
     model, _ = layer(kind, 2**31 - 1, out=0.001, inputs=200)
-    with pytest.raises(UnsupportedError, match=r"sums of output channel 0 leave 32 bits: its bias is 2147483647"):
+    with pytest.raises(UnsupportedError, match=r"sums of output channel 0 exceed 32 bits: its bias is 2147483647"):
         compile_model(model)

@@ -63,7 +63,7 @@ def test_what_is_not_supported_has_a_remedy(name: str) -> None:
      "computes with int64"),
     ([node("Cast", "x", "i", "n", to=2), node("Cast", "i", "y", "m", to=1)], {}, "cannot hold all values"),
     ([node("Clip", "x", "m", "k"), node("MaxPool", "m", "y i", "n", kernel_shape=[2, 2]),
-      node("Cast", "i", "z", "c", to=1)], {}, "output of indices is used"),
+      node("Cast", "i", "z", "c", to=1)], {}, "output of indices is read"),
 ])
 def test_reasons(nodes: list[onnx.NodeProto], weights: dict[str, np.ndarray], reason: str) -> None:
     outputs = ["y", "z"] if any("z" in item.output for item in nodes) else ["y"]
@@ -89,7 +89,7 @@ def test_three_spatial_dimensions() -> None:
 def test_bias_beyond_32_bits() -> None:
     constants = {"w": (np.full((2, 3, 1, 1), 100, np.int8), np.full(2, 1e-5), 0), "b": np.array([1, 3e4], np.float32)}
     model = quantised([node("Conv", "x w b", "c", "wide")], {"x": (X, 0.001, 0)}, (0.05, 0), constants)
-    with pytest.raises(UnsupportedError, match=r"wide .*sums of output channel 1 leave 32 bits"):
+    with pytest.raises(UnsupportedError, match=r"wide .*sums of output channel 1 exceed 32 bits"):
         program(model)
 
 

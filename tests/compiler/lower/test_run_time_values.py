@@ -146,4 +146,4 @@ def test_boxes_found_stand_in_front(classes: int, most: int, centres: int, bound
     expected = np.concatenate([wanted, np.full((rows - len(wanted), 3), -1)])
     compiled = check(model, given, {"y": expected}, rtol=0, atol=0)
     assert compiled.report["warnings"] == [
-        f"node {item.name}: gives {rows} rows, of which those behind the boxes found are -1"]
+        f"node {item.name}: always has {rows} rows; rows after the found boxes are -1"]

@@ -13,14 +13,14 @@ from tigris_pio.compiler.backends.pie_streams import Layer, dense, depthwise
 from tigris_pio.compiler.weights.packing import (
     PACKED_KINDS,
     PACKINGS,
-    Packing,
+    PackingLayout,
     Padding,
-    _rows,
+    _pack_channels,
     packed_blobs,
     packed_bytes,
     unpacked_weights,
 )
-from tigris_pio.compiler.weights.pie import Ending, stream_bytes, weights_of
+from tigris_pio.compiler.weights.pie import Ending, stream_bytes, stream_weights
 from tigris_pio.format import enums
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
@@ -89,7 +89,7 @@ def test_blocks_and_tiles_are_filled_up(padding: Padding) -> None:
                     taps = [] if channel is None else weights[channel].reshape(parts)[part, tile : tile + 4].tolist()
                     taps += [0] * (4 - len(taps))
                     expected += [taps[tap] for tap in (1, 0, 3, 2)]
-    packed = _rows(weights, Packing("test", 2, 4, (1, 0, 3, 2), padding, 0))
+    packed = _pack_channels(weights, PackingLayout("test", 2, 4, (1, 0, 3, 2), padding, 0))
     assert packed.tolist() == expected
 
 
@@ -118,13 +118,13 @@ def test_they_are_found_again(kind: OpKind, shape: tuple[int, ...], zero_point: 
     stream = layer.stream.tobytes()
     assert stream_bytes(kind, shape, Ending(stream[0])) == len(stream)
     assert len(stream) % 16 == 0
-    np.testing.assert_array_equal(weights_of(kind, shape, stream + b"more"), weights)
+    np.testing.assert_array_equal(stream_weights(kind, shape, stream + b"more"), weights)
     with pytest.raises(ValueError, match=f"the stream has {len(stream) - 1} bytes, not {len(stream)}"):
-        weights_of(kind, shape, stream[:-1])
+        stream_weights(kind, shape, stream[:-1])
 
 
 def test_an_ending_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="7 is not a valid Ending"):
-        weights_of(OpKind.FULLY_CONNECTED, (8, 16), bytes([7]) + bytes(1000))
+        stream_weights(OpKind.FULLY_CONNECTED, (8, 16), bytes([7]) + bytes(1000))
     with pytest.raises(ValueError, match="has 0 bytes"):
-        weights_of(OpKind.FULLY_CONNECTED, (8, 16), b"")
+        stream_weights(OpKind.FULLY_CONNECTED, (8, 16), b"")

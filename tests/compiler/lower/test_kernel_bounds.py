@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.compiler.models import make, node
 from tigris_pio import compile_model
-from tigris_pio.compiler.lower.operators.pool import _taps
-from tigris_pio.compiler.lower.operators.window import Window
+from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry
+from tigris_pio.compiler.lower.operators.pool import _count_taps
 from tigris_pio.errors import TigrisError
 
 SMALL = st.integers(1, 9)
@@ -19,13 +19,13 @@ SMALL = st.integers(1, 9)
 @given(size=SMALL, count=st.integers(1, 12), kernel=SMALL, stride=SMALL, dilation=SMALL, pad=st.integers(0, 20),
        end=st.integers(0, 6))
 def test_closed_forms_count_right(size, count, kernel, stride, dilation, pad, end):
-    window = Window((kernel, 1), (stride, 1), (dilation, 1), (pad, 0), (end, 0))
+    geometry = KernelGeometry((kernel, 1), (stride, 1), (dilation, 1), (pad, 0), (end, 0))
     taps = [[place * stride - pad + tap * dilation for tap in range(kernel)] for place in range(count)]
     inside = [sum(0 <= tap < size for tap in row) for row in taps]
     padded = [sum(-pad <= tap < size + end for tap in row) for row in taps]
-    assert window.reaches((size, 1), (count, 1)) == all(inside)
-    assert _taps(window, 0, size, count, 0).tolist() == inside
-    assert _taps(window, 0, size, count, 1).tolist() == padded
+    assert geometry.has_inner_taps((size, 1), (count, 1)) == all(inside)
+    assert _count_taps(geometry, 0, size, count, 0).tolist() == inside
+    assert _count_taps(geometry, 0, size, count, 1).tolist() == padded
 
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool", "Conv", "ConvTranspose"])
