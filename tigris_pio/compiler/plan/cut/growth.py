@@ -34,12 +34,17 @@ class _Known(dict[tuple[Segment, int, int, int], tuple[Pair, ...]]):
     """What grows in a segment, by what it eats and what it leaves, and the alignment."""
 
 
+class _Leads(dict[tuple[Segment, str, str], int]):
+    """How far an output must lie before an input, by the segment in bands of one row and both names."""
+
+
 class Growth:
     """Savings of the segments of a program in bands of one row."""
 
     def __init__(self, index: ProgramIndex, sets: Crossings) -> None:
         self.index, self.sets = index, sets
         self.known = index.cache(_Known)
+        self.leads = index.cache(_Leads)
 
     def pairs(
         self, segment: Segment, eaten: int, kept: int, lacking: int, bands: int, paces: Paces
@@ -101,6 +106,12 @@ class Growth:
         return steps[-1] >= self.index.lives[grown].birth
 
     def _lead(self, segment: Segment, bands: int, paces: Paces, eaten: str, grown: str) -> int:
+        key = segment, eaten, grown
+        if key not in self.leads:
+            self.leads[key] = self._find_lead(segment, bands, paces, eaten, grown)
+        return self.leads[key]
+
+    def _find_lead(self, segment: Segment, bands: int, paces: Paces, eaten: str, grown: str) -> int:
         """Bytes that the output must lie before the input, as `overlay` finds them from the rows of a drafted stage."""
         index = self.index
         band = np.arange(bands + 1, dtype=np.int64)

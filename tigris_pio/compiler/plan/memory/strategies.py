@@ -7,8 +7,9 @@ choose a gap. A gap is a range of starts: all places, first and last included, w
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from tigris_pio.compiler.plan.memory.request import Piece, Request
 from tigris_pio.sizes import round_up
@@ -27,61 +28,48 @@ def _best(gaps: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
 
 
 class _Placed:
-    """Requests placed so far, found again by the steps they live in."""
+    """The pieces placed so far: where they start and end, and the steps and bands in which they are taken."""
 
-    def __init__(self) -> None:
-        self._by_step: dict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
-        self._long: list[tuple[int, int, Piece]] = []
+    def __init__(self, requests: Sequence[Request], alignment: int) -> None:
+        pieces = {request.name: [piece for piece in request.taken if piece.bytes] for request in requests}
+        self._rows = {name: _rows(found, alignment) for name, found in pieces.items()}
+        self._taken = np.empty((sum(map(len, pieces.values())), 6), np.int64)
         self._count = 0
 
-    #: Lives longer than this are kept in one list instead of under each of their steps.
-    LONG = 64
+    def add(self, name: str, start: int) -> None:
+        """Places a request."""
+        rows = self._rows[name]
+        end = self._count + len(rows)
+        self._taken[self._count : end] = rows
+        self._taken[self._count : end, :2] += start
+        self._count = end
 
-    def add(self, piece: Piece, start: int, end: int) -> None:
-        self._count += 1
-        life, bands = piece.life, piece.bands
-        if life.death - life.birth > self.LONG:
-            self._long.append((start, end, piece))
-            return
-        for step in range(life.birth, life.death + 1):
-            self._by_step[step].append((start, end, bands.birth, bands.death, self._count))
-
-    def overlapping(self, piece: Piece) -> set[tuple[int, int]]:
-        """Intervals taken at some moment of `piece`."""
-        birth, death = piece.life.birth, piece.life.death
-        first, last = piece.bands.birth, piece.bands.death
-        taken = {(start, end) for start, end, other in self._long if piece.meets(other)}
-        steps = range(birth, death + 1)
-        if len(steps) > len(self._by_step):
-            steps_with = [step for step in self._by_step if birth <= step <= death]
-        else:
-            steps_with = [step for step in steps if step in self._by_step]
-        for step in steps_with:
-            taken.update((start, end) for start, end, begun, ended, _ in self._by_step[step]
-                         if begun <= last and first <= ended)
-        return taken
+    def gaps(self, name: str) -> tuple[list[tuple[int, int]], int]:
+        """Where a request can start below the highest byte taken, and the first start above that."""
+        mine, taken = self._rows[name][:, None, :], self._taken[None, : self._count]
+        meet = (taken[..., 2] <= mine[..., 3]) & (mine[..., 2] <= taken[..., 3])
+        meet &= (taken[..., 4] <= mine[..., 5]) & (mine[..., 4] <= taken[..., 5])
+        before, after = (taken[..., 0] - mine[..., 1])[meet], (taken[..., 1] - mine[..., 0])[meet]  # neither included
+        if not len(before):
+            return [], 0
+        order = np.argsort(before)
+        before, free = before[order], np.maximum.accumulate(np.maximum(after[order], 0))
+        first = np.concatenate(([0], free[:-1]))
+        return [(int(first[at]), int(before[at])) for at in np.flatnonzero(before >= first)], int(free[-1])
 
 
-def _gaps(placed: _Placed, request: Request, alignment: int) -> tuple[list[tuple[int, int]], int]:
-    """Where `request` can start below the highest byte taken, and the first start above that."""
-    ruled_out = [
-        (start - piece.offset - round_up(piece.bytes, alignment), end - piece.offset)  # neither end included
-        for piece in request.taken
-        for start, end in placed.overlapping(piece)
-    ]
-    gaps, free = [], 0
-    for before, after in sorted(ruled_out):
-        if before >= free:
-            gaps.append((free, before))
-        free = max(free, after)
-    return gaps, free
+def _rows(pieces: Sequence[Piece], alignment: int) -> np.ndarray:
+    """Start, aligned end, and the first and last step and band of each piece."""
+    taken = [(p.offset, p.offset + round_up(p.bytes, alignment)) for p in pieces]
+    moments = [(p.life.birth, p.life.death, p.bands.birth, p.bands.death) for p in pieces]
+    return np.concatenate((np.array(taken, np.int64).reshape(-1, 2), np.array(moments, np.int64).reshape(-1, 4)), 1)
 
 
 def _place(requests: Sequence[Request], alignment: int, choose: Choose, low_boundary: bool) -> Mapping[str, int]:
-    placed, offsets, arena = _Placed(), {}, 0
+    placed, offsets, arena = _Placed(requests, alignment), {}, 0
     for request in requests:
         size = round_up(request.bytes, alignment)
-        gaps, top = _gaps(placed, request, alignment)
+        gaps, top = placed.gaps(request.name)
         gap = choose(gaps)
         if gap is None:
             start = choose_top(top, arena, size) if low_boundary else top
@@ -91,10 +79,7 @@ def _place(requests: Sequence[Request], alignment: int, choose: Choose, low_boun
             start = gap[0]
         offsets[request.name] = start
         arena = max(arena, start + size)
-        for piece in request.taken:
-            if piece.bytes:
-                first = start + piece.offset
-                placed.add(piece, first, first + round_up(piece.bytes, alignment))
+        placed.add(request.name, start)
     return offsets
 
 
