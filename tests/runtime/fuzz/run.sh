@@ -28,7 +28,7 @@ build() {
     program=$1
     shift
     clang -std=c99 -g -O1 -fsanitize=fuzzer,address,undefined,float-cast-overflow -fno-sanitize-recover=all \
-        -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200112L -Iruntime/include -Iruntime/src "$@" -lm -o "$work/$program"
+        -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200809L -Iruntime/include -Iruntime/src "$@" -lm -o "$work/$program"
 }
 
 # fuzz PROGRAM SECONDS MOST_BYTES CORPUS
@@ -48,7 +48,7 @@ build_backend() {
     "$python" -m tests.runtime.backends.libraries "$2" > "$work/$1.args"
     # A library may compute what it likes from values; where it reads and writes is looked at.
     xargs -a "$work/$1.args" clang -std=gnu99 -w -g -O1 -fsanitize=fuzzer,address -fno-sanitize-recover=all \
-        -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200112L -Iruntime/include -Iruntime/src $plan_sources -lm -o "$work/$1"
+        -DTIGRIS_TENSOR_ALIGN=4 -D_POSIX_C_SOURCE=200809L -Iruntime/include -Iruntime/src $plan_sources -lm -o "$work/$1"
 }
 
 # Small arenas: thousands of runs a second.
