@@ -201,7 +201,11 @@ typedef enum tigris_op_kind {
     /* requantises int8 or int16 to int8 or int16, with another slope below zero */
     TIGRIS_OP_KIND_RESCALE = 80,
     /* the logistic function or the hyperbolic tangent of int16 */
-    TIGRIS_OP_KIND_LOGISTIC = 81
+    TIGRIS_OP_KIND_LOGISTIC = 81,
+    /* levels of frequency bands from int16 samples */
+    TIGRIS_OP_KIND_SPECTRUM = 82,
+    /* a function of such levels, chosen by LevelFunction */
+    TIGRIS_OP_KIND_LEVEL = 83
 } tigris_op_kind;
 
 /* The order of an operator's weights. The runtime looks for a kernel with the same packing. */

@@ -121,6 +121,8 @@ extern const tigris_kernel_entry tigris_concat_int16;
 extern const tigris_kernel_entry tigris_select_int16;
 extern const tigris_kernel_entry tigris_gather_int16;
 extern const tigris_kernel_entry tigris_scatter_int16;
+extern const tigris_kernel_entry tigris_spectrum_int16;
+extern const tigris_kernel_entry tigris_level_int32;
 
 #ifdef __cplusplus
 }

@@ -165,6 +165,18 @@ typedef enum tigris_vector_function {
     TIGRIS_VECTOR_FUNCTION_CUMULATIVE_PRODUCT = 10
 } tigris_vector_function;
 
+/* Functions of OpKind.LEVEL (uint32, as int32). */
+typedef enum tigris_level_function {
+    /* the mean of the first input from run to run; second input: the mean before */
+    TIGRIS_LEVEL_FUNCTION_NOISE = 1,
+    /* what of the first input is above the second, the noise */
+    TIGRIS_LEVEL_FUNCTION_LOUDER = 2,
+    /* the first input times a gain that falls with the second, the noise */
+    TIGRIS_LEVEL_FUNCTION_GAIN = 3,
+    /* logarithm, to int16 or int8 */
+    TIGRIS_LEVEL_FUNCTION_LOG = 4
+} tigris_level_function;
+
 /* Conv2D and depthwise Conv2D, int8. Weights:
  * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
  * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D (out channel c reads in channel
@@ -1552,5 +1564,53 @@ typedef struct tigris_quantize_int16_params {
     uint32_t rounding;
 } tigris_quantize_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 12U, tigris_quantize_int16_params_size);
+
+/* Levels of frequency bands from int16 samples: window, Fourier transform, weighted sums of
+ * energies, square root. Samples are multiplied by the window's elements, shifted right, and
+ * together shifted left as far as 16 bits allow. The root of a band is shifted right by as many
+ * bits. Output b - 1 is that of band b, which sums the energies of its bins times their first
+ * weight, and those of the bins of band b - 1 times their second. */
+typedef struct tigris_spectrum_params {
+    /* elements of the input, at most points */
+    uint32_t samples;
+    /* of the transform: a power of two, 4 to 32768 */
+    uint32_t points;
+    /* of products with the window, 0 to 31 */
+    uint32_t shift;
+    /* pairs of weights */
+    uint32_t weight_count;
+    /* int16, one a sample */
+    uint32_t window;
+    /* int16, points: 32767 sin(2 pi i / points) */
+    uint32_t sine;
+    /* uint16, first bin and number of bins of bands 0 to the number of outputs */
+    uint32_t bands;
+    /* uint16, two a bin, band by band */
+    uint32_t weights;
+} tigris_spectrum_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_spectrum_params) == 32U, tigris_spectrum_params_size);
+
+/* A function of levels, uint32 that tensors hold as int32. */
+typedef struct tigris_level_params {
+    /* tigris_level_function */
+    uint32_t function;
+    /* NOISE: of the level, in even and odd channels */
+    uint32_t share[2];
+    /* NOISE: of the noise before */
+    uint32_t rest[2];
+    /* LOUDER: the least share of the level that is kept; LOG: factor of the logarithm */
+    uint32_t factor;
+    /* shift of levels to the left, 0 to 31 */
+    uint32_t up_bits;
+    /* shift of products to the right, 0 to 63 */
+    uint32_t down_bits;
+    /* NOISE: 1: at most the level */
+    uint32_t clamp;
+    /* GAIN: 125 int16; LOG: 130 uint16 */
+    uint32_t table;
+    /* LOG to int8: 255 uint16, ascending; the output is -128 and one for each that is reached */
+    uint32_t steps;
+} tigris_level_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_level_params) == 44U, tigris_level_params_size);
 
 #endif

@@ -230,6 +230,30 @@ def _scalar_functions() -> list[Operator]:
     ]  # fmt: skip
 
 
+def _levels() -> list[Operator]:
+    """Of 13 samples in 16 points, three bands; and of levels, which are uint32."""
+    blobs = {"window": np.arange(13, dtype=np.int16) * 300, "sine": np.arange(16, dtype=np.int16) * 2000,
+             "bands": np.array([[1, 2], [2, 2], [3, 3], [5, 4]], np.uint16),
+             "weights": np.arange(22, dtype=np.uint16).reshape(11, 2) * 180}
+    samples = (np.arange(13) * 7919 % 65521 - 32768).astype(np.int16).reshape(1, 13, 1, 1)
+    levels, means = (np.array([0, 2, 70000, -5] * 3, np.int32).reshape(1, 3, 1, 4) + more for more in (0, 1))
+    table = {"table": np.arange(130).astype(np.int16) * 3}
+    noise = {"share": (409, 983), "rest": (15975, 15401), "up_bits": 10, "down_bits": 14}
+    return [
+        operator(OpKind.SPECTRUM, p.SpectrumParams(13, 16, 12, 11, 0, 0, 0, 0), samples, rows=RowMap.whole(13),
+                 out=(1, 1, 1, 3), output_dtype=DType.INT32, scratch_bytes=36, **blobs),
+        operator(OpKind.LEVEL, p.LevelParams(e.LevelFunction.NOISE, **noise, clamp=1), levels, means),
+        operator(OpKind.LEVEL, p.LevelParams(e.LevelFunction.LOUDER, factor=819, up_bits=10, down_bits=14), levels,
+                 means),
+        operator(OpKind.LEVEL, p.LevelParams(e.LevelFunction.GAIN, down_bits=6), levels, means,
+                 table=table["table"][:125]),
+        operator(OpKind.LEVEL, p.LevelParams(e.LevelFunction.LOG, factor=64, up_bits=3), levels,
+                 output_dtype=DType.INT16, **table),
+        operator(OpKind.LEVEL, p.LevelParams(e.LevelFunction.LOG, factor=64), levels, output_dtype=INT8, **table,
+                 steps=np.arange(255, dtype=np.uint16) * 3),
+    ]  # fmt: skip
+
+
 def operators() -> list[Operator]:
     """Every kernel at least once."""
     result: list[Operator] = []
@@ -244,4 +268,4 @@ def operators() -> list[Operator]:
     result.append(operator(OpKind.FULLY_CONNECTED, sums, _data(INT8), dtype=DType.INT32, output_dtype=FLOAT32,
                            **constants, scale=np.full(4, 0.25, np.float32)))
     result += [*_scalar_functions(), *_float_functions(), *_plain(), *_int8_pairs(), *_asymmetric()]
-    return [*result, _lstm(), _suppress(), *int16_operators()]
+    return [*result, _lstm(), _suppress(), *int16_operators(), *_levels()]

@@ -280,6 +280,10 @@ PARAMETER_DAMAGES: dict[tuple[OpKind, DType], list[dict[str, Any]]] = {
     (OpKind.QUANTIZE, DType.INT16): [{"rounding": 2}],
     (OpKind.DEQUANTIZE, DType.INT8): [{"zero_point": 200}, {"table": 16}],
     (OpKind.SUPPRESS, DType.FLOAT32): [{"per_class": 5}, {"boxes": 5}, {"count": 3}],
+    (OpKind.SPECTRUM, DType.INT16): [{"samples": 12}, {"samples": 14}, {"points": 8}, {"points": 32}, {"points": 15},
+        {"points": 0}, {"points": 1 << 31}, {"shift": 32}, {"weight_count": 1 << 31}, {"weight_count": 33}],
+    (OpKind.LEVEL, DType.INT32): [{"function": 0}, {"function": 3, "table": 16}, {"function": 4}, {"function": 5},
+        {"up_bits": 32}, {"down_bits": 64}],
 }  # fmt: skip
 
 

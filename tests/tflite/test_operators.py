@@ -29,8 +29,10 @@ from tigris_pio.format.enums import DType, OpKind, Strategy
 ELSEWHERE = frozenset((
     "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "COMPLEX_ABS", "Convolution2DTransposeBias", "DENSIFY", "IF",
     "IMAG", "LOCAL_RESPONSE_NORMALIZATION", "ONE_HOT", "RANGE", "READ_VARIABLE", "REAL", "RELU_0_TO_1",
-    "REVERSE_SEQUENCE", "RFFT2D", "SCATTER_ND", "SELECT", "STABLEHLO_COMPOSITE", "SVDF",
-    "TFLM_DECODE", "TFLite_Detection_PostProcess", "TOPK_V2", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE", "WHILE",
+    "REVERSE_SEQUENCE", "RFFT2D", "SCATTER_ND", "SELECT", "STABLEHLO_COMPOSITE", "SVDF", "SignalEnergy",
+    "SignalFftAutoScale", "SignalFilterBank", "SignalFilterBankLog", "SignalFilterBankSpectralSubtraction",
+    "SignalFilterBankSquareRoot", "SignalPCAN", "SignalRfft", "SignalWindow", "TFLM_DECODE",
+    "TFLite_Detection_PostProcess", "TOPK_V2", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE", "WHILE",
 ))  # fmt: skip
 #: Operators that compute in integers alone, so no operator of the plan is float32.
 INTEGER = ("ADD", "SUB", "MUL", "MEAN", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "AVERAGE_POOL_2D",

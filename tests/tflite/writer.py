@@ -13,8 +13,8 @@ from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as sch
 
 _TYPES = {
     "float32": "FLOAT32", "float16": "FLOAT16", "int32": "INT32", "uint8": "UINT8", "int64": "INT64", "bool": "BOOL",
-    "int16": "INT16", "int8": "INT8", "uint32": "UINT32", "resource": "RESOURCE", "string": "STRING",
-    "complex64": "COMPLEX64", "variant": "VARIANT",
+    "int16": "INT16", "int8": "INT8", "uint32": "UINT32", "uint64": "UINT64", "resource": "RESOURCE",
+    "string": "STRING", "complex64": "COMPLEX64", "variant": "VARIANT",
 }
 #: Classes of options whose names differ from their operators'.
 _OPTIONS = {

@@ -46,6 +46,7 @@ _PARAMETER_ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...
     (enums.BinaryFunction, "binary_function"),
     (enums.ReduceFunction, "reduce_function"),
     (enums.VectorFunction, "vector_function"),
+    (enums.LevelFunction, "level_function"),
 )
 
 

@@ -159,6 +159,8 @@ class OpKind(enum.IntEnum):
     LOG_SOFTMAX = 67
     RESCALE = 80  #: requantises int8 or int16 to int8 or int16, with another slope below zero
     LOGISTIC = 81  #: the logistic function or the hyperbolic tangent of int16
+    SPECTRUM = 82  #: levels of frequency bands from int16 samples
+    LEVEL = 83  #: a function of such levels, chosen by LevelFunction
 
 
 class RecurrentCell(enum.IntEnum):
@@ -282,3 +284,12 @@ class VectorFunction(enum.IntEnum):
     STANDARDISE_OUTSIDE = 8  #: (x - m) / (sqrt(v) + epsilon)
     SOFTMAX = 9
     CUMULATIVE_PRODUCT = 10
+
+
+class LevelFunction(enum.IntEnum):
+    """Functions of OpKind.LEVEL (uint32, as int32)."""
+
+    NOISE = 1  #: the mean of the first input from run to run; second input: the mean before
+    LOUDER = 2  #: what of the first input is above the second, the noise
+    GAIN = 3  #: the first input times a gain that falls with the second, the noise
+    LOG = 4  #: logarithm, to int16 or int8

@@ -108,6 +108,8 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_select_int16,
     &tigris_gather_int16,
     &tigris_scatter_int16,
+    &tigris_spectrum_int16,
+    &tigris_level_int32,
 };
 
 const tigris_backend tigris_portable_backend = {"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};

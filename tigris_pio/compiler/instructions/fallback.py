@@ -28,8 +28,9 @@ _INTEGERS: Mapping[OpKind, Cost] = {
         (OpKind.EXTREME, 12), (OpKind.SOFTMAX, 60), (OpKind.LOOKUP, 7), (OpKind.QUANTIZE, 60), (OpKind.DEQUANTIZE, 9),
         (OpKind.COPY, 2), (OpKind.COMMIT, 2), (OpKind.CONCAT, 2), (OpKind.SELECT, 4), (OpKind.TRANSPOSE, 4),
         (OpKind.AVERAGE_POOL, 7), (OpKind.MAX_POOL, 5), (OpKind.SUM_MAP, 3), (OpKind.MEAN_OF_SUMS, 30),
-        (OpKind.REDUCE, 6), (OpKind.NORMALISE, 30), (OpKind.RESAMPLE, 40),
+        (OpKind.REDUCE, 6), (OpKind.NORMALISE, 30), (OpKind.RESAMPLE, 40), (OpKind.LEVEL, 90),
     )},
+    OpKind.SPECTRUM: (21.5, 0),
 }  # fmt: skip
 #: Of int16. DEQUANTIZE and QUANTIZE compute in float32, at their cost where that is the compiler's library's.
 _INT16: Mapping[OpKind, Cost] = {

@@ -262,21 +262,23 @@ class Builder:
 
     def emit(self, kind: OpKind, dtype: DType, sources: Sequence[tuple[str, RowMap | None]], output: str,
              layout: Layout, numeric: Numeric, cell: Cell, params: Record, *,
-             blobs: Mapping[str, np.ndarray] | None = None, per_image: bool = True, macs: int = 0) -> str:
+             blobs: Mapping[str, np.ndarray] | None = None, per_image: bool = True, macs: int = 0,
+             scratch_bytes: int = 0) -> str:
         """Emits the kernel call that computes a node's output; returns the storage that the kernel writes.
 
         sources: storages with their row maps; None if the kernel reads all rows
         output: the graph tensor
         layout, numeric, cell: element order, element type and dimensions of the kernel's result; a conversion follows
-          if the graph tensor has another element type
+          if the graph tensor has another element type, unless the result is integers without a scale: readers convert
+          those
         blobs: arrays by the names of their fields in `params`
         per_image: whether the kernel is called once for each image of the output's batch
         macs: multiply-accumulates of all calls
         """
-        final = self.numeric(output) == numeric
+        final = self.numeric(output) == numeric or (numeric.is_unquantised and numeric != FLOAT)
         name = output if final else f"{output}/{'float' if numeric == FLOAT else 'raw'}"
         target = self.add_storage(name, numeric, cell)
-        self._add_op("", kind, dtype, tuple(sources), target, params, dict(blobs or {}), per_image, macs)
+        self._add_op("", kind, dtype, tuple(sources), target, params, dict(blobs or {}), per_image, macs, scratch_bytes)
         value = Value(target, layout)
         if final:
             self.add_value(output, value)

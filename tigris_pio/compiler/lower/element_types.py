@@ -22,6 +22,9 @@ STORED_TYPES = {
     "float32": DType.FLOAT32, "bool": DType.BOOL, "int8": DType.INT8, "uint8": DType.UINT8, "int16": DType.INT16,
     "int32": DType.INT32, "int64": DType.INT64,
 }
+#: How uint32 is stored. Only the operators of the audio front end compute with it.
+UINT32 = Numeric(DType.INT32)
+_OF_UINT32 = frozenset(("SPECTRUM", "NOISE", "LOUDER", "GAIN", "LOG_LEVEL", "Identity", "Reshape"))
 #: Names of types whose values float32 holds exactly.
 _EXACT_IN_FLOAT32 = frozenset(("float32", "bool", "int8", "uint8", "int16"))
 _COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
@@ -39,6 +42,8 @@ _EXACT_OPERATORS = _COMPARISONS | frozenset((
 
 def activation_numeric(tensor: Tensor) -> Numeric:
     """The stored type of an unquantised tensor between operators. Refuses types without kernels."""
+    if tensor.dtype == np.uint32:
+        return UINT32
     if tensor.dtype.name not in STORED_TYPES:
         raise Refusal(f"tensor {tensor.name} has type {tensor.dtype}; use float32, an integer type or bool")
     return FLOAT
@@ -46,6 +51,8 @@ def activation_numeric(tensor: Tensor) -> Numeric:
 
 def io_numeric(tensor: Tensor, dtype: np.dtype) -> Numeric:
     """The stored type of a model input or output of type `dtype`. Refuses types without kernels."""
+    if dtype == np.uint32:
+        return UINT32
     if dtype.name not in STORED_TYPES:
         raise Refusal(f"tensor {tensor.name} has type {dtype}; use float32, an integer type or bool")
     return FLOAT if dtype == np.float32 else Numeric(STORED_TYPES[dtype.name])
@@ -70,6 +77,13 @@ def exact_float(name: str, values: np.ndarray) -> np.ndarray:
 
 def check_arithmetic(node: Node, tensors: Iterable[Tensor]) -> None:
     """Refuses a node that computes with integers. `tensors`: the activations that it reads and writes."""
+    if node.op in _OF_UINT32 and node.domain:
+        return
+    tensors = list(tensors)
+    for tensor in tensors:
+        if tensor.quantisation is None and tensor.dtype == np.uint32 and node.op not in _OF_UINT32:
+            raise Refusal(f"tensor {tensor.name} has type uint32; only the operators of the audio front end "
+                          "compute with it")
     nearest = node.op in ("Resize", "Upsample") and node.attributes.get("mode", "nearest") == "nearest"
     if nearest or (node.op in _EXACT_OPERATORS and node.attributes.get("reduction", "none") not in ("add", "mul")):
         return

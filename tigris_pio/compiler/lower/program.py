@@ -126,12 +126,14 @@ def _lower_node(builder: Builder, node: Node) -> str | None:
 
 
 def _output(builder: Builder, name: str) -> ProgramIo:
-    graph = builder.graph
-    value = builder.value(name)
-    tensor = builder.tensors[name]
+    graph, tensor = builder.graph, builder.tensors[name]
     if tensor.quantisation is None and tensor.dtype != np.float32:
         builder.begin_node(Node(name, "graph output", (), ()))
-        value = builder.convert(name, value, element_types.io_numeric(tensor, tensor.dtype), f"{name}/output")
+        wanted = element_types.io_numeric(tensor, tensor.dtype)
+        stored = [item for item in builder.values.get(name, ()) if builder.storages[item.storage].numeric == wanted]
+        value = stored[0] if stored else builder.convert(name, builder.value(name), wanted, f"{name}/output")
+    else:
+        value = builder.value(name)
     storage = builder.storages[value.storage]
     inputs = {builder.values[item][0].storage for item in graph.sources}
     if storage.constant is not None or storage.name in inputs:

@@ -45,8 +45,8 @@ REMEDIES = (
     Remedy("tflite.ethos-u", "the file was compiled by Vela for an NPU: give the file from before Vela"),
     Remedy("tflite.edgetpu-custom-op tflite.NeutronGraph",
            "the file was compiled for an NPU: give the file from before"),
-    Remedy("tflite.Signal*", "it is of the audio front end: compute the features in the firmware, as "
-           "examples/wake-word/lib/speech_features does, and convert the network that reads them"),
+    Remedy("tflite.Signal*", "it is of the audio front end: frame, delay and stack samples in the firmware, and "
+           "give the model windows of them"),
     Remedy("tflite.Flex*", "it is TensorFlow's own: convert the model without SELECT_TF_OPS"),
     Remedy("tflite.[A-Z]*[a-z]*", _CUSTOM),
     Remedy("com.microsoft.MatMulNBits",

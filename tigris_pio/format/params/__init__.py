@@ -41,6 +41,7 @@ from tigris_pio.format.params.int16 import (
     SoftmaxInt16Params,
     TransposeConvInt16Params,
 )
+from tigris_pio.format.params.levels import LevelParams, SpectrumParams
 from tigris_pio.format.params.matrix import (
     AsymmetricFullyConnectedInt8Params,
     FullyConnectedFloatParams,
@@ -111,6 +112,7 @@ __all__ = [
     "FullyConnectedInt16Params",
     "FullyConnectedInt32Params",
     "GatherParams",
+    "LevelParams",
     "LogSoftmaxInt8Params",
     "LogisticInt16Params",
     "LookupInt16Params",
@@ -142,6 +144,7 @@ __all__ = [
     "SoftmaxFloatParams",
     "SoftmaxInt8Params",
     "SoftmaxInt16Params",
+    "SpectrumParams",
     "SumMapParams",
     "SumProductsParams",
     "SuppressParams",
@@ -263,6 +266,8 @@ PARAMS: dict[tuple[OpKind, DType], type[Record]] = {
     (OpKind.SELECT, DType.INT16): SelectParams,
     (OpKind.GATHER, DType.INT16): GatherParams,
     (OpKind.SCATTER, DType.INT16): ScatterParams,
+    (OpKind.SPECTRUM, DType.INT16): SpectrumParams,
+    (OpKind.LEVEL, DType.INT32): LevelParams,
 }
 
 

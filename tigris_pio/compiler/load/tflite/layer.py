@@ -27,6 +27,15 @@ _CLIPS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Steps:
+    """A tensor that is a function of the logarithm of `level`: its integer for each value of the logarithm."""
+
+    level: str
+    attributes: Mapping[str, Any]
+    values: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Scope:
     """One run of a subgraph. `names`: the graph's names of tensors that are defined, by index."""
 
@@ -38,6 +47,7 @@ class Scope:
     depth: int = 0  #: of nesting
     once: bool = False  #: True: it runs once, before the first run of the model
     handles: dict[int, object] = dataclasses.field(default_factory=dict)  #: keys of variables, by tensor index
+    steps: dict[int, Steps] = dataclasses.field(default_factory=dict)  #: by tensor index
 
 
 class Layer:

@@ -78,7 +78,7 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
         tflite=True,
         refused=tuple(network.refused),
         io_dtypes={
-            **{state.input: network.tensors[state.input].dtype for state in states
+            **{state.input: _held(network.tensors[state.input].dtype) for state in states
                if network.tensors[state.input].quantisation is None},
             **{names[index]: DTYPES.get(main.tensors[index].type, np.dtype(np.float32))
                for index in (*main.inputs, *main.outputs)
@@ -92,6 +92,11 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
     except BrokenGraph as fault:
         raise ModelError(f"{model.origin}: {fault}: the types that the file declares contradict each other") from None
     return graph, scope
+
+
+def _held(dtype: np.dtype) -> np.dtype:
+    """The type under which users see a state: plans have no uint32."""
+    return np.dtype(np.int32) if dtype == np.uint32 else dtype
 
 
 def io_names(model: FlatModel) -> dict[int, str]:

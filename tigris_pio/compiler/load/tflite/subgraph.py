@@ -9,6 +9,7 @@ from tigris_pio.compiler.load.tflite.annotation import DTYPES, annotation
 from tigris_pio.compiler.load.tflite.file import FlatTensor
 from tigris_pio.compiler.load.tflite.layer import Layer, Scope, tensor_name
 from tigris_pio.compiler.load.tflite.network import DOMAIN, Network, Unsupported
+from tigris_pio.compiler.load.tflite.operators.levels import follow
 from tigris_pio.compiler.load.tflite.operators.registry import handler_of
 from tigris_pio.compiler.lower.registry import REFUSAL
 from tigris_pio.compiler.lower.remedies import not_supported
@@ -24,7 +25,8 @@ def read_operators(network: Network, scope: Scope) -> None:
             if entry is None:
                 raise Unsupported(not_supported(DOMAIN, operator.name))
             _check_lists(layer, entry.lists)
-            entry.read(layer)
+            if not follow(layer):
+                entry.read(layer)
         except Unsupported as reason:
             _add_refused(layer, str(reason))
 

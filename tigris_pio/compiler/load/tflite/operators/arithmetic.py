@@ -41,8 +41,10 @@ def _read_integers(layer: Layer, op: str, activation: int = 0) -> None:
         value = network.weights.get(name)
         pair.append(layer.part("Cast", [name], layer.shape(position), {"to": _FLOAT}, real=True) if value is None else
                     network.add_constant(f"{layer.name}/real", value.astype(np.float32)))
-    network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, because integers are computed "
-                            "in float32")
+    known = layer.scope.steps.get(layer.output().index)
+    if known is None or abs(known.values).max() > 1 << 24:
+        network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, because integers are "
+                                "computed in float32")
     if op == "Square":
         pair = [layer.part("Sub", pair, shape, real=True)] * 2
     if op == "Div":  # without its remainder, so that the quotient is exact but for rounding

@@ -4,6 +4,7 @@ from tigris_pio.compiler.lower.operators.tflite import (
     arithmetic,
     comparison,
     functions,
+    levels,
     log_softmax,
     lstm,
     quantize,
@@ -11,4 +12,4 @@ from tigris_pio.compiler.lower.operators.tflite import (
     svdf,
 )
 
-__all__ = ["arithmetic", "comparison", "functions", "log_softmax", "lstm", "quantize", "sums", "svdf"]
+__all__ = ["arithmetic", "comparison", "functions", "levels", "log_softmax", "lstm", "quantize", "sums", "svdf"]
