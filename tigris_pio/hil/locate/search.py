@@ -1,8 +1,9 @@
 """Finds the first kernel call of a run whose rows on the board are not the host's.
 
-The plan determines the order of kernel calls, so both sides make the same ones. A run on the board gives checksums of
-all calls up to eleven places. The call lies between the last equal checksum and the first different one, and the next
-run searches there. The last run stops after the call, and its rows are read in place.
+The plan determines the order of kernel calls, so both sides make the same ones. A run on the board gives a checksum at
+up to eleven places; each covers all calls so far. The call lies between the last equal checksum and the first different
+one. The next run places its checksums there, so each run narrows the search elevenfold. The last run stops after the
+call, and its rows are read in place.
 """
 
 from __future__ import annotations
