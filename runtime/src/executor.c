@@ -1,7 +1,19 @@
 /* The executor: runs the stages of a plan, the bands of each stage, and in each band every operator once.
  *
  * tigris_session_bind runs the same loop without data to prove a plan; tigris_run runs it with data. A run therefore
- * takes exactly the steps that were proved. SPEC.md, section 4, defines the four steps of a band.
+ * takes exactly the steps that were proved. SPEC.md, section 4, defines the four steps of a band. The calls, in order:
+ *
+ *     tigris_run_stages
+ *       run_stage              once per image, or once for a batch that runs whole
+ *         begin_stage, prepare_weights
+ *         run_band             the look-ahead (band 0), then each band
+ *           begin_view         Start, for every view
+ *           require_operands   Propagate, from the last operator to the first
+ *           run_op             Run, from the first operator to the last
+ *             fill_bands       checks that the rows are there, loads missing ones
+ *             call_kernel
+ *           park_operands      Park, after each run_op
+ *         check_complete
  *
  * The loop does not know a stage's strategy (normal, tiled, chain, rolling): flags and paces of the views decide.
  * Addresses come from memory.c and stay valid until the next enter_op(). */
@@ -166,8 +178,8 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
 {
     const tigris_tensor_record *tensor = view->tensor;
     const tigris_view_state *state = view->state;
-    const int32_t valid = band->rows != 0 ? band->first : state->held_first; /* an empty band may lie anywhere */
-    if (valid < state->held_first || valid + band->rows > state->held_end ||
+    const int32_t first = band->rows != 0 ? band->first : state->held_first; /* an empty band may lie anywhere */
+    if (first < state->held_first || first + band->rows > state->held_end ||
         (uint32_t)(state->held_end - state->held_first) > view->record->capacity_rows) {
         return report_missing_rows(run, view);
     }
@@ -179,7 +191,7 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
         band->rows *= (int32_t)tensor->batch;
     }
     if (!run->proving) {
-        band->data = run->session->band_data = tigris_row_address(run->session, view, valid, view->record->offset);
+        band->data = run->session->band_data = tigris_row_address(run->session, view, first, view->record->offset);
     }
     return TIGRIS_OK;
 }
@@ -233,11 +245,11 @@ static void make_rows(const tigris_stage_run *run, const tigris_op_record *op, t
 {
     tigris_session *session = run->session;
     const tigris_kernel kernel = tigris_kernel_of(run, op)->run;
-    const int32_t most = tigris_rows_per_call(run, op, output->tensor, end - first);
-    const int is_whole = most >= end - first;
+    const int32_t rows_per_call = tigris_rows_per_call(run, op, output->tensor, end - first);
+    const int is_one_call = rows_per_call >= end - first;
     for (int32_t made = first, stop; made < end; made = stop) {
-        stop = end - made > most ? made + most : end;
-        if (!is_whole) {
+        stop = end - made > rows_per_call ? made + rows_per_call : end;
+        if (!is_one_call) {
             if (made != first && tigris_call_yield_hook(session)) {
                 return;
             }
@@ -250,8 +262,8 @@ static void make_rows(const tigris_stage_run *run, const tigris_op_record *op, t
             kernel(call);
         }
     }
-    if (!is_whole) {
-        (void)fill_bands(run, op, output, first, end);
+    if (!is_one_call) {
+        (void)fill_bands(run, op, output, first, end); /* the whole band again, for traces and counts */
     }
 }
 
@@ -283,7 +295,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     }
     for (const tigris_band *band = session->bands; band <= made; band++) {
         tigris_count_access(session, band->data, tigris_rows_bytes(band->tensor, (uint32_t)band->rows),
-                     band != made ? TIGRIS_READ : TIGRIS_WRITE);
+                            band != made ? TIGRIS_READ : TIGRIS_WRITE);
     }
     if (session->counter != NULL && session->profile != NULL) {
         const uint32_t elapsed = session->counter(session->profile_context) - start;

@@ -1,5 +1,13 @@
 /* Structural checks of every record. The order follows the references in the file: an index is used only after the
- * record that it names was checked. Every offset is compared with the region that it lies in. */
+ * record that it names was checked. Every offset is compared with the region that it lies in. The calls, in order:
+ *
+ *     tigris_check_records
+ *       check_tensor, check_io   each record
+ *       check_stages             each stage, in the file's order
+ *         is_valid_stage, check_views
+ *         check_ops              each operator: check_op
+ *
+ * Unsigned differences wrap, so one comparison checks both ends of a range: `count - 1U < limit` means 1 … limit. */
 #include "records.h"
 
 #include "band.h"
@@ -76,9 +84,9 @@ static tigris_status check_tensor(const tigris_header_record *header, const tigr
 
 /* The bytes of a shape with one more dimension. An unused dimension must be 0; if not, returns 0, which is no valid
  * size. */
-static uint32_t multiply_dimension(uint32_t bytes, uint32_t dimension, int used)
+static uint32_t multiply_dimension(uint32_t bytes, uint32_t dimension, int is_used)
 {
-    return used ? tigris_multiply(bytes, dimension) : dimension == 0U ? bytes : 0U;
+    return is_used ? tigris_multiply(bytes, dimension) : dimension == 0U ? bytes : 0U;
 }
 
 /* Whether both shapes have the tensor's bytes and the permutation names each stored axis once. */
@@ -87,18 +95,18 @@ static int has_valid_shapes(const tigris_io_record *io, const tigris_tensor_reco
     const uint32_t bytes = tigris_tensor_bytes(tensor);
     uint32_t shape = tigris_dtype_bytes(tensor->dtype);
     uint32_t stored = shape;
-    uint32_t seen = 0U;
+    uint32_t seen_axes = 0U;
     for (uint32_t i = 0; i < TIGRIS_MAX_RANK; i++) {
         const uint32_t axis = io->permutation[i];
-        const int used = i < io->stored_rank;
-        if (axis > (used ? TIGRIS_MAX_RANK : 0U)) {
+        const int is_used = i < io->stored_rank;
+        if (axis > (is_used ? TIGRIS_MAX_RANK : 0U)) {
             return 0;
         }
-        seen |= used ? 1U << axis : 0U;
+        seen_axes |= is_used ? 1U << axis : 0U;
         shape = multiply_dimension(shape, io->shape[i], i < io->rank);
-        stored = multiply_dimension(stored, io->stored_shape[i], used);
+        stored = multiply_dimension(stored, io->stored_shape[i], is_used);
     }
-    return shape == bytes && stored == bytes && seen == (1U << io->stored_rank) - 1U;
+    return shape == bytes && stored == bytes && seen_axes == (1U << io->stored_rank) - 1U;
 }
 
 static tigris_status check_io(const tigris_plan *plan, const tigris_io_record *io, int is_input)
@@ -143,8 +151,8 @@ static int is_valid_window(const tigris_header_record *header, const tigris_view
                            const tigris_tensor_record *tensor, uint32_t images)
 {
     /* A window with several images must hold them whole: the stride from image to image is that of the tensor. */
-    const int whole = view->capacity_rows == tensor->height && (view->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U;
-    if (view->capacity_rows - 1U >= tensor->height || (images != 1U && !whole)) {
+    const int is_whole = view->capacity_rows == tensor->height && (view->flags & TIGRIS_VIEW_FLAG_KEEP) == 0U;
+    if (view->capacity_rows - 1U >= tensor->height || (images != 1U && !is_whole)) {
         return 0;
     }
     if (((view->flags & TIGRIS_VIEW_FLAG_LOAD) != 0U && tensor->home == TIGRIS_HOME_NONE) ||
@@ -178,7 +186,7 @@ static int has_valid_pace(const tigris_view_record *view, uint32_t band_count)
 static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *stage)
 {
     const tigris_view_record *view = &plan->views[stage->first_view];
-    int last_band_useful = stage->band_count == 1U;
+    int is_last_band_useful = stage->band_count == 1U;
     for (uint32_t i = 0; i < stage->view_count; i++, view++) {
         plan->fault.tensor = view->tensor;
         if (view->tensor >= plan->header->tensor_count || (view->flags & ~(uint32_t)TIGRIS_VIEW_FLAGS) != 0U ||
@@ -193,11 +201,11 @@ static tigris_status check_views(tigris_plan *plan, const tigris_stage_record *s
         }
         const int32_t height = (int32_t)tensor->height;
         if (view->pace_numerator != 0U && tigris_paced_rows(view, stage->band_count - 1U, height) < height) {
-            last_band_useful = 1;
+            is_last_band_useful = 1;
         }
     }
     plan->fault.tensor = TIGRIS_NOWHERE;
-    return last_band_useful ? TIGRIS_OK : TIGRIS_ERR_STAGE;
+    return is_last_band_useful ? TIGRIS_OK : TIGRIS_ERR_STAGE;
 }
 
 static int is_valid_operand(const tigris_operand_record *operand, const tigris_op_record *op,
@@ -324,9 +332,9 @@ static tigris_status check_stages(tigris_plan *plan)
         next_view += stage->view_count;
     }
     plan->fault.stage = TIGRIS_NOWHERE;
-    const int all = next_op == header->op_count && next_view == header->view_count &&
-                    next_operand == header->operand_count;
-    return all ? TIGRIS_OK : TIGRIS_ERR_STAGE;
+    const int is_all_used = next_op == header->op_count && next_view == header->view_count &&
+                            next_operand == header->operand_count;
+    return is_all_used ? TIGRIS_OK : TIGRIS_ERR_STAGE;
 }
 
 tigris_status tigris_check_records(tigris_plan *plan)
