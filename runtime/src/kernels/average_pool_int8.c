@@ -12,12 +12,12 @@
 
 /* The division of one output pixel's sums. */
 typedef struct divisor {
-    int32_t count; /* taps that count; 0: all taps are padding */
-    int32_t half;
-    int32_t below; /* added before the division of a negative sum: half of the divisor */
-    int32_t padding;    /* sum of padded taps that count, and zero points */
-    int32_t multiplier; /* with rescale */
-    int32_t shift;
+    int32_t count;         /* taps that count; 0: all taps are padding */
+    int32_t half_positive; /* added before the division of a sum of 0 and above */
+    int32_t half_negative; /* subtracted before the division of a sum below 0 */
+    int32_t constant;      /* added to each sum: padded taps that count, and with rescale the zero points */
+    int32_t multiplier;    /* with rescale */
+    int32_t shift;         /* with rescale */
     tigris_output_stage output;
 } divisor;
 
@@ -57,26 +57,27 @@ static inline int32_t sum_one(const tigris_pool_window *window, const int8_t *da
 /* sum / count, halves away from zero or up. */
 static inline int8_t quotient(const divisor *by, int32_t sum)
 {
-    const int32_t whole = sum + by->padding;
-    return (int8_t)tigris_clamp((whole >= 0 ? whole + by->half : whole - by->below) / by->count, by->output.low,
-                                by->output.high);
+    const int32_t whole = sum + by->constant;
+    return (int8_t)tigris_clamp((whole >= 0 ? whole + by->half_positive : whole - by->half_negative) / by->count,
+                                by->output.low, by->output.high);
 }
 
-/* `padding` holds the zero points too. Sums are below 2^30, so tigris_requantise_right_shift cannot overflow for a
+/* `constant` holds the zero points too. Sums are below 2^30, so tigris_requantise_right_shift cannot overflow for a
  * right shift of 1 either. */
 static inline int8_t scaled(const divisor *by, tigris_scale scale, int32_t sum)
 {
-    const int32_t whole = sum + by->padding;
+    const int32_t whole = sum + by->constant;
     return by->shift < 0 ? (int8_t)tigris_requantise_right_shift((uint32_t)whole, scale, by->output)
                          : tigris_to_int8(whole, by->multiplier, by->shift, &by->output);
 }
 
-/* One output pixel. Constants are copied: the compiler must assume that writing outputs changes the originals. */
-static void run_pixel(const tigris_pool_window *of, const divisor *with, const int8_t *data, uint32_t channels,
-                      int8_t *to)
+/* One output pixel: four channels a step, then the rest. Constants are copied: the compiler must assume that writing
+ * outputs changes the originals. */
+static void run_pixel(const tigris_pool_window *shared_window, const divisor *shared_divisor, const int8_t *data,
+                      uint32_t channels, int8_t *to)
 {
-    const tigris_pool_window window = *of;
-    const divisor by = *with;
+    const tigris_pool_window window = *shared_window;
+    const divisor by = *shared_divisor;
     uint32_t channel = 0;
     for (; channel + 4U <= channels; channel += 4U) {
         const tigris_pool_four sum = sum_four(&window, data + channel);
@@ -90,11 +91,11 @@ static void run_pixel(const tigris_pool_window *of, const divisor *with, const i
     }
 }
 
-/* The same of a window of 2 x 2 taps. */
-static void run_pixel_2x2(const tigris_pool_window *window, const divisor *with, const int8_t *data, uint32_t channels,
-                          int8_t *to)
+/* One output pixel of a window of 2 x 2 taps, which needs no loops over taps. */
+static void run_pixel_2x2(const tigris_pool_window *window, const divisor *shared_divisor, const int8_t *data,
+                          uint32_t channels, int8_t *to)
 {
-    const divisor by = *with;
+    const divisor by = *shared_divisor;
     const int8_t *a = data + window->first;
     const int8_t *b = a + window->column_step;
     const int8_t *c = a + window->row_step;
@@ -104,11 +105,12 @@ static void run_pixel_2x2(const tigris_pool_window *window, const divisor *with,
     }
 }
 
-static void rescale_pixel(const tigris_pool_window *of, const divisor *with, const int8_t *data, uint32_t channels,
-                          int8_t *to)
+/* One output pixel, rescaled: the scales of input and output differ. */
+static void rescale_pixel(const tigris_pool_window *shared_window, const divisor *shared_divisor, const int8_t *data,
+                          uint32_t channels, int8_t *to)
 {
-    const tigris_pool_window window = *of;
-    const divisor by = *with;
+    const tigris_pool_window window = *shared_window;
+    const divisor by = *shared_divisor;
     const tigris_scale scale = tigris_scale_of(by.multiplier, by.shift, by.output);
     uint32_t channel = 0;
     for (; channel + 4U <= channels; channel += 4U) {
@@ -123,11 +125,11 @@ static void rescale_pixel(const tigris_pool_window *of, const divisor *with, con
     }
 }
 
-/* The same of a window of 2 x 2 taps. */
-static void rescale_pixel_2x2(const tigris_pool_window *window, const divisor *with, const int8_t *data,
+/* One output pixel of a window of 2 x 2 taps, rescaled: four channels a step, then the rest. */
+static void rescale_pixel_2x2(const tigris_pool_window *window, const divisor *shared_divisor, const int8_t *data,
                               uint32_t channels, int8_t *to)
 {
-    const divisor by = *with;
+    const divisor by = *shared_divisor;
     const tigris_scale scale = tigris_scale_of(by.multiplier, by.shift, by.output);
     const int8_t *a = data + window->first;
     const int8_t *b = a + window->column_step;
@@ -156,7 +158,7 @@ static divisor divisor_of(const tigris_kernel_call *call, int32_t taps)
     divisor by = {count, count / 2, (count - (params->rescale == 2U ? 1 : 0)) / 2, (count - taps) * params->input_zero_point, 0, 0,
                   {params->output_zero_point, params->activation_min, params->activation_max}};
     if (params->rescale == 1U && count != 0) {
-        by.padding -= count * params->input_zero_point;
+        by.constant -= count * params->input_zero_point;
         by.multiplier = tigris_int32_data(call, params->multiplier)[count - 1];
         by.shift = tigris_int8_data(call, params->shift)[count - 1];
     }

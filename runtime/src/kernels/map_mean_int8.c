@@ -14,8 +14,7 @@
 
 #define CHANNEL_BLOCK 4U
 
-#if TIGRIS_MVE
-#else
+#if !TIGRIS_MVE
 /* Adds `pixels` pixels, with a stride of `channels` elements, to the sums of CHANNEL_BLOCK channels. Sums wrap if a
  * damaged plan has overwritten them. */
 static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t channels)

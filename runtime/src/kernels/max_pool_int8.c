@@ -47,11 +47,12 @@ static inline int32_t largest_of_one(const tigris_pool_window *window, const int
     return most;
 }
 
-/* One output pixel. Constants are copied: the compiler must assume that writing outputs changes the originals. */
-static void run_pixel(const tigris_pool_window *of, const int8_t *data, uint32_t channels, int32_t low, int32_t high,
-                      int8_t *to)
+/* One output pixel: four channels a step, then the rest. Constants are copied: the compiler must assume that writing
+ * outputs changes the originals. */
+static void run_pixel(const tigris_pool_window *shared_window, const int8_t *data, uint32_t channels, int32_t low,
+                      int32_t high, int8_t *to)
 {
-    const tigris_pool_window window = *of;
+    const tigris_pool_window window = *shared_window;
     uint32_t channel = 0;
     for (; channel + 4U <= channels; channel += 4U) {
         const tigris_pool_four most = largest_of_four(&window, data + channel);
@@ -71,7 +72,7 @@ TIGRIS_INLINE int8_t largest(int32_t a, int32_t b, int32_t c, int32_t d, int32_t
     return (int8_t)tigris_clamp(larger(larger(a, b), larger(c, d)), low, high);
 }
 
-/* One output pixel of a window of 2 x 2 taps. */
+/* One output pixel of a window of 2 x 2 taps: four channels a step, then the rest. */
 static void run_pixel_2x2(const tigris_pool_window *window, const int8_t *data, uint32_t channels, int32_t low,
                           int32_t high, int8_t *to)
 {
