@@ -38,8 +38,8 @@ extern "C" {
 /* Bytes that one program operation writes; divides a sector. */
 #define TIGRIS_UPDATE_PAGE 256U
 
-/* An update in progress. The caller owns the struct; its members are private. It holds no resource: to drop it leaves a
- * half-written slot, which tigris_update_abort would erase. */
+/* An update in progress. The caller owns the struct; its members are private. It holds no resource. An update that is
+ * dropped leaves a half-written slot, which no record names and the next update writes over. */
 typedef struct tigris_update {
     const tigris_model *model;
     uint32_t step;
@@ -83,7 +83,7 @@ TIGRIS_MUST_CHECK tigris_status tigris_update_finish(tigris_update *update);
  * the flash the new plan may be pending or not. */
 TIGRIS_MUST_CHECK tigris_status tigris_update_commit(tigris_update *update);
 
-/* Ends an update that is not committed and erases the start of its slot. Returns the statuses of the flash. Does
+/* Ends an update that is not committed and erases the first sector of its slot. Returns the statuses of the flash. Does
  * nothing, and returns TIGRIS_OK, if nothing was written or the update was committed. */
 tigris_status tigris_update_abort(tigris_update *update);
 
