@@ -10,7 +10,8 @@
  * may run in different tasks at once. No function may be called from an interrupt handler or, unless it says so, from a
  * hook of the same session.
  *
- * A plan may be any bytes: tigris_plan_open and tigris_session_init check every field before a kernel runs.
+ * A plan may be any bytes: tigris_plan_open and tigris_session_init check every field before a kernel runs. An LZ4
+ * weight block is the exception: tigris_run checks it when it has decompressed it, before a kernel reads it.
  *
  *     static TIGRIS_ALIGNED uint8_t fast[KWS_FAST_BYTES];
  *     tigris_plan plan;
@@ -304,8 +305,9 @@ typedef struct tigris_session {
  * session then runs nothing, and has no inputs or outputs.
  *
  * Plan, arenas, backend and placement must outlive the session. If `placement` is NULL, sessions may share arenas, as
- * long as no two run at once: between runs arenas keep nothing but states, which a run of another session may
- * overwrite and tigris_session_reset sets to their first values. */
+ * long as no two run at once. Between runs an arena keeps inputs written for the next run, outputs not yet read, and
+ * states. A bind or a run of another session may overwrite all three. tigris_session_reset gives states their first
+ * values; a session whose states must last from run to run needs arenas of its own. */
 TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast,
                                                     size_t fast_bytes, void *slow, size_t slow_bytes,
                                                     const struct tigris_backend *backend,
