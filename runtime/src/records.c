@@ -29,7 +29,7 @@ static int fits_in_fast(const tigris_header_record *header, uint32_t offset, uin
            tigris_fits(offset, bytes, header->fast_bytes);
 }
 
-/* Whether a scale is finite and not negative; compares bits, so that the loader needs no floating-point code. */
+/* Whether a scale is finite and not negative; compares bits, so that opening a plan needs no floating-point code. */
 static int is_scale(const float *scale)
 {
     const union {

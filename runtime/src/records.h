@@ -1,4 +1,4 @@
-/* The loader's checks of a plan's records; called by plan.c. */
+/* Checks of a plan's records; tigris_plan_open in plan.c calls them. */
 #ifndef TIGRIS_RECORDS_H
 #define TIGRIS_RECORDS_H
 

@@ -10,8 +10,9 @@
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
-/* The number of pixels if the call is dense 1x1, has at least two pixels, taps that are whole weight tiles and fit a
- * patch, and output channels in whole blocks; else 0. */
+/* Returns the number of pixels of a dense 1x1 call, or 0 for any other call. A dense 1x1 call also has one group, at
+ * least two pixels, at most TIGRIS_PATCH_TAPS input channels in whole weight tiles (TIGRIS_TILE_TAPS), and output
+ * channels in whole blocks (TIGRIS_CHANNEL_BLOCK). */
 static TIGRIS_NOINLINE int32_t tigris_dense_1x1_pixels(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;

@@ -2,8 +2,8 @@
  *
  * A patch holds taps widened to 16 bits, all of the first pixel, then all of the second. SXTB16 widens bytes 0 and 2 of
  * a word of weights, and after a rotation 1 and 3: two neighbouring taps each, as tiles hold their taps in the order
- * 0 2 1 3. SMLAD adds two products. Two pixels by two channels at a time: 2 loads of words, 2 of pairs of words,
- * 4 SXTB16 and 8 SMLAD for 16 products. */
+ * 0 2 1 3. SMLAD adds two products. Two pixels by two channels at a time: 2 loads of words (weights), 2 of
+ * pairs of words (taps), 4 SXTB16 and 8 SMLAD for 16 products. */
 #ifndef TIGRIS_DSP_BLOCK_INT8_H
 #define TIGRIS_DSP_BLOCK_INT8_H
 
@@ -83,7 +83,7 @@ TIGRIS_INLINE uint32_t tigris_add_4(uint32_t sum, tigris_taps_4 a, tigris_taps_4
     return tigris_add_both(a.odd, b.odd, tigris_add_both(a.even, b.even, sum));
 }
 
-/* Loads taps of the first pixel and advances `from` to the second pixel's. */
+/* Loads a pixel's taps of a tile and advances `from` to the next pixel's taps of that tile. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_first(const uint32_t **from)
 {
     tigris_taps_4 taps;
@@ -91,7 +91,7 @@ TIGRIS_INLINE tigris_taps_4 tigris_load_first(const uint32_t **from)
     return taps;
 }
 
-/* Loads taps of the second pixel and advances `from` to the first pixel's next tile. */
+/* Loads the second of two pixels' taps of a tile and advances `from` to the first pixel's next tile. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_second(const uint32_t **from)
 {
     tigris_taps_4 taps;
@@ -209,7 +209,7 @@ static inline void tigris_fill_pixels3(uint32_t *patch, const int8_t *from, int3
     tigris_fill_taps(to + 2 * TIGRIS_PATCH_TAPS, from + 2 * count, 1, count);
 }
 
-/* Loads taps of the third pixel and advances `from` to the first pixel's next tile. */
+/* Loads the third of three pixels' taps of a tile and advances `from` to the first pixel's next tile. */
 TIGRIS_INLINE tigris_taps_4 tigris_load_third(const uint32_t **from)
 {
     tigris_taps_4 taps;
