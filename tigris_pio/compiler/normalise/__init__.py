@@ -1,13 +1,18 @@
-"""Normalisation: thirteen passes bring a graph to the operators that lowering knows.
+"""Normalisation: passes bring a graph to the operators that lowering knows.
 
     manager.py    normalise(): runs the passes, checks the result
-    registry.py   the passes in their order; each has a file of its own
+    registry.py   the passes in their order; each has a file of its own, with its facts and summary at the end
     passes.py     Pass and PassResult, the interface of a pass
     editor.py     GraphEditor, by which passes change a graph
     verify.py     rules for a graph; finite.py refuses weights that are no numbers
 
-Helpers of passes: quantisation.py, integers.py and byte_casts.py (qdq_fold), layer_norm_fuse.py and table_fuse.py
-(batchnorm_fold), bias_fuse.py (activation_fuse).
+Three passes do more than their name says, in files of their own:
+
+    qdq_fold         quantisation.py, integers.py and byte_casts.py
+    batchnorm_fold   layer_norm_fuse.py fuses layer normalisations, table_fuse.py functions of several nodes
+    activation_fuse  bias_fuse.py folds arithmetic with constants into layers, table_fuse.py functions of one node
+
+docs/extending.md#a-pass adds a pass step by step.
 """
 
 from tigris_pio.compiler.normalise.manager import NormaliseResult, PassStatistics, normalise

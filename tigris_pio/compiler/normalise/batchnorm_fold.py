@@ -79,7 +79,7 @@ def _fold(editor: GraphEditor, node: Node) -> bool:
 
 PASS = Pass(
     name="batchnorm_fold",
-    summary="BatchNormalization is folded into the weights and bias of the Conv before it",
+    summary="BatchNormalization becomes part of its Conv; split layer normalisations and functions become one node",
     requires=frozenset({"constants", "quantisation"}),
     provides=frozenset({"batchnorm"}),
     run=run,
