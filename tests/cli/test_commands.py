@@ -179,7 +179,7 @@ def test_json_is_the_report_and_what_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments,said", [
     (("--weights", "flash"), "'flash' is not one of"),
     (("--name", "a b"), "cannot be part of a C name"),
-    (("-o", "FILE"), "cannot be made a folder"),
+    (("-o", "FILE"), "the folder cannot be created"),
 ])  # fmt: skip
 def test_wrong_usage(tmp_path: Path, arguments: tuple[str, str], said: str) -> None:
     (tmp_path / "file").touch()
@@ -200,7 +200,7 @@ def test_analyze_shows_a_run_beside_one_on_a_whole_window(tmp_path: Path) -> Non
     assert "hop 1 of 30 rows, axis 2 of the input: 46,040 MACs a run, " in lines
     assert "whole windows 826,368 MACs a run, " in lines
     text = page.read_text("utf-8")
-    assert "1 of 30 rows" in text and "a whole window takes 826,368 multiply-accumulates" in text
+    assert "1 of 30 rows" in text and "a whole window needs 826,368 multiply-accumulates" in text
 
 
 @pytest.mark.parametrize("memory, fits", [("16K", True), ("4K", False)])

@@ -161,7 +161,7 @@ def test_the_advised_table_is_written_on_request(make):
     assert "Model: [" in project.run()
     written.write_text(OTA_TABLE, "utf-8")
     refused = project.refused("-t", "tigris_table")
-    assert "partitions.csv: the project has this file already, with another table" in refused
+    assert "partitions.csv: the project already has this file, with another table" in refused
     assert written.read_text("utf-8") == OTA_TABLE
 
 

@@ -67,7 +67,7 @@ def test_a_board_runs_a_model_compiled_as_c(new_project):
     shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
     said = project.run("-t", "upload")
     assert "Writing model kws as C for 6K" in said
-    assert re.search(r"Model kws: \d{4} bytes of fast and 0 of slow memory", said)
+    assert re.search(r"Model kws: kws_run takes \d{4} bytes of fast and 0 of slow memory", said)
     assert project.serial("emu_cortex_m4", b"]").strip().endswith(expected())
     assert not (project.build("emu_cortex_m4") / "tigris" / "tigris_models.h").exists()
     again = project.run()

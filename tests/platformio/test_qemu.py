@@ -153,8 +153,8 @@ def test_missing_programs_are_named_with_the_remedy(
     (only := tmp_path / "only").mkdir()
     monkeypatch.setenv("PATH", str(only))
     monkeypatch.setenv("IDF_TOOLS_PATH", str(tmp_path / "tools"))
-    get = "python $IDF_PATH/tools/idf_tools.py install qemu-riscv32"
-    assert f"qemu-system-riscv32 is not installed. Espressif's QEMU: {get}" in tigris(*words, status=1).stderr
+    get = "Install it: python $IDF_PATH/tools/idf_tools.py install qemu-riscv32"
+    assert f"qemu-system-riscv32, Espressif's QEMU, is not installed. {get}" in tigris(*words, status=1).stderr
     other, installed = (folder / "qemu-system-riscv32" for folder in (
         only, tmp_path / "tools" / "tools" / "qemu-riscv32" / "esp_develop_9" / "qemu" / "bin"))  # fmt: skip
     for program, script, message in (
@@ -179,8 +179,8 @@ def test_builds_that_cannot_run_are_refused(built: Project, tmp_path: Path) -> N
     done = tigris("hil", "--qemu", "--port", "loop://", "--project", build, status=2)
     assert "--qemu runs the firmware of a project: give --project DIR and leave out --port" in done.stderr
     done = tigris("hil", "--upload", "--project", build, "--port", "loop://", status=2)
-    assert "for ESP-IDF's: idf.py flash, or --qemu --upload" in done.stderr
-    assert "ESP-IDF's projects name no port" in tigris("hil", "--project", build, status=2).stderr
+    assert "for ESP-IDF use idf.py flash, or --qemu --upload" in done.stderr
+    assert "an ESP-IDF project names no port" in tigris("hil", "--project", build, status=2).stderr
 
 
 def test_esptool_of_version_4_takes_the_same_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

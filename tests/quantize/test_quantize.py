@@ -306,7 +306,7 @@ def test_files_that_hold_no_arrays_are_refused(damage: str, digits: tuple[Path, 
         "--labels classes", "--held-out 100", "--auto 2", "--percentile 99", "--dim n=3", "--like missing.onnx",
         "--range image", "--range image=1:", "--range image=0:0", "--range image=nan:1")),
     ("--data GOOD --range imagf=0:1", "did you mean image"),
-    ("--data GOOD --like MODEL", "has no int8 input or output"),
+    ("--data GOOD --like MODEL", "none of its int8 inputs and outputs has a name of this model"),
 ])
 def test_options_that_do_not_fit_are_refused(arguments: str, says: str, digits: tuple[Path, Path],
                                              tmp_path: Path) -> None:

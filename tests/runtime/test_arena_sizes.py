@@ -20,7 +20,7 @@ from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS, TIGRIS_ERR_SLOW_TOO_SMALL
 from tests.runtime.plan_builder import changed
 from tests.runtime.replays import Outcome, outcomes
-from tests.runtime.test_bands import chains, run
+from tests.runtime.test_bands import chains, run_chain
 from tigris_pio import compile_model
 from tigris_pio.errors import BudgetError, RuntimeFailure
 from tigris_pio.format.enums import WeightMode
@@ -125,11 +125,11 @@ def test_any_chain_in_arenas_of_any_size(chain: Chain, mode: WeightMode, data: s
     fast = data.draw(st.integers(header.fast_bytes // 2, header.fast_bytes + 1500))
     slow = data.draw(st.integers(0, max(0, header.slow_bytes - 1)) | st.integers(0, 4096))
     try:
-        result = run(plan, chain.height, fast, slow)
+        result = run_chain(plan, chain.height, fast, slow)
     except RuntimeFailure as failure:
         assert "are missing" in str(failure)
         return
-    assert result == run(plan, chain.height)
+    assert result == run_chain(plan, chain.height)
 
 
 def test_damaged_plans_in_small_arenas() -> None:
