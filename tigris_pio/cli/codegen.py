@@ -28,7 +28,7 @@ from tigris_pio.files import write_if_changed
 @budget_options(memory_required=True)
 @HOP
 @storage_options
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="Folder of the C files.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="Folder to write to.")
 @click.option("--name", metavar="NAME", help="Prefix of file names and C names. Default: the model file's name.")
 @click.option("--weights", type=click.Choice(WEIGHTS), default="c", show_default=True,
               help="c: weights are C constants. partition: weights are a binary file for a flash partition.")

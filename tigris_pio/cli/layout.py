@@ -72,7 +72,7 @@ from tigris_pio.text import c_identifier
     help="Size of each of the model's two slots. Default: 1.25 times the plan. Repeatable.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Folder of the files."
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Folder to write to."
 )
 def layout(
     models: tuple[tuple[str, Path, str, str], ...],

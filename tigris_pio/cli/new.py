@@ -29,7 +29,7 @@ from tigris_pio.sizes import parse_size
 @click.option("--model", required=True, metavar="MODEL", type=click.Path(), help="The .onnx or .tflite file to copy.")
 @click.option("--name", metavar="NAME", help="The model's name in C. Default: derived from the file's name.")
 @click.option("--flash-size", metavar="SIZE", help="Flash size, if it differs from the board's default, e.g. 16M.")
-@click.option("--psram/--no-psram", default=None, help="Whether there is PSRAM, if it differs from the default.")
+@click.option("--psram/--no-psram", default=None, help="Whether the board has PSRAM, if the default is wrong.")
 @click.option("--slots", type=click.IntRange(1, 2), default=1, metavar="1|2", help="2: two slots (A/B), so that the "
               "firmware can update its model in the field. Default: 1.")  # fmt: skip
 @click.option("--library", metavar="DIR", type=click.Path(), help="Checkout of tigris-pio with the runtime's sources. "

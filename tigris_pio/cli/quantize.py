@@ -37,7 +37,7 @@ from tigris_pio.text import counted
 @click.option("--labels", metavar="NAME", help="Array of --data with each sample's class. Default: labels, label or y.")
 @click.option("--held-out", type=click.IntRange(1), metavar="N", help="Samples to measure with. Default: a quarter.")
 @click.option("--calibration", type=click.Choice(list(METHODS)), default="minmax", show_default=True,
-              help="Method that derives ranges from the calibration data.")  # fmt: skip
+              help="Method that derives ranges from the calibration data. percentile uses --percentile.")  # fmt: skip
 @click.option("--percentile", type=float, metavar="P", help="Percent of values inside the range. Default: 99.999.")
 @click.option("--keep-float", multiple=True, metavar="NODE", help="Compute this layer in float32. Repeatable.")
 @click.option("--int16", multiple=True, metavar="NODE", help="Give this layer int16 activations. Repeatable.")
@@ -47,9 +47,10 @@ from tigris_pio.text import counted
               help="Range of an input or output, such as accel=-6.5:6.5. Repeatable.")
 @click.option("--auto", "tolerance", type=float, metavar="TOLERANCE",
               help="Keep the fewest layers in int16 or float32 that meet this output error, such as 0.02.")
-@click.option("--trials", type=click.IntRange(1, 10000), default=40, show_default=True, help="Most trials of --auto.")
-@click.option("--image-mean", default="0", show_default=True, metavar="M[,M,M]", help="Pixels are (p / 255 - M) / S.")
-@click.option("--image-std", default="1", show_default=True, metavar="S[,S,S]", help="S of that formula.")
+@click.option("--trials", type=click.IntRange(1, 10000), default=40, show_default=True, metavar="N",
+              help="Largest number of models that --auto tries.")  # fmt: skip
+@click.option("--image-mean", default="0", show_default=True, metavar="M[,M,M]", help="Input = (pixel / 255 - M) / S.")
+@click.option("--image-std", default="1", show_default=True, metavar="S[,S,S]", help="The S of --image-mean.")
 @click.option("-m", "--mem", "memory", metavar="FAST[+SLOW]", help="Memory for which both models are compiled.")
 @click.option("-f", "--flash", metavar="SIZE", help="Largest size of their plans in flash.")
 @click.option("--dim", "dims", multiple=True, metavar="NAME=VALUE", help="Set a free dimension of the model.")

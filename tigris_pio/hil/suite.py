@@ -3,7 +3,8 @@
     python -m tigris_pio.hil.suite --port URL --vectors DIR PLAN.tgrs ...
 
 A model without vectors gets random inputs. Each line is an object with `name`, `status` (passed, failed, errored,
-skipped), `message`, `log` (the firmware's text), `seconds` and `file`. After the line has failed the rest is skipped.
+skipped), `message`, `log` (the firmware's text), `seconds` and `file`. If the serial line fails, the other files
+are skipped.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ def _run(board: Board, plan: HostPlan, path: Path | None) -> tuple[str, str]:
 def main(arguments: list[str]) -> int:
     """Returns exit status 0 if all cases were printed, passed or not; else the status of the error on stderr."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", required=True, metavar="URL")
-    parser.add_argument("--baud", type=int, default=115200)
-    parser.add_argument("--vectors", type=Path, required=True, metavar="DIR")
-    parser.add_argument("plans", type=Path, nargs="+", metavar="PLAN.tgrs")
+    parser.add_argument("--port", required=True, metavar="URL", help="the board's line, such as /dev/ttyUSB0")
+    parser.add_argument("--baud", type=int, default=115200, help="default: 115200")
+    parser.add_argument("--vectors", type=Path, required=True, metavar="DIR", help="folder of the vector files")
+    parser.add_argument("plans", type=Path, nargs="+", metavar="PLAN.tgrs", help="plans of the firmware's models")
     options = parser.parse_args(arguments)
     try:
         plans = {path.stem: open_plan(path) for path in options.plans}
