@@ -1,4 +1,7 @@
-"""Clip to Relu6: Clip(0, 6) becomes Relu6, Clip(0, none) Relu; other constant bounds become attributes."""
+"""Clip to Relu6: Clip(0, 6) becomes Relu6, Clip(0, none) Relu; other constant bounds become attributes.
+
+activation_fuse then finds one form of each activation, whatever the exporter wrote.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Concat axis: adds to each Concat its axis in the stored element order.
 
-`axis` becomes non-negative and counts the model's axes. `stored_axis` counts the axes of the channels-last form
-[N, H, W, C] (or [N, L, C]) in which images are stored.
+Images are stored channels-last, so a model's axis is another one there. `axis` becomes non-negative and counts the
+model's axes. `stored_axis` counts the axes of the channels-last form [N, H, W, C] (or [N, L, C]).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Depthwise relabel: a Conv with one input channel a group becomes DepthwiseConv."""
+"""Depthwise relabel: a Conv with one input channel a group becomes DepthwiseConv, which has a kernel of its own."""
 
 from __future__ import annotations
 

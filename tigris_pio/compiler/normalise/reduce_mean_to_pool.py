@@ -1,6 +1,7 @@
 """ReduceMean to GlobalAveragePool: a mean over all spatial axes becomes GlobalAveragePool.
 
-With keepdims=0 a Reshape follows, which drops the reduced axes.
+Exporters write either for the same layer; both then get the pooling kernel. With keepdims=0 a Reshape follows, which
+drops the reduced axes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Resize scales: the scale factors of Resize and Upsample become the attribute `scales`, a float for each axis.
 
-The factors come from the constant input `scales` or `sizes`, or from Upsample's old attribute. The constant inputs are
-removed.
+Lowering then reads one form instead of three. The factors come from the constant input `scales` or `sizes`, or from
+Upsample's old attribute. The constant inputs are removed.
 """
 
 from __future__ import annotations

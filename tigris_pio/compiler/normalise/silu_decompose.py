@@ -1,4 +1,4 @@
-"""SiLU decompose: Silu (and Swish) becomes Sigmoid and Mul.
+"""SiLU decompose: Silu (and Swish) becomes Sigmoid and Mul, which have kernels.
 
 Between quantised tensors the Sigmoid gets TensorFlow Lite's fixed output quantisation: scale 1/256 and zero point -128
 for int8, scale 2^-15 and zero point 0 for int16.
