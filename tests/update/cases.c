@@ -1,7 +1,7 @@
-/* Updates step by step: what each refuses, what a chip that fails leaves, which records count.
+/* Updates step by step: the refusals of each step, the flash after a failed operation, and the valid records.
  *
- * argv: plans 0, 1 and 2 of the model, one with other inputs, and one of another model. Prints the cases that hold, one a line;
- * status 1 and a sentence at the first demand that does not. */
+ * argv: plans 0, 1 and 2 of the model, one with other inputs, and one of another model. Prints each case that passes, one a
+ * line. The first failed check prints its place and ends the program with status 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void read_log(void)
     IS(tigris_slot_log_read(&model, &state), TIGRIS_OK);
 }
 
-/* ---- the way it is meant ---- */
+/* ---- updates without a fault ---- */
 
 static void pieces_of_every_size(void)
 {
@@ -102,7 +102,7 @@ static void closing(void)
     DEMAND(nor_held == 0U && second.header == NULL);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals: wrong order, wrong plan, wrong slot ---- */
 
 static void steps_out_of_order(void)
 {
@@ -191,7 +191,7 @@ static void a_slot_of_the_plan_s_size(void)
     IS(write_all(&plans[1], 300), TIGRIS_ERR_SLOT_TOO_SMALL);
 }
 
-/* ---- what does not open ---- */
+/* ---- slots whose plan does not open ---- */
 
 static void the_other_slot_is_proven(void)
 {
@@ -217,7 +217,7 @@ static void what_is_confirmed_lies_in_a_slot(void)
     DEMAND(opens(&plans[0]));
 }
 
-/* ---- a chip that fails ---- */
+/* ---- flash operations that fail ---- */
 
 static void every_operation_may_fail(void)
 {
@@ -274,7 +274,7 @@ static void flash_that_forgets(void)
     DEMAND(opens(&plans[1]));
 }
 
-/* ---- which records count: what a cut leaves, numbers that begin again, and any other content ---- */
+/* ---- valid and torn records ---- */
 
 static tigris_slot_record *record_at(uint32_t place)
 {
@@ -286,14 +286,14 @@ static void append(tigris_slot_record_kind kind, uint32_t slot)
     IS(tigris_slot_log_append(&model, &state, kind, slot), TIGRIS_OK);
 }
 
-/* Sets one bit that was to be cleared: what a cut may leave. */
+/* Sets one bit that the operation should have cleared, as a cut may. */
 static void tear(tigris_slot_record *record, uint32_t bit)
 {
     uint8_t *bytes = (uint8_t *)record;
     bytes[bit / 8U] = (uint8_t)(bytes[bit / 8U] | 1U << bit % 8U);
 }
 
-/* A checksum that fits by chance: what differs from the whole record are bits that were to be cleared. */
+/* A torn record whose checksum fits by chance: some bits are still set that the operation should have cleared. */
 static void a_checksum_that_fits_a_torn_record(void)
 {
     read_log();
@@ -306,7 +306,7 @@ static void a_checksum_that_fits_a_torn_record(void)
     DEMAND(state.index == 1U && state.kind == TIGRIS_SLOT_PENDING);
 }
 
-/* A record that was cut off in a full sector, is not believed, and reads as valid when the other sector has the next. */
+/* A torn record in a full sector is skipped. Its unstable bits later read as valid, when the other sector has the next. */
 static void a_record_that_comes_back(void)
 {
     for (uint32_t cut = PER_SECTOR - 3U; cut < PER_SECTOR; cut++) {

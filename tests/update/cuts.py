@@ -2,8 +2,8 @@
 
     python -m tests.update.cuts [EVERY] [UPDATES] [CUTS]
 
-EVERY: of how many pairs of cuts one is tried. UPDATES: how many are made in a row. CUTS: of how many cuts in these one
-is tried. Without numbers all are, and 140 updates are made.
+EVERY: try each EVERY-th pair of cuts (1). UPDATES: make this many updates in a row (140). CUTS: try each CUTS-th cut of
+those updates (1). The numbers in brackets are the defaults.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from tests.update.plans import HERE, build
 
 
 def cut(folder: Path, *numbers: int) -> str:
-    """What the program says of its cuts; AssertionError with its words when a plan was opened that should not be."""
+    """The program's count of cuts. AssertionError with its message if a wrong plan was opened."""
     program = build(folder, [HERE / "power_cuts.c"])
     plans = [str(folder / f"{generation}.tgrs") for generation in range(3)]
     done = subprocess.run([program, *plans, *map(str, numbers)], capture_output=True, text=True, check=False)

@@ -13,13 +13,13 @@ nor_chip nor;
 uint32_t nor_operations, nor_held, nor_fails_from = UINT32_MAX;
 int nor_fails_late, nor_is_worn;
 jmp_buf nor_lost;
-static uint32_t cut_at = UINT32_MAX, state = 1U;
+static uint32_t cut_at = UINT32_MAX, random_state = 1U;
 static nor_tear cut_tear;
 
 uint32_t nor_random(void)
 {
-    state = state * 1664525U + 1013904223U;
-    return state >> 8;
+    random_state = random_state * 1664525U + 1013904223U;
+    return random_state >> 8;
 }
 
 static void demand(int holds, const char *what)
@@ -30,7 +30,7 @@ static void demand(int holds, const char *what)
     }
 }
 
-static void roll(void)
+static void draw_unstable_bits(void)
 {
     for (uint32_t i = 0; i < nor.unstable_bytes; i++)
         nor.bytes[nor.unstable_at + i] = (uint8_t)(nor.unstable[i] | nor_random());
@@ -41,7 +41,7 @@ void nor_start(uint32_t at, nor_tear tear)
     nor_operations = nor_held = 0U;
     cut_at = at;
     cut_tear = tear;
-    roll();
+    draw_unstable_bits();
 }
 
 void nor_format(uint32_t offset, const uint8_t *plan, size_t bytes)
@@ -63,7 +63,7 @@ int nor_load(const char *path, image *plan)
     return plan->size > 0U;
 }
 
-/* Of `bytes` at `at`: what they were before or what they are to be, whichever has fewer bits set, is `base`. */
+/* Does the operation at `at` in part. `base`: its bytes before or after it, whichever have fewer bits set. */
 static void tear(uint32_t at, const uint8_t *base, const uint8_t *done, uint32_t bytes, int is_erasure)
 {
     const uint32_t prefix = nor_random() % bytes;
@@ -126,7 +126,7 @@ static tigris_status program(const char *label, uint32_t offset, const void *fro
     if (status != TIGRIS_OK)
         return status;
     for (uint32_t i = 0; i < bytes; i++)
-        demand(nor.bytes[offset + i] == 0xFFU, "programmed over what is not erased");
+        demand(nor.bytes[offset + i] == 0xFFU, "programmed bytes that are not erased");
     forget_unstable(offset, (uint32_t)bytes);
     if (nor_operations++ == cut_at) {
         tear(offset, from, from, (uint32_t)bytes, 0);

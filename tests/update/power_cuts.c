@@ -1,9 +1,9 @@
-/* Cuts the power at every flash operation of updates, in every way that nor.h has, once and twice in a row.
+/* Cuts the power at every flash operation of updates, with every result in nor.h, once and twice in a row.
  *
- * argv: three plans of one model, of how many pairs of cuts one is tried, how many updates are made in a row, and of how
- * many cuts in these one is tried. Prints a line a scenario: its name, cuts, and pairs of cuts. After each cut the model is
- * opened twice, updated and opened again; whatever is opened must be one of the plans that may be, byte for byte. Anything
- * else ends the program with status 1 and says where. */
+ * argv: three plans of one model, EVERY (try each EVERY-th pair of cuts), UPDATES (make this many updates in a row) and CUTS
+ * (try each CUTS-th cut of those). Prints a line for each scenario: its name, cuts, and pairs of cuts. After each cut the
+ * model is opened twice, updated and opened again. Each open must find one of the expected plans, byte for byte. The first
+ * that does not prints its place and ends the program with status 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static image plans[PLANS];
 static const image *const A = &plans[0], *const B = &plans[1], *const C = &plans[2];
 static tigris_model model;
 static tigris_update update;
-/* What the next open may find; `other` NULL: nothing else. */
+/* The plans that the next open may find. `other` is NULL if only `sure` is valid. */
 static const image *sure, *other;
 static const char *scenario = "set-up";
 static uint32_t cut_one, cut_two, every = 1U;
@@ -79,7 +79,7 @@ static void finish(tigris_status expected)
     demand(tigris_update_finish(&update) == expected, "finish");
 }
 
-/* An update that has begun. `kept` is what is opened when this fails. */
+/* Completes an update that has begun. Until the commit, an open finds `kept`. */
 static void complete(const image *kept, const image *next)
 {
     expect(kept, NULL);
@@ -111,8 +111,8 @@ static void try_plan(const image *kept, const image *next, int confirm)
     close_model(&plan);
 }
 
-/* Opens and closes; the plan that was opened. */
-static const image *look(void)
+/* Opens and closes the model; returns the plan that it found. */
+static const image *open_and_close(void)
 {
     tigris_plan plan;
     const image *opened = open_model(&plan);
@@ -124,10 +124,10 @@ static void update_to(const image *kept, const image *next)
 {
     write_plan(kept, next);
     try_plan(kept, next, 1);
-    (void)look();
+    (void)open_and_close();
 }
 
-/* ---- scenarios: what goes before, and what is cut ---- */
+/* ---- scenarios: the steps before the cut, and the steps to cut ---- */
 
 static void nothing(void)
 {
@@ -159,7 +159,7 @@ static void on_trial(void)
 static void after_an_unconfirmed_trial(void)
 {
     demand(tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED, "an update over a plan on trial");
-    (void)look();
+    (void)open_and_close();
     update_to(A, C);
 }
 
@@ -177,7 +177,7 @@ static void pending_and_damaged(void)
 
 static void after_a_failed_open(void)
 {
-    (void)look();
+    (void)open_and_close();
     update_to(A, C);
 }
 
@@ -188,7 +188,7 @@ static void active_and_damaged(void)
     expect(A, NULL);
 }
 
-/* An update that ends half-way, and one whose bytes came damaged. */
+/* An update that is aborted half-way, and one that receives damaged bytes. */
 static void given_up(void)
 {
     static image damaged;
@@ -201,7 +201,7 @@ static void given_up(void)
     receive(&damaged, damaged.size);
     finish(TIGRIS_ERR_DAMAGED);
     demand(tigris_update_commit(&update) == TIGRIS_ERR_ORDER, "commit");
-    (void)look();
+    (void)open_and_close();
     update_to(A, C);
 }
 
@@ -226,7 +226,7 @@ static void flash_anew(void)
     expect(A, NULL);
 }
 
-/* Runs `steps` on the chip as it is; 1 when power failed. */
+/* Runs `steps` on the chip as it is. Returns 1 if power failed. */
 static int run_cut(void (*steps)(void), uint32_t at, nor_tear tear)
 {
     nor_start(at, tear);
@@ -236,21 +236,21 @@ static int run_cut(void (*steps)(void), uint32_t at, nor_tear tear)
     return 0;
 }
 
-/* Begins an update over whatever lies there, which may be on trial; the plan that stays. */
+/* Begins an update over any state, a plan on trial included. Returns the plan that an open finds until the commit. */
 static const image *begin_over(const image *kept)
 {
     while (tigris_update_begin(&update, &model) == TIGRIS_ERR_UNCONFIRMED)
-        kept = look();
+        kept = open_and_close();
     return kept;
 }
 
-/* Two starts, then an update to a plan that is neither, whatever may be there. */
+/* Starts twice, then updates to a plan that neither start can have found. */
 static void recover(void)
 {
     const image *next = plans;
     const image *kept = NULL;
     for (uint32_t start = 0; start < 2U; start++) {
-        kept = look();
+        kept = open_and_close();
         nor_start(UINT32_MAX, NOR_AFTER);
     }
     kept = begin_over(kept);
@@ -259,45 +259,45 @@ static void recover(void)
     complete(kept, next);
     try_plan(next, next, 1);
     nor_start(UINT32_MAX, NOR_AFTER);
-    (void)look();
+    (void)open_and_close();
 }
 
-/* An update of whatever is opened, to be cut: the other plan is the one that was being written, or a third. */
+/* The steps of the second cut: an update to a plan that the first cut did not leave. */
 static void recover_in_part(void)
 {
     const image *next = C == sure || C == other ? B : C;
-    const image *kept = begin_over(look());
+    const image *kept = begin_over(open_and_close());
     if (next == sure || next == other)
         return;
     complete(kept, next);
     try_plan(kept, next, 1);
 }
 
-typedef struct moment {
+typedef struct snapshot {
     nor_chip chip;
     const image *sure, *other;
-} moment;
+} snapshot;
 
-static void keep(moment *at)
+static void save_snapshot(snapshot *at)
 {
     at->chip = nor;
     at->sure = sure;
     at->other = other;
 }
 
-static void return_to(const moment *at)
+static void restore_snapshot(const snapshot *at)
 {
     nor = at->chip;
     expect(at->sure, at->other);
 }
 
-/* Every cut of the recovery from the first one; their number. */
+/* Tries every cut of the recovery from the first cut. Returns their number. */
 static uint32_t cut_twice(void)
 {
-    static moment cut;
+    static snapshot cut;
     static uint32_t seen;
     uint32_t cuts = 0;
-    keep(&cut);
+    save_snapshot(&cut);
     demand(!run_cut(recover_in_part, UINT32_MAX, NOR_AFTER), "power");
     const uint32_t operations = nor_operations;
     for (int tear = 0; tear < NOR_TEARS; tear++)
@@ -306,8 +306,8 @@ static uint32_t cut_twice(void)
                 continue;
             cut_two = at;
             tear_two = (nor_tear)tear;
-            return_to(&cut);
-            /* What is unstable may read otherwise this time, and save an operation. */
+            restore_snapshot(&cut);
+            /* An unstable bit may read differently this time and save an operation. */
             if (!run_cut(recover_in_part, at, (nor_tear)tear))
                 continue;
             nor_start(UINT32_MAX, NOR_AFTER);
@@ -318,36 +318,36 @@ static uint32_t cut_twice(void)
     return cuts;
 }
 
-/* Every cut of `steps` from the chip as it is, which is then as the steps leave it, or one of `cuts_of`; `pairs`: each
- * with every second one. */
+/* Tries each `cuts_of`-th cut of `steps`, always from the same chip; leaves the chip as `steps` do without a cut. With
+ * `pairs`, a second cut follows each first one. */
 static void cut_everywhere(void (*steps)(void), uint32_t cuts_of, uint32_t *cuts, uint32_t *pairs)
 {
-    static moment before;
-    static moment after;
+    static snapshot before;
+    static snapshot after;
     static uint32_t seen;
-    keep(&before);
+    save_snapshot(&before);
     demand(!run_cut(steps, UINT32_MAX, NOR_AFTER), "power");
     const uint32_t operations = nor_operations;
-    keep(&after);
+    save_snapshot(&after);
     for (int tear = 0; tear < NOR_TEARS; tear++)
         for (uint32_t at = 0; at < operations; at++) {
             if (seen++ % cuts_of != 0U)
                 continue;
             cut_one = at;
             tear_one = (nor_tear)tear;
-            return_to(&before);
+            restore_snapshot(&before);
             demand(run_cut(steps, at, (nor_tear)tear), "an operation is missing");
             if (pairs != NULL) {
-                static moment here;
-                keep(&here);
+                static snapshot here;
+                save_snapshot(&here);
                 *pairs += cut_twice();
-                return_to(&here);
+                restore_snapshot(&here);
             }
             nor_start(UINT32_MAX, NOR_AFTER);
             recover();
             (*cuts)++;
         }
-    return_to(&after);
+    restore_snapshot(&after);
 }
 
 /* ---- many updates in a row, until both sectors of records were erased and used again ---- */
