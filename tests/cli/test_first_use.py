@@ -1,4 +1,4 @@
-"""What somebody new does wrong: each gets a sentence with what would be right, and nothing is written."""
+"""Mistakes of a first user: each message says how to do it right, and no file is written."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Messages name options in the words of whoever called the compiler, and in no other's."""
+"""Messages name options in the caller's words: the command line, Python or platformio.ini."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What commands print on narrow terminals: no line too long, no word broken, and a note of what is left out."""
+"""Output on narrow terminals: no line is too long, no word is broken, and a note names the columns left out."""
 
 import io
 import os

@@ -1,5 +1,4 @@
-"""What the boards of the examples with sensors should answer, computed on this machine: their plans, and around these
-what their C does, written once more."""
+"""Expected answers of the sensor examples' boards: their plans on this machine, and their C code again in Python."""
 
 import functools
 import re

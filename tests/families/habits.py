@@ -1,4 +1,4 @@
-"""What exporters do that is no architecture: layouts, constants, old operator sets, leftovers of training."""
+"""Models with habits of exporters: layouts, constants, old operator sets, leftovers of training."""
 
 import numpy as np
 import onnx

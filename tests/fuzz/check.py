@@ -1,4 +1,4 @@
-"""What must hold of any graph: right against onnxruntime, and the same bytes at every budget."""
+"""Checks of any graph: its outputs equal onnxruntime's, and every budget gives the same bytes."""
 
 from collections.abc import Mapping
 from unittest.mock import patch

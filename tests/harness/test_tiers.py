@@ -1,4 +1,4 @@
-"""Which tests run in which tier, what they may take, and what they may not leave behind."""
+"""The tests of each tier, their budgets, and leftovers that fail a run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What some tests need that is not part of this project: checkouts that variables of the environment name.
+"""Checkouts of other projects that some tests need; environment variables name them.
 
 `@pytest.mark.vendor("TIGRIS_ESP_NN")` skips a test where the variable is not set; with `optional=True` it runs anyway,
 with a stand-in. `make test-vendor` runs them all.

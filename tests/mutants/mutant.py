@@ -1,4 +1,4 @@
-"""What a mutant is, and how the tables hold it.
+"""Mutants, and the format of their tables.
 
 A table is a text file an area of the project. A mutant of it:
 

@@ -1,4 +1,4 @@
-"""What the planner makes of the project's networks: README's figures, which a change of the planner may only better.
+"""Plans of the project's networks: README's figures are upper bounds for every change of the planner.
 
 A plan that is right but takes more memory or traffic fails nothing else. Where figures get better, README's table is to
 be written again with what `python -m bench.memory` prints.

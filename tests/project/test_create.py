@@ -1,4 +1,4 @@
-"""What a new project is made of, for boards of every kind; what is refused, and in which words."""
+"""Files of a new project, for boards of every kind, and the message of each refusal."""
 
 import configparser
 import json

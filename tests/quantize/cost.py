@@ -1,4 +1,4 @@
-"""What quantising costs each network: python -m tests.quantize.cost [NAME …]
+"""Prints the loss by quantisation of each network: python -m tests.quantize.cost [NAME …]
 
 The rows of the table in docs/models.md: accuracy of the float twin and of the int8 plan on held-out samples, the
 outputs' error, RAM and flash of both without a budget.

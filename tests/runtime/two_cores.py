@@ -1,4 +1,4 @@
-"""What shows whether two cores may share an operator: halves that run in the wrong order, and plans that split all."""
+"""Tools to test split operators: halves that run in the wrong order, and plans that split every operator."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
-/* What Python does with a wheel's library, for systems whose Python is not at hand: loads it by name, runs a plan of one
- * input and one output and prints the output's bytes.
+/* Uses a wheel's library as Python does, for systems without Python here: loads it by name, runs a plan of one input and
+ * one output, and prints the output's bytes.
  *
  *     loads LIBRARY PLAN.tgrs INPUT.bin    the input, int8 as stored */
 #include <stdint.h>

@@ -1,4 +1,4 @@
-"""Which operators a library gets, in what form, and what its scratch leaves of the budget."""
+"""Assignment of operators to a library: their packing, and the budget left by its scratch."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The kernels in the ESP32-S3's vector instructions: what they take, what a plan for them holds, and who refuses it."""
+"""Kernels in the ESP32-S3's vector instructions: accepted operators, the plan's records, and refusals."""
 
 import ctypes
 import dataclasses

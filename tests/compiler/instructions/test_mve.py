@@ -1,4 +1,4 @@
-"""What the model says that kernels with vector instructions do, against going through their loops."""
+"""Predicted work of the MVE kernels equals the work that their loops, written out here, count."""
 
 import itertools
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the model says that kernels do, against counting it out; and the fit of its coefficients."""
+"""Predicted work of the kernels equals counted work, and the fit finds known coefficients."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""What is not supported is refused by name, all of it at once, and never with a traceback."""
+"""Unsupported nodes are refused by name, all in one message, and never with a traceback."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Weights that cannot be used as they are: what is lost is said in numbers, and what are no numbers is refused."""
+"""Weights that lose precision: a warning gives the loss in numbers. Weights with NaN or infinity are refused."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Weights in every packing: where each lies, what is added, and the way back."""
+"""Weights in every packing: the place of each weight, the padding, and unpacking."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""What libraries ask for as scratch, on each kind of chip, and what the compiler reserves for it.
+"""Scratch that libraries request on each kind of chip, and scratch that the compiler reserves.
 
     python -m tests.runtime.backends.scratch
 
