@@ -132,7 +132,7 @@ def module(known: Mapping[str, Coefficients], counted: Mapping[str, str]) -> str
     """The source of coefficients.py; `counted`: when, of each machine."""
     machines = [name for name in MACHINES if name in known]
     lines = [
-        '"""Instructions that kernels and the executor take, by processor, kernel and what is done. Generated.',
+        '"""Instructions for each piece of work, by processor and kernel; "executor": around the kernels. Generated.',
         "",
         "Written by `python -m bench.calibrate --write`; counted under QEMU:",
         *(f"{name}: {counted[name]}" for name in machines),

@@ -97,7 +97,7 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
         Fact("layer by layer", format_size(memory["unscheduled_peak"]), "of activations without stages and bands"),
         Fact("multiply-accumulates", f"{compute['macs']:,}", _recomputed(compute)),
         Fact("instructions", format_estimate(estimate),
-             f"estimated; {counted(report['ops'], 'operator')}, {report['dtype']}"),
+             f"estimated, without bands; {counted(report['ops'], 'operator')}, {report['dtype']}"),
     ]  # fmt: skip
     if memory["backend_scratch"]:
         facts.append(Fact("library scratch", format_size(memory["backend_scratch"]),

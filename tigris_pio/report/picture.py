@@ -25,8 +25,9 @@ _LIBRARY = "plain_"
 class Operator:
     """One operator; `index` counts from 0 in execution order. None: unknown without the program.
 
-    inputs, output: stored shapes, without a batch of 1. calls: kernel calls per inference. instructions: estimated for
-    the page's processor; by default int8 on RV32IMC, float32 with an FPU.
+    inputs, output: stored shapes, without a batch of 1. calls: kernel calls per inference. instructions: estimate for
+    the operator run whole, without bands and executor, on the page's processor; by default int8 on RV32IMC, float32
+    with an FPU.
     """
 
     index: int

@@ -100,7 +100,7 @@ def _panel(title: str, points: Sequence[SweepPoint], field: str, sizes: bool) ->
 
 def _sweep_table(found: Sweep, chosen: int | None) -> Grid:
     titles = ("budget", "fast used", "slow used", "moved", "stages", "in bands", "calls", "recomputed",
-              "estimated instructions")  # fmt: skip
+              "predicted instructions")  # fmt: skip
     rows = tuple(
         (Cell(f"{point.budget:,}" + (" (this plan)" if point.budget == chosen else "")),
          *text_cells(f"{point.fast:,}", f"{point.slow:,}", f"{point.traffic:,}", point.stages, point.banded,
@@ -151,7 +151,7 @@ def operators_section(picture: Picture, backend: str, measures: Sequence[Measure
     note = "Shapes are height × width × channels, as stored. "
     of = f"{backend} on {picture.processor}" if picture.processor else (
         "portable kernels: int8 on RV32IMC, float32 with an FPU")  # fmt: skip
-    note += f"Instructions are estimated for {of}." if known else ""
+    note += f"Estimated instructions: each operator run whole, without bands and executor, for {of}." if known else ""
     grid = Grid(f"{counted(len(ops), 'operator')} in execution order", tuple(columns), rows, head=1)
     return Section("operators", "Operators", (Prose(note.strip()), grid))
 

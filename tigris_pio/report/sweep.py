@@ -27,7 +27,7 @@ class SweepPoint:
     """The plan for `budget` bytes of fast memory and unlimited slow memory.
 
     fast, slow: bytes of both arenas. traffic: bytes moved from and to slow memory per inference. banded: stages with
-    more than one band. calls: kernel calls. recomputed: MACs. instructions: estimated for int8 on RV32IMC, or float32
+    more than one band. calls: kernel calls. recomputed: MACs. instructions: predicted for int8 on RV32IMC, or float32
     with an FPU; with a kernel library, for the plan's processor.
     """
 
@@ -160,7 +160,7 @@ def _grid(top: int, steps: int) -> list[int]:
 def _point(budget: int, plan: ExecutionPlan) -> SweepPoint:
     program = plan.program
     calls = sum(s.bands * sum(op.images for op in program.ops[s.first_op : s.end_op]) for s in plan.stages)
-    # float32 models are estimated for a core with an FPU.
+    # The prediction for float32 models is that of a core with an FPU.
     fpu = any(op.dtype is DType.FLOAT32 and op.macs for op in program.ops)
     return SweepPoint(
         budget=budget,
