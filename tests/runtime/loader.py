@@ -1,5 +1,6 @@
 """Status codes of opening and binding a plan, without `Session`'s exceptions."""
 
+import enum
 import re
 
 from tests.runtime.build import INCLUDE
@@ -7,18 +8,16 @@ from tigris_pio.format.records import Header
 from tigris_pio.host import library
 from tigris_pio.host.memory import Arena, aligned_copy
 
-TIGRIS_ERR_FAST_TOO_SMALL = -2
-TIGRIS_ERR_SLOW_TOO_SMALL = -3
-TIGRIS_ERR_PARAMS = -29
-TIGRIS_ERR_OPERAND = -27
-TIGRIS_ERR_BANDS = -28
-
 
 def statuses() -> dict[str, int]:
     """Every status of tigris.h by its name without TIGRIS_."""
     text = (INCLUDE / "tigris.h").read_text(encoding="utf-8")
     found = re.findall(r"^    TIGRIS_(OK|ERR_\w+) = (-?\d+)", text, re.MULTILINE)
     return {name: int(value) for name, value in found}
+
+
+#: The statuses of tigris.h, such as Status.ERR_BANDS.
+Status = enum.IntEnum("Status", statuses())
 
 
 def bind_status_of_a_refused_plan(plan: bytes) -> int:

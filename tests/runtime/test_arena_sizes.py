@@ -17,7 +17,7 @@ from tests.runtime.build import replay
 from tests.runtime.chains import Chain, plan_of, walk
 from tests.runtime.damage import damaged
 from tests.runtime.fuzz.seeds import seeds
-from tests.runtime.loader import TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS, TIGRIS_ERR_SLOW_TOO_SMALL
+from tests.runtime.loader import Status
 from tests.runtime.plan_builder import changed
 from tests.runtime.replays import Outcome, outcomes
 from tests.runtime.test_bands import chains, run_chain
@@ -29,7 +29,7 @@ from tigris_pio.format.records import Header, StageRecord, TensorRecord
 NETWORKS = ("ad", "kws", "micro_speech", "person_detect", "resnet", "sww", "vww")
 SHARES = (100, 75, 50, 25)
 AMPLE = 1 << 20
-TOO_SMALL = (TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL)
+TOO_SMALL = (Status.ERR_FAST_TOO_SMALL, Status.ERR_SLOW_TOO_SMALL)
 #: A plan and the bytes of fast and slow memory to run it in.
 Case = tuple[bytes, int, int]
 
@@ -51,7 +51,7 @@ def cases_of(plan: bytes) -> Iterator[Case]:
 
 
 def found(cases: list[Case]) -> list[Outcome]:
-    """What the sanitised program says of each."""
+    """The sanitised program's outcome of each case."""
     return outcomes(replay(), [case[0] for case in cases], [case[1:] for case in cases])
 
 
@@ -63,7 +63,7 @@ def is_same(outcome: Outcome) -> bool:
 def enlarged(case: Case, outcome: Outcome) -> Case:
     """The case with as much more memory as was missing."""
     plan, fast, slow = case
-    in_fast = outcome.small == TIGRIS_ERR_FAST_TOO_SMALL
+    in_fast = outcome.small == Status.ERR_FAST_TOO_SMALL
     return plan, fast + outcome.missing * in_fast, slow + outcome.missing * (not in_fast)
 
 
@@ -153,7 +153,7 @@ def test_empty_weight_blocks_are_moved_together(models_dir: Path) -> None:
     for index in range(Header.unpack(plan).stage_count):
         plan = changed(plan, StageRecord, index, block_raw_bytes=0, block_stored_bytes=0)
     results = found([(plan, fast, 0) for fast in range(1000, 1400, 10)])
-    assert {outcome.small for outcome in results} == {TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_PARAMS}
+    assert {outcome.small for outcome in results} == {Status.ERR_FAST_TOO_SMALL, Status.ERR_PARAMS}
 
 
 @pytest.mark.parametrize(("views", "accepted"), [(65000, True), (65600, False)])
@@ -172,6 +172,6 @@ def test_more_objects_than_the_bookkeeping_can_name(views: int, accepted: bool) 
     if accepted:
         assert is_same(outcome)
     else:
-        assert (outcome.small, outcome.missing) == (TIGRIS_ERR_FAST_TOO_SMALL, 2**32 - 1)
+        assert (outcome.small, outcome.missing) == (Status.ERR_FAST_TOO_SMALL, 2**32 - 1)
 
 

@@ -18,7 +18,7 @@ from tests.runtime.bands import Impossible, View, input_rows
 from tests.runtime.build import SANITIZERS, compile_program, replay
 from tests.runtime.chains import CHANNELS, WIDTH, Chain, Link, example_chain, output_paces, plan_of, walk, whole
 from tests.runtime.kernel_harness import DTYPES, Operator, Way, operator, plan_for, run, run_plan
-from tests.runtime.loader import TIGRIS_ERR_BANDS, TIGRIS_ERR_PARAMS, bind_status
+from tests.runtime.loader import Status, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import NO_PACE, PlanBuilder, with_crc
 from tests.runtime.replays import outcomes
@@ -86,7 +86,7 @@ def test_any_bands_give_the_bytes_of_whole_execution(seen: Counter[str], chain: 
             capacities, _ = walk(candidate)
         except Impossible:
             # A pace too slow, or two branches that read one tensor at different speeds: the runtime sees it too.
-            assert bind_status(plan_of(candidate, candidate.heights)) == TIGRIS_ERR_BANDS
+            assert bind_status(plan_of(candidate, candidate.heights)) == Status.ERR_BANDS
             seen["impossible"] += 1
             continue
         seen["ran"] += 1
@@ -106,7 +106,7 @@ def test_a_window_one_row_too_small_is_refused(seen: Counter[str], chain: Chain,
     assume(shrinkable)
     index = data.draw(st.sampled_from(shrinkable))
     capacities[index] -= 1
-    assert bind_status(plan_of(candidate, capacities)) == TIGRIS_ERR_BANDS
+    assert bind_status(plan_of(candidate, capacities)) == Status.ERR_BANDS
     seen["refused"] += 1
 
 
@@ -129,7 +129,7 @@ def test_a_wrong_word_of_the_last_reader_is_refused_or_harmless(
     record = OperandRecord.unpack(plan, offset)
     wrong = dataclasses.replace(record, flags=record.flags ^ OperandFlag.LAST)
     damaged = with_crc(plan[:offset] + wrong.pack() + plan[offset + OperandRecord.size() :])
-    if bind_status(damaged) == TIGRIS_ERR_BANDS:
+    if bind_status(damaged) == Status.ERR_BANDS:
         seen["refused"] += 1
         return
     seen["right"] += 1
@@ -334,5 +334,5 @@ def test_no_window_overflows(variant: str) -> None:
     results = outcomes(replay(variant), far_plans())
     assert sum(result.ran and result.status == 0 for result in results) > 100
     # Kernels that a library may run in their stead do not take windows like these.
-    assert {(result.status, result.ran) for result in results} == {(0, True), (TIGRIS_ERR_PARAMS, False)}
+    assert {(result.status, result.ran) for result in results} == {(0, True), (Status.ERR_PARAMS, False)}
     assert sum(result.ran for result in results) >= sum(op.kind not in PLAIN for op in SLIDING) * len(CASES)

@@ -11,7 +11,7 @@ from tests.families.measure import run
 from tests.families.quantised import SCHEMES, quantise
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, Way, plan_for
-from tests.runtime.loader import bind_status
+from tests.runtime.loader import Status, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import PlanBuilder, padded_tuple
 from tigris_pio import Session, compile_model
@@ -120,7 +120,7 @@ def outputs_of(session: Session) -> list[np.ndarray]:
 
 
 def test_each_image_of_a_batch_has_sums_of_its_own() -> None:
-    """Also where they move, in less fast memory than was planned."""
+    """The sums stay apart in less fast memory than planned, where they move."""
     compiled, expected, _ = batch_across_stages()
     (planned,) = outputs_of(Session(compiled))
     np.testing.assert_array_equal(planned, expected)
@@ -131,7 +131,7 @@ def test_each_image_of_a_batch_has_sums_of_its_own() -> None:
 
 
 def test_memory_for_the_sums_of_one_image_is_refused() -> None:
-    """Of a plan from elsewhere, that says it needs no more; the second image's sums would lie behind it."""
+    """A hostile plan declares too little memory, so the second image's sums would lie behind the arena."""
     compiled, _, offset = batch_across_stages()
     header = Header.unpack(compiled.data)
     short = dataclasses.replace(header, fast_bytes=offset + 4 * 8)
@@ -198,7 +198,6 @@ def test_only_what_does_not_fit_otherwise_is_folded(int8: bool) -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=0 if int8 else 1e-5)
 
 
-TIGRIS_ERR_OP = -26
 KNOW_FOLDED_INPUTS = {OpKind.MEAN_OF_SUMS, OpKind.SCALE_SUMS}
 KNOW_FOLDED_OUTPUTS = {OpKind.SUM_MAP, OpKind.SUM_PRODUCTS, OpKind.RECURRENT}
 
@@ -218,4 +217,4 @@ def test_other_operators_are_refused_folded_tensors(op: Operator) -> None:
 
         data = plan_for(op, Way(op.output_shape[1]), fold)
         if op.kind not in known and {op.images, op.output_shape[0], *(array.shape[0] for array in op.inputs)} == {1}:
-            assert bind_status(data) == TIGRIS_ERR_OP
+            assert bind_status(data) == Status.ERR_OP

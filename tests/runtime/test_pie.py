@@ -7,6 +7,7 @@ import random
 from tests.harness.tiers import examples
 from tests.runtime.damage import overwritten
 from tests.runtime.kernel_harness import Way, plan_for
+from tests.runtime.loader import Status
 from tests.runtime.pie_cases import layers, packed, pie_replay
 from tests.runtime.plan_builder import changed, with_crc
 from tests.runtime.random_layers import CONV, window
@@ -35,7 +36,7 @@ def test_damaged_plans() -> None:
         plan = plan_for(op, dataclasses.replace(way, weights=choose.choice(list(WeightMode))))
         plans += map(with_crc, overwritten(choose, plan, count))
     statuses = {result.status for result in outcomes(pie_replay(), plans)}
-    assert {0, -29} <= statuses
+    assert {0, Status.ERR_PARAMS} <= statuses
 
 
 def pointwise_plan(weights: WeightMode = WeightMode.IN_PLACE) -> bytes:
@@ -56,12 +57,13 @@ def test_streams_and_arenas_that_the_kernels_cannot_use_are_refused() -> None:
     plan = pointwise_plan()
     ending = plan[Header.unpack(plan).weights]
     assert ending in (0, 1, 2)
-    cases = {with_head(plan, place, value): -29 for place, value in ((0, 7), (0, 255), (1, 32), (2, 32), (0, 3))}
-    cases |= {with_head(pointwise_plan(WeightMode.COPY), 0, 3): -29}
-    cases |= {plan: 0, changed(plan, Header, 0, alignment=8): -14}
+    cases = {with_head(plan, place, value): Status.ERR_PARAMS
+             for place, value in ((0, 7), (0, 255), (1, 32), (2, 32), (0, 3))}
+    cases |= {with_head(pointwise_plan(WeightMode.COPY), 0, 3): Status.ERR_PARAMS}
+    cases |= {plan: 0, changed(plan, Header, 0, alignment=8): Status.ERR_ALIGNMENT}
     op = packed(fully_connected_case(1, 90, 10, 0, False, 3)[0])
     assert op is not None
-    for less, status in ((0, 0), (1, -29)):
+    for less, status in ((0, 0), (1, Status.ERR_PARAMS)):
         given = dataclasses.replace(op, scratch_bytes=op.scratch_bytes - less)
         cases[plan_for(given, Way(op.output_shape[1]))] = status
     assert [result.status for result in outcomes(pie_replay(), cases)] == list(cases.values())

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.runtime import loader
 from tests.runtime.chains import example_chain, plan_of, walk
 from tests.runtime.kernel_harness import Operator, Way, operator, plan_for
-from tests.runtime.loader import TIGRIS_ERR_OPERAND, TIGRIS_ERR_PARAMS, bind_status, statuses
+from tests.runtime.loader import Status, bind_status, statuses
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import PlanBuilder, changed, with_crc
 from tigris_pio.cli.inspect import inspect
@@ -46,47 +46,52 @@ MOST_STEPS = 1 << 20
 
 #: By the record that is damaged, its index and the status.
 DAMAGES: dict[tuple[type[Record], int, int], list[dict[str, Any]]] = {
-    (Header, 0, -10): [{"magic": b"TGRX"}],
-    (Header, 0, -11): [{"version": 2}, {"header_bytes": 196}],
-    (Header, 0, -12): [{"total_bytes": HUGE}],
-    (Header, 0, -14): [{"alignment": 24}, {"alignment": 2}, {"alignment": 1 << 20}],
-    (Header, 0, -20): [{"flags": 16}, {"state_bytes": HUGE}, {"fast_reserved": HUGE}, {"tensors": 201}, {"tensors": 0},
+    (Header, 0, Status.ERR_NOT_A_PLAN): [{"magic": b"TGRX"}],
+    (Header, 0, Status.ERR_VERSION): [{"version": 2}, {"header_bytes": 196}],
+    (Header, 0, Status.ERR_TRUNCATED): [{"total_bytes": HUGE}],
+    (Header, 0, Status.ERR_ALIGNMENT): [{"alignment": 24}, {"alignment": 2}, {"alignment": 1 << 20}],
+    (Header, 0, Status.ERR_SECTION): [
+        {"flags": 16}, {"state_bytes": HUGE}, {"fast_reserved": HUGE}, {"tensors": 201}, {"tensors": 0},
         {"ops": HUGE}, {"view_count": 0x10000000}, {"weights_bytes": HUGE}],
-    (Header, 0, -21): [{"name": b"x" * 48}, {"strings_bytes": 1}],
-    (TensorRecord, 0, -21): [{"name": HUGE}],
-    (TensorRecord, 0, -22): [{"height": 0}, {"width": 0x80000000, "channels": 8}, {"dtype": 0}, {"dtype": 8},
+    (Header, 0, Status.ERR_STRING): [{"name": b"x" * 48}, {"strings_bytes": 1}],
+    (TensorRecord, 0, Status.ERR_STRING): [{"name": HUGE}],
+    (TensorRecord, 0, Status.ERR_TENSOR): [
+        {"height": 0}, {"width": 0x80000000, "channels": 8}, {"dtype": 0}, {"dtype": 8},
         {"home": 4}, {"home_offset": 8}, {"home_offset": HUGE}, {"home": Home.FAST, "home_offset": 0}, {"flags": 3},
         {"flags": 4}, {"scale": float("nan")}, {"scale": -1.0}],
-    (TensorRecord, 0, -23): [{"flags": TensorFlag.FOLDED}],
-    (TensorRecord, 1, -22): [{"home_offset": 16}],
-    (IoRecord, 0, -23): [{"tensor": 99}, {"tensor": 1}, {"rank": 9}, {"shape": (1, 12, 3, 3, 0, 0, 0, 0)},
+    (TensorRecord, 0, Status.ERR_IO): [{"flags": TensorFlag.FOLDED}],
+    (TensorRecord, 1, Status.ERR_TENSOR): [{"home_offset": 16}],
+    (IoRecord, 0, Status.ERR_IO): [{"tensor": 99}, {"tensor": 1}, {"rank": 9}, {"shape": (1, 12, 3, 3, 0, 0, 0, 0)},
         {"shape": (1, 12, 3, 2, 1, 0, 0, 0)}, {"stored_shape": (0x80000000, 2, 0, 0, 0, 0, 0, 0)},
         {"permutation": (0, 1, 2, 2, 0, 0, 0, 0)}, {"permutation": (0, 1, 2, 4, 0, 0, 0, 0)}, {"model_dtype": 0}],
-    (IoRecord, 0, -21): [{"name": HUGE}],
-    (StageRecord, 0, -24): [{"first_op": 1}, {"op_count": 3}, {"view_count": HUGE}, {"band_count": 0},
+    (IoRecord, 0, Status.ERR_STRING): [{"name": HUGE}],
+    (StageRecord, 0, Status.ERR_STAGE): [{"first_op": 1}, {"op_count": 3}, {"view_count": HUGE}, {"band_count": 0},
         {"band_count": 4}, {"band_count": HUGE}, {"strategy": 4}, {"weight_mode": 3}, {"block": 8}, {"block": HUGE},
         {"block_raw_bytes": 1}, {"weight_mode": 1, "block_fast_offset": 2048}],
-    (StageRecord, 0, -28): [{"band_count": 2}],
-    (ViewRecord, 0, -25): [{"tensor": 99}, {"flags": 16 | ViewFlag.WINDOW}, {"flags": ViewFlag.LOAD}, {"offset": 0},
+    (StageRecord, 0, Status.ERR_BANDS): [{"band_count": 2}],
+    (ViewRecord, 0, Status.ERR_VIEW): [
+        {"tensor": 99}, {"flags": 16 | ViewFlag.WINDOW}, {"flags": ViewFlag.LOAD}, {"offset": 0},
         {"offset": 1025}, {"capacity_rows": 0}, {"capacity_rows": HUGE}, {"pace_numerator": 2, "pace_denominator": 1},
         {"flags": ViewFlag.WINDOW | ViewFlag.STORE}],
-    (ViewRecord, 1, -25): [{"flags": 0, "offset": 0, "capacity_rows": 12}, {"flags": ViewFlag.WINDOW | ViewFlag.LOAD},
+    (ViewRecord, 1, Status.ERR_VIEW): [
+        {"flags": 0, "offset": 0, "capacity_rows": 12}, {"flags": ViewFlag.WINDOW | ViewFlag.LOAD},
         {"flags": ViewFlag.WINDOW | ViewFlag.STORE}, {"parked": 768}, {"parked": HUGE}],
-    (ViewRecord, 4, -25): [{"pace_denominator": 0}, {"pace_denominator": HUGE}, {"pace_numerator": HUGE},
+    (ViewRecord, 4, Status.ERR_VIEW): [{"pace_denominator": 0}, {"pace_denominator": HUGE}, {"pace_numerator": HUGE},
         {"pace_numerator": 0}, {"pace_offset": 0x7FFFFFFF}],
-    (ViewRecord, 4, -24): [{"pace_offset": 6}],
-    (ViewRecord, 4, -28): [{"pace_offset": -1}],
-    (OpRecord, 0, -26): [{"operand_count": 0}, {"operand_count": 9}, {"output_view": 5}, {"output_view": 2},
+    (ViewRecord, 4, Status.ERR_STAGE): [{"pace_offset": 6}],
+    (ViewRecord, 4, Status.ERR_BANDS): [{"pace_offset": -1}],
+    (OpRecord, 0, Status.ERR_OP): [{"operand_count": 0}, {"operand_count": 9}, {"output_view": 5}, {"output_view": 2},
         {"images": 0}, {"images": 2}, {"params": 2}, {"params": HUGE}, {"params_bytes": HUGE}, {"first_operand": 1},
         {"scratch": 2048, "scratch_bytes": HUGE}, {"scratch": 0, "scratch_bytes": 16}],
-    (OpRecord, 0, -32): [{"packing": 99}],
-    (OpRecord, 0, -21): [{"name": HUGE}],
-    (OpRecord, 0, -30): [{"kind": 99}, {"dtype": DType.INT32}],
-    (OpRecord, 0, -29): [{"params_bytes": 4}],
-    (OperandRecord, 0, -27): [{"view": 5}, {"view": 1}, {"denominator": 0}, {"flags": 2}, {"first": 5, "last": 4},
+    (OpRecord, 0, Status.ERR_PACKING): [{"packing": 99}],
+    (OpRecord, 0, Status.ERR_STRING): [{"name": HUGE}],
+    (OpRecord, 0, Status.ERR_UNKNOWN_OP): [{"kind": 99}, {"dtype": DType.INT32}],
+    (OpRecord, 0, Status.ERR_PARAMS): [{"params_bytes": 4}],
+    (OperandRecord, 0, Status.ERR_OPERAND): [
+        {"view": 5}, {"view": 1}, {"denominator": 0}, {"flags": 2}, {"first": 5, "last": 4},
         {"last": 0x7FFFFFFF}, {"first": -0x80000000}],
-    (OperandRecord, 0, -29): [{"first": -2, "last": 2}],
-    (OperandRecord, 0, -28): [{"first": 0, "last": 2}],
+    (OperandRecord, 0, Status.ERR_PARAMS): [{"first": -2, "last": 2}],
+    (OperandRecord, 0, Status.ERR_BANDS): [{"first": 0, "last": 2}],
 }  # fmt: skip
 
 
@@ -111,11 +116,12 @@ def test_scratch_lies_apart_from_what_its_operator_sees(windows: bool) -> None:
         first = view.offset if windows else tensor.home_offset
         end = first + tensor.height * tensor.width * tensor.channels * 4
         for at in (first, (end - 1) // 16 * 16):
-            assert bind_status(changed(plan, OpRecord, 0, scratch=at)) == (-26 if index == output else -27)
+            refused = Status.ERR_OP if index == output else Status.ERR_OPERAND
+            assert bind_status(changed(plan, OpRecord, 0, scratch=at)) == refused
     assert bind_status(changed(plan, OpRecord, 0, scratch=header.fast_bytes)) == 0
 
 
-@pytest.mark.parametrize(("more", "status"), [(0, 0), (1, -24)])
+@pytest.mark.parametrize(("more", "status"), [(0, 0), (1, Status.ERR_STAGE)])
 def test_steps_of_the_proof_are_limited(plan: bytes, more: int, status: int) -> None:
     """The rows of a plan come late, after as many bands that make none: views and operands of all bands are counted."""
     header = Header.unpack(plan)
@@ -129,8 +135,8 @@ def test_steps_of_the_proof_are_limited(plan: bytes, more: int, status: int) -> 
 
 
 @pytest.mark.parametrize(("kind", "channels", "stages", "status"), [
-    (OpKind.DEPTHWISE_CONV_2D, 1 << 16, 64, 0), (OpKind.DEPTHWISE_CONV_2D, 1 << 16, 65, TIGRIS_ERR_PARAMS),
-    (OpKind.PLAIN_DEPTHWISE_CONV_2D, 1 << 16, 65, TIGRIS_ERR_PARAMS),
+    (OpKind.DEPTHWISE_CONV_2D, 1 << 16, 64, 0), (OpKind.DEPTHWISE_CONV_2D, 1 << 16, 65, Status.ERR_PARAMS),
+    (OpKind.PLAIN_DEPTHWISE_CONV_2D, 1 << 16, 65, Status.ERR_PARAMS),
 ], ids=str)  # fmt: skip
 def test_checks_of_shared_constants_are_limited(kind: OpKind, channels: int, stages: int, status: int) -> None:
     """Every stage has the block of the first: 2^22 multipliers may be looked at, all stages together."""
@@ -178,17 +184,17 @@ def two_sines(first_reads: int, *, windows: bool) -> bytes:
 def test_rows_that_are_not_made_yet_cannot_be_read(windows: bool) -> None:
     assert bind_status(two_sines(0, windows=windows)) == 0
     early = changed(two_sines(2, windows=windows), ViewRecord, 1, pace_numerator=6, pace_denominator=1)
-    assert bind_status(early) == -28
+    assert bind_status(early) == Status.ERR_BANDS
     assert re.search(r"at stage 0, operator 0 \(TRIGONOMETRIC [^)]+\), tensor 2 \(second\)", refusal(early))
 
 
 @pytest.mark.parametrize("data", [b"\0" * 4096, b"TGRS" + b"\xff" * 4092], ids=["zeros", "a header alone"])
 def test_a_plan_that_did_not_open_is_not_bound(data: bytes) -> None:
-    assert loader.bind_status_of_a_refused_plan(data) == -1
+    assert loader.bind_status_of_a_refused_plan(data) == Status.ERR_ARGUMENT
 
 
 @pytest.mark.parametrize(("images", "flags", "status"), [
-    (1, ViewFlag.LOAD, 0), (1, ViewFlag.LOAD | ViewFlag.KEEP, -25), (2, ViewFlag.LOAD | ViewFlag.KEEP, 0)])
+    (1, ViewFlag.LOAD, 0), (1, ViewFlag.LOAD | ViewFlag.KEEP, Status.ERR_VIEW), (2, ViewFlag.LOAD | ViewFlag.KEEP, 0)])
 def test_windows_of_a_whole_batch_do_not_keep_rows(images: int, flags: ViewFlag, status: int) -> None:
     """Images lie a whole image apart: moving the rows of one would leave the others where they were."""
     x = np.zeros((2, 6, 4, 4), np.int8)
@@ -214,8 +220,8 @@ def plan_with_constant() -> bytes:
 #: A constant lies on a boundary of its section. It is no input, which the caller would write; it may be an output.
 @pytest.mark.parametrize(("record", "index", "fields", "status"), [
     (TensorRecord, 1, {"home_offset": 0}, 0), (TensorRecord, 1, {"home_offset": 16}, 0),
-    *((TensorRecord, 1, {"home_offset": offset}, -22) for offset in (8, 4, 1, HUGE)),
-    (IoRecord, 0, {"tensor": 1}, -23), (IoRecord, 1, {"tensor": 1}, 0),
+    *((TensorRecord, 1, {"home_offset": offset}, Status.ERR_TENSOR) for offset in (8, 4, 1, HUGE)),
+    (IoRecord, 0, {"tensor": 1}, Status.ERR_IO), (IoRecord, 1, {"tensor": 1}, 0),
 ], ids=str)  # fmt: skip
 def test_constants(record: type[Record], index: int, fields: dict[str, int], status: int) -> None:
     assert bind_status(changed(plan_with_constant(), record, index, **fields)) == status
@@ -225,9 +231,9 @@ def test_constants_cannot_be_written(plan: bytes) -> None:
     """The output's home moved to flash: a store there is refused, and so is a direct output."""
     moved = changed(plan, TensorRecord, 4, home=Home.FLASH, home_offset=0, height=1)
     moved = changed(moved, IoRecord, 1, shape=(1, 1, 3, 2, 0, 0, 0, 0), stored_shape=(1, 1, 3, 2, 0, 0, 0, 0))
-    assert bind_status(moved) == -25
+    assert bind_status(moved) == Status.ERR_VIEW
     direct = changed(moved, ViewRecord, 4, flags=0, offset=0, capacity_rows=1, pace_numerator=0, pace_denominator=0)
-    assert bind_status(changed(direct, StageRecord, 0, band_count=1)) == -26
+    assert bind_status(changed(direct, StageRecord, 0, band_count=1)) == Status.ERR_OP
 
 
 def test_a_flag_that_promises_xip_is_held_to_it(plan: bytes) -> None:
@@ -235,7 +241,7 @@ def test_a_flag_that_promises_xip_is_held_to_it(plan: bytes) -> None:
     fast = Header.unpack(plan).fast_bytes
     copied = changed(plan, Header, 0, fast_bytes=fast + stage.block_raw_bytes)
     copied = changed(copied, StageRecord, 0, weight_mode=1, block_fast_offset=fast)
-    assert bind_status(copied) == -24
+    assert bind_status(copied) == Status.ERR_STAGE
     assert bind_status(changed(copied, Header, 0, flags=0)) == 0
 
 
@@ -297,7 +303,7 @@ def test_parameters_that_contradict_the_tensors(kernel: tuple[OpKind, DType], ea
     for fields in each:
         damaged = dataclasses.replace(PARAMS[kernel].unpack(plan, start), **fields).pack()  # type: ignore[type-var]
         status = bind_status(with_crc(plan[:start] + damaged + plan[start + len(damaged) :]))
-        assert status == TIGRIS_ERR_PARAMS, fields
+        assert status == Status.ERR_PARAMS, fields
 
 
 @pytest.mark.parametrize("batches", [(5, 1, 1), (2, 1, 1), (1, 2, 1), (1, 2, 2), (3, 2, 2)], ids=str)
@@ -314,7 +320,7 @@ def test_batches_that_contradict_each_other(batches: tuple[int, int, int]) -> No
             serves = given == 1 and images == made
             positions = index == 1 and op.kind in (OpKind.GATHER, OpKind.SCATTER)
             unread = made == 1 and (positions or op.kind in (OpKind.TRANSPOSE, OpKind.MAT_MUL))
-            allowed = {TIGRIS_ERR_PARAMS, 0} if serves or unread else {TIGRIS_ERR_PARAMS, TIGRIS_ERR_OPERAND}
+            allowed = {Status.ERR_PARAMS, 0} if serves or unread else {Status.ERR_PARAMS, Status.ERR_OPERAND}
             assert status in allowed, (op.kind.name, op.dtype.name, index)
 
 
@@ -324,7 +330,7 @@ def test_weights_that_are_too_short(op: Operator) -> None:
     for name, blob in op.blobs.items():
         others = {field: array for field, array in op.blobs.items() if field != name}
         damaged = dataclasses.replace(op, blobs={**others, name: blob.ravel()[:-1]})
-        assert bind_status(plan_for(damaged, Way(op.output_shape[1]))) == TIGRIS_ERR_PARAMS, name
+        assert bind_status(plan_for(damaged, Way(op.output_shape[1]))) == Status.ERR_PARAMS, name
 
 
 @pytest.mark.parametrize(("field", "value"), [("shift", 32), ("shift", -32), ("multiplier", -1)])
@@ -333,13 +339,13 @@ def test_weights_with_values_out_of_range(field: str, value: int) -> None:
     blob = op.blobs[field].copy()
     blob[-1] = value
     damaged = dataclasses.replace(op, blobs={**op.blobs, field: blob})
-    assert bind_status(plan_for(damaged, Way(6))) == TIGRIS_ERR_PARAMS
+    assert bind_status(plan_for(damaged, Way(6))) == Status.ERR_PARAMS
 
 
 def test_wrong_types_are_refused() -> None:
     op = _operator(OpKind.CONV_2D, DType.INT8)
     wrong = dataclasses.replace(op, inputs=(op.inputs[0].astype(np.float32),))
-    assert bind_status(plan_for(wrong, Way(6))) == TIGRIS_ERR_PARAMS
+    assert bind_status(plan_for(wrong, Way(6))) == Status.ERR_PARAMS
 
 
 def test_every_status_has_its_own_text() -> None:
@@ -354,7 +360,7 @@ def test_every_status_has_its_own_text() -> None:
 def refused_plans() -> dict[int, bytes]:
     """One broken plan for each status that opening and binding a plan of the right size can end with."""
     whole = example_plan()
-    plans = {-13: whole[:-1] + bytes([whole[-1] ^ 1])}
+    plans = {Status.ERR_CRC: whole[:-1] + bytes([whole[-1] ^ 1])}
     for (record, index, status), each in DAMAGES.items():
         plans.setdefault(status, changed(whole, record, index, **each[0]))
     return plans
@@ -380,7 +386,7 @@ def test_inspect_says_what_the_runtime_says(tmp_path: Path) -> None:
 
 
 def refusal(plan: bytes) -> str:
-    """What the runtime says of it."""
+    """The runtime's message for a refused plan."""
     with pytest.raises(PlanError) as error:
         Session(plan)
     return str(error.value)

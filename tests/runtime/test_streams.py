@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.compiler.models import make, node
-from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status, statuses
+from tests.runtime.loader import Status, bind_status, statuses
 from tests.runtime.plan_builder import changed, with_crc
 from tigris_pio import Session, compile_model
 from tigris_pio.errors import PlanError, RuntimeFailure
@@ -48,7 +48,7 @@ def step(plan: bytes, kind: OpKind) -> int:
 
 @pytest.mark.parametrize("fast", [None, "8K", "4K"])
 def test_outputs_are_those_of_a_whole_input(fast: str | None) -> None:
-    """Also in less fast memory than was planned."""
+    """Outputs are equal in less fast memory than planned, too."""
     for streams, share in itertools.product((["x"], ["y"], ["x", "y"]), (100, 80, 60)):
         compiled = compile_model(model(), fast=fast, stream=streams)
         small = compiled.report["memory"]["fast_peak"] * share // 100
@@ -134,7 +134,7 @@ def test_each_damage_is_refused(plan: bytes) -> None:
         status = bind_status(damaged)
         assert status < 0 and status in known, what
         if what.endswith(("port", "mover", "kept", "header")):
-            assert status == TIGRIS_ERR_PARAMS, what
+            assert status == Status.ERR_PARAMS, what
         with pytest.raises(PlanError):
             Session(damaged)
 

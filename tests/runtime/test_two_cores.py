@@ -13,7 +13,7 @@ from tests.harness.tiers import examples, sampled
 from tests.networks.plans import compiled
 from tests.runtime.build import HERE, SANITIZERS, objects
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run, run_plan, ways
-from tests.runtime.loader import bind_status
+from tests.runtime.loader import Status, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.pie_cases import compile_pie
 from tests.runtime.plan_builder import PlanBuilder, changed, with_crc
@@ -45,7 +45,7 @@ def result_of(op: Operator, plan: bytes) -> tuple[np.ndarray, int]:
 @pytest.mark.usefixtures("turned")
 @pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
 def test_every_kernel_gives_the_same_bytes(op: Operator) -> None:
-    """In every way a stage can run it. No others than those of KINDS are split, even where a plan says so."""
+    """Runs each kernel in every way a stage can. Only KINDS are split, even if a plan marks other kinds."""
     assert {op.kind for op in operators()} >= KINDS
     expected = run(op, Way(op.output_shape[1])).tobytes()
     most = 0
@@ -93,7 +93,7 @@ def test_halves_that_touch_each_other_are_not_split(distance: int) -> None:
 @pytest.mark.parametrize("fast,slow", BUDGETS)
 @pytest.mark.parametrize("name", sampled(NETWORKS, ("kws",)))
 def test_recorded_outputs(name: str, fast: str, slow: str | int, models_dir: Path) -> None:
-    """With all operators marked, in the arenas of the plan and in smaller ones, where things lie elsewhere."""
+    """All operators are marked. The arenas have the planned size, or are smaller, so that buffers move."""
     data = np.load(models_dir / f"{name}_vectors.npz")
     plan = compiled(name, fast=fast, slow=slow, cores=2)
     planned_fast = plan.report["memory"]["fast_peak"]
@@ -108,7 +108,7 @@ def test_recorded_outputs(name: str, fast: str, slow: str | int, models_dir: Pat
 
 @pytest.mark.parametrize("name", sampled(NETWORKS, ("kws",)))
 def test_threads(name: str, models_dir: Path) -> None:
-    """What is marked by itself, in two threads: every convolution, with half of its rows for each."""
+    """Two threads each run half of the rows of every convolution that the compiler marked."""
     data = np.load(models_dir / f"{name}_vectors.npz")
     plan = compiled(name, fast="256K", slow=0, cores=2)
     marks = plan.report["cores"]["split"]
@@ -188,7 +188,7 @@ def test_refusals(models_dir: Path) -> None:
     with pytest.raises(ArgumentError, match="cores: True is neither 1 nor 2"):
         Session(plan, cores=True)
     for flags in (2, 3, 0x80):
-        assert bind_status(changed(plan, OpRecord, 0, flags=flags)) == -26
+        assert bind_status(changed(plan, OpRecord, 0, flags=flags)) == Status.ERR_OP
 
 
 def with_half_scratch(plan: bytes) -> bytes:

@@ -20,7 +20,7 @@ from tests.runtime.damage import overwritten
 from tests.runtime.fuzz.geometries import Axis, conv, geometries
 from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.kernel_harness import Way, plan_for
-from tests.runtime.loader import TIGRIS_ERR_PARAMS, bind_status
+from tests.runtime.loader import Status, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import changed
 from tests.runtime.replays import assert_same, outcomes, portable_outputs
@@ -102,7 +102,7 @@ def test_geometry_that_libraries_do_not_expect_is_refused(kind: OpKind, rows: bo
         op = conv(kind, *((unusual, usual) if rows else (usual, unusual)), 4, 4, random.Random(1))
         shape = (1, output, 8, 4) if rows else (1, 8, output, 4)
         plan = plan_for(dataclasses.replace(op, output_shape=shape), Way(shape[1]))
-        assert bind_status(plan) == TIGRIS_ERR_PARAMS, change
+        assert bind_status(plan) == Status.ERR_PARAMS, change
 
 
 def test_dilation_is_refused_by_a_library_that_ignores_it(program: Path, request: pytest.FixtureRequest) -> None:
@@ -110,7 +110,7 @@ def test_dilation_is_refused_by_a_library_that_ignores_it(program: Path, request
     plans = [plan_for(conv(kind, *axes, 4, 4, random.Random(1)), Way(8))
              for kind in (CONV, DEPTHWISE) for axes in ((dilated, usual), (usual, dilated))]  # fmt: skip
     refused = "esp-nn" in request.node.name
-    assert {result.status for result in outcomes(program, plans)} == {TIGRIS_ERR_PARAMS if refused else 0}
+    assert {result.status for result in outcomes(program, plans)} == {Status.ERR_PARAMS if refused else 0}
 
 
 def test_operands_that_vector_accesses_would_round(program: Path) -> None:
