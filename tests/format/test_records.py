@@ -136,7 +136,7 @@ def test_a_plan_cut_short_is_refused(size: int) -> None:
 @settings(max_examples=400)
 @given(changes=st.lists(st.tuples(st.integers(0, TABLES // 4 - 1), WORDS), min_size=1, max_size=3))
 def test_changed_words_are_read_or_refused(seen: Counter[str], changes: list[tuple[int, int]]) -> None:
-    """Of the header, the tables or the names, below a checksum that is right."""
+    """Damages the header, the tables or the names, and sets the checksum right."""
     data = bytearray(PLAN)
     for word, value in changes:
         struct.pack_into("<I", data, 4 * word, value)

@@ -60,7 +60,7 @@ def test_the_start_of_a_boot_log_is_received(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("pty", [False, True], ids=["socket", "pty"])
 def test_everything_over_a_good_line(standin: Path, line: Connect, pty: bool) -> None:
-    """Also between the firmware's log lines, which are kept; and after connecting again."""
+    """Frames pass between log lines of the firmware, which are kept, and after a new connection."""
     boot = "rst:0x1 (POWERON_RESET)\r\n" if not pty else ""
     bridge = line(command(standin, "--boot", boot, "--chatter", "1"), pty=pty, greeting=b"booted\r\n")
     with Board(bridge.url, timing=CALM) as board:
@@ -233,7 +233,7 @@ KB = 1024
 def test_nine_tenths_of_the_rate_through_a_fifo_of_128_bytes(
     baudrate: int, latency: float, size: int, sleep: float
 ) -> None:
-    """Also if the firmware sleeps between polls."""
+    """The firmware may sleep between polls."""
     measured = measure(baudrate, latency, size, sleep=sleep)
     assert (measured.lost, measured.repeats) == (0, 0)
     assert 0.9 * (1 - sleep) <= measured.write <= 1 and 0.9 * (1 - sleep) <= measured.read <= 1

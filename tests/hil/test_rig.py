@@ -196,7 +196,7 @@ def test_a_shared_board_goes_to_who_waits(rigs: Callable[..., list[Rig]], monkey
 
 
 def test_all_boards_are_locked_together(rigs: Callable[..., list[Rig]]) -> None:
-    """So two processes that need all of them do not wait for each other."""
+    """Two processes that need all boards then do not wait for each other."""
     first, second = rigs(2, 2, several=True)
     second.begin_test()
     second.board()

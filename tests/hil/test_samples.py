@@ -120,7 +120,7 @@ def totals(board: Board, plan: Path, count: int) -> list[float]:
 
 
 def test_sequences_are_the_hosts(serve: Serve, sum_plan: Path) -> None:
-    """Also if board and host had other states before."""
+    """Board and host may have had other states before."""
     plan = open_plan(sum_plan)
     samples = random_samples(plan.session.inputs, 12)
     with Board(serve(sum_plan), timing=QUICK) as board:

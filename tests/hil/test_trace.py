@@ -44,7 +44,7 @@ def checksum(before: int, call: Call, rows: tuple[bytes, ...]) -> int:
 
 @pytest.mark.parametrize("model", ["kws", batches, remembering], ids=["rolling", "batches", "states"])
 def test_the_rows_of_every_call_are_the_hosts(serve: Serve, model: object, plans: Plans) -> None:
-    """Of its output and its operands, in any memory."""
+    """A trace has an operator's output and its operands, in any memory."""
     path = plans(model, "8K", **({"state": STATE} if model is remembering else {}))
     plan = open_plan(path)
     with Board(serve(path), timing=QUICK) as board:

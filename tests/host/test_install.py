@@ -127,7 +127,7 @@ Bare = tuple[Path, dict[str, str]]
 
 
 def bare_tigris(bare: Bare, folder: Path, *arguments: object, status: int = 0) -> str:
-    """What a command of the installation says."""
+    """The output of a command of the installation."""
     command = [str(bare[0].with_name("tigris")), *map(str, arguments)]
     done = subprocess.run(command, cwd=folder, env=bare[1], capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr

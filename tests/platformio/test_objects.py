@@ -77,7 +77,7 @@ def test_a_library_has_its_adapter_and_the_adapters_fallbacks():
 
 
 def test_libraries_of_the_project_may_name_kernels(tmp_path):
-    """Those that the project depends on; the runtime itself names all kernels."""
+    """Sources that the project depends on; the runtime itself names all kernels."""
     folders = {name: tmp_path / name / "src" for name in ("used", "unused")}
     for folder in folders.values():
         folder.mkdir(parents=True)

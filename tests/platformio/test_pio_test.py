@@ -54,7 +54,7 @@ def write(project: Project, path: Path, wrong: int = 0) -> None:
 
 
 def test(project: Project, *words: str, status: int = 0) -> tuple[str, list[dict[str, Any]]]:
-    """What it prints, and the suites that were not left out, of the JSON report."""
+    """Returns its output, and from the JSON report the suites that were run."""
     report = project.folder / "report.json"
     done = project.pio("test", "--without-building", "--json-output-path", str(report), *words)
     assert done.status == status and "Traceback" not in done.text, done.text

@@ -28,7 +28,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What the machine printed of a case."""
+    """The machine's output for one case."""
 
     status: str
     right: bool
@@ -64,7 +64,7 @@ def board_program(name: str, every_kernel: bool = False) -> Path:
 
 
 def answers(name: str, program: Path, cases: list[Case]) -> list[Answer]:
-    """Of each case, in one run of the emulated machine."""
+    """The answer to each case, all from one run of the emulated machine."""
     machine, image = MACHINES[name], bytearray()
     for case in cases:
         parts = (case.plan, case.inputs, case.output)

@@ -1,4 +1,4 @@
-"""Plans with words overwritten: every one with awkward values, or some at random."""
+"""Plans with damaged words: each word with awkward values, or random words."""
 
 import random
 import struct
@@ -54,8 +54,7 @@ def damaged(plan: bytes) -> Iterator[bytes]:
 
 
 def overwritten(choose: random.Random, plan: bytes, count: int, most: int = 1) -> Iterator[bytes]:
-    """The plan so many times, each with one to `most` words overwritten and, where there are several, the checksum
-    set right."""
+    """`count` copies of the plan, each with one to `most` words overwritten; if `most` exceeds 1, with a valid checksum."""
     candidates = list(words(plan))
     for _ in range(count):
         copy = bytearray(plan)

@@ -46,7 +46,7 @@ class Operator:
 def operator(kind: OpKind, params: Record, *inputs: np.ndarray, rows: RowMap | tuple[RowMap, ...] = SAME,
              out: Shape | None = None, dtype: DType | None = None, output_dtype: DType | None = None, images: int = 1,
              scratch_bytes: int = 0, **blobs: Any) -> Operator:  # fmt: skip
-    """An operator of the first input's type and shape, unless said otherwise. `rows`: a map for all inputs, or each."""
+    """An operator, by default of the first input's type and shape. `rows`: a map for all inputs, or for each."""
     dtype = dtype or DTYPES[inputs[0].dtype]
     maps = (rows,) * len(inputs) if isinstance(rows, RowMap) else rows
     return Operator(kind, dtype, params, inputs, maps, out or inputs[0].shape, output_dtype or dtype, blobs, images,
@@ -55,7 +55,7 @@ def operator(kind: OpKind, params: Record, *inputs: np.ndarray, rows: RowMap | t
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """How to run it: rows per band, windows or not, kept rows or not, weights where."""
+    """How a stage runs an operator: rows per band, windows, kept rows, place of the weights."""
 
     band_rows: int
     windows: bool = False
@@ -103,7 +103,7 @@ def plan_for(op: Operator, way: Way, edit: Callable[[PlanBuilder], None] | None 
 
 @contextmanager
 def portable_kernels() -> Iterator[None]:
-    """Sessions that are made meanwhile compute with the portable kernels alone."""
+    """Sessions created inside the context run portable kernels only."""
     with mock.patch.dict(os.environ, {library.KERNELS_VARIABLE: "portable"}):
         yield
 
@@ -125,7 +125,7 @@ def run_plan(op: Operator, plan: bytes) -> np.ndarray:
 
 
 def ways(op: Operator) -> list[Way]:
-    """All ways that suit the operator: bands need row maps that advance; bands and windows one image at a time."""
+    """All ways to run the operator. Bands and windows need one image at a time, and bands row maps that advance."""
     height = op.output_shape[1]
     result = [Way(height), Way(height, weights=WeightMode.COPY)]
     if op.blobs:

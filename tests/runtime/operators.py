@@ -231,7 +231,7 @@ def _scalar_functions() -> list[Operator]:
 
 
 def _levels() -> list[Operator]:
-    """Of 13 samples in 16 points, three bands; and of levels, which are uint32."""
+    """Energies of 13 samples in 16 points and three bands; and operators on levels, which are uint32."""
     blobs = {"window": np.arange(13, dtype=np.int16) * 300, "sine": np.arange(16, dtype=np.int16) * 2000,
              "bands": np.array([[1, 2], [2, 2], [3, 3], [5, 4]], np.uint16),
              "weights": np.arange(22, dtype=np.uint16).reshape(11, 2) * 180}

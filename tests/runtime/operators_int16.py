@@ -40,7 +40,7 @@ def _sums(weights: tuple[int, ...], sum_bits: int, dtype: type[np.generic] = np.
 
 
 def _layers() -> list[Operator]:
-    """Those with weights, in both sums."""
+    """Operators with weights, with sums of 64 and of 32 bits."""
     result = []
     for bits in (64, 32):
         fields = {**GEOMETRY, "groups": 1, "sum_bits": bits, **RANGE, **CONSTANTS}
@@ -58,7 +58,7 @@ def _layers() -> list[Operator]:
 
 
 def _arithmetic() -> list[Operator]:
-    """Of two tensors, and from windows."""
+    """Operators of two tensors, and pooling."""
     product = p.MatMulInt16Params((1, 1, 2), 3, 4, 4, (0, 0, 48), 16, 1, (0, 0, 16), 4, 1, 0, 1 << 14, -7, **RANGE)
     pool = {**GEOMETRY, "include_pad": 0, "input_zero_point": 0, "output_zero_point": 0, **RANGE}
     means = {"multiplier": np.full(9, 1 << 30, np.int32), "shift": np.full(9, -2, np.int8)}
@@ -81,7 +81,7 @@ def _arithmetic() -> list[Operator]:
 
 
 def _functions() -> list[Operator]:
-    """Of single elements and vectors, and other types."""
+    """Functions of elements and of vectors, and conversions to other types."""
     line = (np.arange(513) * 113 - 29000).astype(np.int16)
     logistic = {"table": np.linspace(32768, 65535, 256).astype(np.uint16)}
     rescale = p.RescaleParams(0, 5, (1 << 30, 1 << 29), (1, -3), 2, -30000, 30000)

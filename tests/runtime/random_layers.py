@@ -20,7 +20,7 @@ PADS = tuple[int, int, int, int]  #: top, bottom, left, right
 
 
 def window(size: Pair, kernel: Pair, stride: Pair, pads: PADS, dilation: Pair = (1, 1)) -> Window:
-    """With the output that fits."""
+    """A window with the output size that follows from it."""
     rows = output_extent(size[0], kernel[0], stride[0], dilation[0], pads[0] + pads[1])
     columns = output_extent(size[1], kernel[1], stride[1], dilation[1], pads[2] + pads[3])
     return Window(size, kernel, stride, dilation, pads, (rows, columns))

@@ -19,7 +19,7 @@ Arenas = tuple[int, int]
 
 
 class Outcome(NamedTuple):
-    """What tests/runtime/fuzz/run_plan.h says of a plan."""
+    """The result of one plan, as tests/runtime/fuzz/run_plan.h defines it."""
 
     status: int
     ran: bool
@@ -33,7 +33,10 @@ class Outcome(NamedTuple):
 
 def outcomes(program: Path, plans: Iterable[bytes], arenas: Iterable[Arenas] | None = None,
              command: Sequence[str] = ()) -> list[Outcome]:
-    """Of each plan, in smaller arenas of these sizes or of any. A crash fails the test with the sanitiser's report."""
+    """Runs each plan in its planned arenas, and in smaller ones of these sizes or of any.
+
+    A crash fails the test with the sanitiser's report.
+    """
     plans = list(plans)
     sizes = [(ANY, ANY)] * len(plans) if arenas is None else list(arenas)
     stream = b"".join(struct.pack("<III", len(plan), *size) + plan for plan, size in zip(plans, sizes, strict=True))
@@ -46,7 +49,7 @@ def outcomes(program: Path, plans: Iterable[bytes], arenas: Iterable[Arenas] | N
 
 
 def portable_outputs(plan: bytes) -> int:
-    """What run_plan.c would say of the outputs with the portable kernels: the host's library has them."""
+    """The digest of outputs as run_plan.c computes it, with the host library's portable kernels."""
     with portable_kernels(), Session(plan) as session:
         inputs = {}
         for index, io in enumerate(session.inputs):
@@ -60,7 +63,7 @@ def portable_outputs(plan: bytes) -> int:
 
 
 def assert_same(program: Path, plans: Iterable[bytes], command: Sequence[str] = ()) -> None:
-    """The portable kernels' outputs, in the planned arenas and in smaller ones."""
+    """Fails if a plan's outputs differ from the portable kernels', in the planned arenas or in smaller ones."""
     plans = list(plans)
     for index, (plan, result) in enumerate(zip(plans, outcomes(program, plans, command=command), strict=True)):
         assert (result.status, result.differs, result.outputs) == (0, False, portable_outputs(plan)), index

@@ -31,7 +31,7 @@ from tigris_pio import compile_model
 
 
 def output(*command: object) -> str:
-    """What a command prints, which ends well and complains of nothing."""
+    """The output of a command, which must end with status 0 and without a warning."""
     result = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
@@ -54,7 +54,7 @@ def test_no_warnings(machine: str) -> None:
 
 @pytest.mark.thorough
 def test_static_checks_find_nothing() -> None:
-    """With the checks of .clang-tidy, the static analyser's among them."""
+    """Runs the checks of .clang-tidy, the static analyser included."""
     tidy = program("clang-tidy", "clang-tidy")
 
     def check(source: Path) -> str:

@@ -237,7 +237,7 @@ EDGES = st.sampled_from([0, 1, 2, 3, 4, 7, 8, 24, 4095, 4096, 4097, 2**16, 2**31
        sums=st.integers(0, 40), bytes_=st.integers(0, 200), line=st.integers(0, 40))
 def test_no_sizes_do_harm(driver: Driver, sizes: list[int], kinds: tuple[int, ...], sums: int, bytes_: int,
                           line: int) -> None:  # fmt: skip
-    """What is accepted stays within its buffers, which the sanitizers watch; what is not touches none."""
+    """Accepted sizes stay within their buffers, which the sanitizers watch; refused sizes touch no buffer."""
     frame, tables = np.zeros((5, line), np.uint8), np.zeros((3, 1024), np.uint8)
     statuses, complete, found = driver.frame(Config(*kinds, *sizes), frame, tables, sums=sums, input_bytes=bytes_)
     assert set(statuses) <= {OK, ARGUMENT} and complete in (0, 1)
@@ -324,7 +324,7 @@ def test_lines_take_integers_alone(tmp_path: Path) -> None:
 @given(config=configs(), fetched=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
 def test_rows_that_are_fetched_are_those_of_a_whole_input(driver: Driver, config: Config, fetched: int,
                                                           seed: int) -> None:  # fmt: skip
-    """Of shrunk and equal pictures; a source that ends early stops it."""
+    """Pictures are shrunk or of equal size. A source that ends early stops the adapter."""
     config = dataclasses.replace(config, height=min(config.height, config.crop_height))
     check(driver, config, seed, fetched=fetched)
     if config.resize == AREA:

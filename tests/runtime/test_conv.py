@@ -110,13 +110,13 @@ def test_plain_int8_is_exact(w: Window, form: Form, batch: int, seed: int) -> No
 @settings(max_examples=examples(24, 60), deadline=None)
 @given(windows(only=(3, 2, 1)), st.integers(1, 9), seeds)
 def test_depthwise_along_lines_is_exact(w: Window, channels: int, seed: int) -> None:
-    """What the kernel computes along rows or columns: 3x3, at most one position of padding."""
+    """Layers that the kernel computes along rows or columns: 3x3, at most one position of padding."""
     op, expected = int8_case(DEPTHWISE, w, 1, channels, 1, 1, seed)
     np.testing.assert_array_equal(run_all_ways(op), expected)
 
 
 def same(size: tuple[int, int], kernel: int, stride: tuple[int, int] = (1, 1)) -> Window:
-    """Of padding on all sides, so that each position of the input has an output, but for those strided over."""
+    """A window with padding on all sides: at stride 1 each position of the input has an output."""
     output = (-(-size[0] // stride[0]), -(-size[1] // stride[1]))
     return Window(size, (kernel, kernel), stride, (1, 1), (kernel // 2,) * 4, output)
 

@@ -65,7 +65,7 @@ def large() -> Iterator[Operator]:
 
 
 def fastest() -> str:
-    """What this processor has, by the system's word."""
+    """The fastest kernels that this processor can run, by /proc/cpuinfo."""
     flags = Path("/proc/cpuinfo").read_text("utf-8") if Path("/proc/cpuinfo").exists() else ""
     return {"x86_64": "avx2" if " avx2 " in flags else "portable", "aarch64": "neon"}.get(
         platform.machine(), "portable"
@@ -107,7 +107,7 @@ def test_nothing_is_read_or_written_outside() -> None:
 
 
 def test_damaged_plans() -> None:
-    """Of each kind of kernel, and of what fuzzing kept."""
+    """Damages plans of each kind of kernel, and plans of the fuzzing corpus."""
     choose, count = random.Random(6), examples(5, 40)
     plans = [plan for name, plan in seeds() if "int8" in name]
     candidates = [damage for plan in (*plans, *layer_plans(30, 3)) for damage in choose.sample([*damaged(plan)], count)]

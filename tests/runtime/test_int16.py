@@ -33,7 +33,7 @@ int16_array = functools.partial(int8_array, dtype=np.int16)
 
 
 def scaled(sums: np.ndarray, multiplier: np.ndarray | int, shift: np.ndarray | int, sum_bits: int) -> np.ndarray:
-    """What becomes of sums in Python integers, clamped to int16."""
+    """Requantises sums in Python integers, and clamps them to int16."""
     if sum_bits == 32:
         wrapped = (sums + (1 << 31)) % (1 << 32) - (1 << 31)
         result = references.requantise(wrapped, multiplier, shift)
@@ -124,7 +124,7 @@ def test_rescaling(types: tuple[DType, DType], negate: int, pairs: list[tuple[in
 
 
 def test_straight_lines() -> None:
-    """All values, through entries that leave the output's range."""
+    """Looks up all values in tables whose lines leave the output's range."""
     random = np.random.default_rng(2)
     table = random.integers(-(1 << 22), (1 << 22) + 1, 513).astype(np.int32)
     x = np.arange(-32768, 32768, dtype=np.int16).reshape(1, 64, 32, 32)
@@ -169,7 +169,7 @@ def _cases() -> np.ndarray:
 
 
 def test_requantise_is_gemmlowps_arithmetic(tmp_path: Path) -> None:
-    """So is the scaling of ADD's inputs: any right shift, multipliers that are not negative, halves about zero."""
+    """The same arithmetic scales ADD's inputs: any right shift, multipliers from 0, halves about zero."""
     cases = _cases()
     (tmp_path / "requantise.c").write_text(SOURCE)
     program = compile_program(tmp_path / "requantise", [tmp_path / "requantise.c"], *SANITIZERS)

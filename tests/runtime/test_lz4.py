@@ -1,4 +1,4 @@
-"""The decompressor by itself, into memory of exactly the size asked for, against the format's definition."""
+"""The decompressor against the format's definition, into memory of exactly the requested size."""
 
 import random
 import struct
@@ -50,7 +50,7 @@ def length(block: bytes, at: int, field: int) -> tuple[int, int]:
 
 
 def decompressed(block: bytes, size: int) -> bytes | None:
-    """What the format says; None when the block is damaged or makes another number of bytes."""
+    """The block decompressed by the format's definition; None if it is damaged or has another size."""
     output, at = bytearray(), 0
     try:
         while True:

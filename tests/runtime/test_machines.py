@@ -34,7 +34,7 @@ MACHINES = ("cortex-m4", "cortex-m55")
 
 
 def with_left_shifts(op: Operator) -> Operator:
-    """Some channels scaled to the left, with small weights so that not all outputs saturate."""
+    """The operator with left shifts in some channels, and with small weights so that not all outputs saturate."""
     random = np.random.default_rng(3)
     shift = op.blobs["shift"].copy()
     shift[::3] = random.integers(-1, 4, len(shift[::3]))
@@ -140,7 +140,7 @@ def layer_case(layer: Compiled) -> Case:
 
 
 def test_layers_take_few_instructions_with_vectors() -> None:
-    """So that none of them runs a portable kernel."""
+    """Counts above these limits would show a portable kernel."""
     layers = {layer.name: fit(build_layer(layer), None)[0] for layer in LAYERS if layer.name in MOST}
     found = answers("cortex-m55", board_program("cortex-m55"), list(map(layer_case, layers.values())))
     assert all(answer.right for answer in found)

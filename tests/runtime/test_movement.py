@@ -22,7 +22,7 @@ DTYPES = st.sampled_from([DType.INT8, DType.FLOAT32])
 
 
 def transpose(sizes: Sequence[int], order: Sequence[int], steps: Sequence[int], element_bytes: int) -> TransposeParams:
-    """Of an image of these sizes, whose axes lie `steps` elements apart."""
+    """Parameters for an image of these sizes whose axes have strides of `steps` elements."""
     fill = 8 - len(sizes)
     return TransposeParams(len(sizes), element_bytes, (*(sizes[axis] for axis in order), *[1] * fill),
                            (*(steps[axis] for axis in order), *[0] * fill))  # fmt: skip
@@ -64,7 +64,7 @@ def test_transpose_any_axes(dtype: DType, shape: list[int], order: np.random.Gen
        st.integers(2, 4), st.integers(1, 3), st.integers(1, 2), seeds)
 def test_transpose_in_bands(dtype: DType, form: str, block: int, rows: int, columns: int, depth: int, batch: int,
                             seed: int) -> None:
-    """What moves within rows, or groups of rows, needs those rows only."""
+    """A transpose within rows, or within groups of rows, needs those rows only."""
     sizes, order, maps, out = {
         "depth_to_space": ((rows, columns, block, block, depth), (0, 2, 1, 3, 4), RowMap(1, block, 0, 0),
                            (rows * block, columns * block, depth)),

@@ -29,7 +29,7 @@ def taps_and_validity(x: np.ndarray, window: Window) -> tuple[np.ndarray, np.nda
 
 def int8_output(kind: OpKind, w: Window, x: np.ndarray, *, zeros: tuple[int, int] = (0, 0), include_pad: bool = False,
                 limits: tuple[int, int] = (-128, 127), **means: np.ndarray) -> np.ndarray:  # fmt: skip
-    """What the kernel gives; `means`: multipliers and shifts for each number of taps, where they rescale."""
+    """The kernel's output. `means`: multipliers and shifts for each number of taps, if the kernel rescales."""
     params = PoolInt8Params(**w.geometry, rescale=int(bool(means)), include_pad=int(include_pad),
                             input_zero_point=zeros[0], output_zero_point=zeros[1], activation_min=limits[0],
                             activation_max=limits[1], multiplier=0, shift=0)  # fmt: skip

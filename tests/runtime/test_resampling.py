@@ -135,7 +135,7 @@ class Transposed:
     extra: tuple[int, int]
 
     def output(self) -> tuple[int, int]:
-        """What scattering gives, cut at the beginning, longer or shorter at the end."""
+        """The output size: all scattered rows and columns, less the padding, plus the extra ones at the end."""
         full = [(size - 1) * s + (k - 1) * d + 1 - p + e for size, k, s, d, p, e in zip(
             self.input, self.kernel, self.stride, self.dilation, self.pad, self.extra, strict=True)]
         return max(1, full[0]), max(1, full[1])

@@ -97,7 +97,7 @@ def plans(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
 
 @pytest.fixture(scope="module")
 def expected(plans: list[Path]) -> Answer:
-    """The same by the host library."""
+    """The host library's answer."""
     outputs, profiles = [], []
     for path in plans:
         with Session(path) as session:
@@ -164,7 +164,7 @@ def test_64_bit_arm_gives_the_same_bytes(plans: list[Path], expected: Answer, tm
 
 @functools.cache
 def plans_with_states() -> list[bytes]:
-    """In bands, spilling to slow memory, with copied weights, whole, and a ring, which moves within itself."""
+    """Plans with states: in bands, spilled to slow memory, with copied weights, whole, and a ring buffer."""
     made = Recurrent(11, quantised=True)
     found = []
     options: dict[str, Any]

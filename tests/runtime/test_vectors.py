@@ -115,7 +115,7 @@ def test_softmax_int8_takes_differences_down_to_the_least(diff_min: int) -> None
 
 
 def test_softmax_int8_of_equal_values_of_any_length() -> None:
-    """Also where TensorFlow Lite's shift amount passes 31 and its sum overflows."""
+    """Covers lengths at which TensorFlow Lite's shift exceeds 31 and its sum overflows."""
     for length in (1, 2, 3, 255, 256, 257, 511, 520, 1000, 5000, 8292, 9000):
         x = np.full((1, 1, 1, length), 17, np.int8)
         expected = min(127, math.floor(256 / length + 0.5) - 128)
@@ -133,7 +133,7 @@ def test_softmax_float_agrees(shape: tuple[int, int, int, int], seed: int) -> No
 
 @pytest.mark.parametrize("images", [1, 2])
 def test_lookup_covers_all_values(images: int) -> None:
-    """Also a batch of two: taken whole, and an image at a time."""
+    """Covers a batch of two, taken whole and image by image."""
     x = np.concatenate([np.arange(-128, 128), np.arange(127, -129, -1)]).astype(np.int8).reshape(2, 4, 8, 8)
     table = int8_array(np.random.default_rng(7), (256,))
     op = operator(OpKind.LOOKUP, p.LookupParams(table=0), x, images=images, table=table)
@@ -160,7 +160,7 @@ def nearest(x: np.ndarray, rounding: Rounding) -> np.ndarray:
 @pytest.mark.parametrize(("scale", "zero"), [(0.25, 3), (0.1, -128), (3.7e-5, 127), (1e-38, 0), (2.0**100, -9)])
 def test_quantize_rounds_halves_by_its_rule_and_saturates(scale: float, zero: int, rounding: Rounding,
                                                           dtype: DType) -> None:  # fmt: skip
-    """At every half, beside it, and far out."""
+    """Values lie at every half, beside it, and far outside the range."""
     halves = (np.arange(-141, 141) * 0.5).astype(np.float32) * np.float32(scale)
     beside = [np.nextafter(halves, np.float32(way)) for way in (-np.inf, np.inf)]
     few = np.array([1e38, -1e38, np.inf, -np.inf, 0.0, -0.0], np.float32)

@@ -166,5 +166,5 @@ def test_others_hear_nothing(model: onnx.ModelProto) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.kind], ids=lambda case: case.name)
 def test_measured_operators_are_none(case: Case) -> None:
-    """What `bench.operators` counts runs in int8."""
+    """Every operator that `bench.operators` counts runs in int8."""
     assert not islands(compile_model(case.model()).plan.program.ops)
