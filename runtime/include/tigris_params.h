@@ -789,7 +789,7 @@ typedef struct tigris_normalise_int8_params {
     uint32_t group_term_step;
     /* from one channel to the next */
     uint32_t channel_term_step;
-    /* 1: the mean is taken off; 0: the zero point */
+    /* 1: the mean is subtracted; 0: the zero point is */
     uint32_t centred;
     /* of the input */
     int32_t input_zero_point;
@@ -994,7 +994,7 @@ typedef struct tigris_prelu_int8_params {
     int32_t shift;
     /* added after requantisation */
     int32_t output_zero_point;
-    /* 256 int8 values, of which those below zero_point[0] are not read */
+    /* 256 int8 values; those below zero_point[0] are not read */
     uint32_t table;
     /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
@@ -1021,13 +1021,13 @@ typedef struct tigris_divide_int8_params {
     int32_t activation_min;
     /* highest output value */
     int32_t activation_max;
-    /* 512 int8: leading sign bits less one of -256 … 255 as int32 */
+    /* 512 int8, for -256 … 255 as int32: leading sign bits less one */
     uint32_t headroom;
     /* 256 int8: the power of two in each of 0 … 255, less the shift of the scale and 1; -64 of 0 */
     uint32_t power;
     /* 256 uint32: of 0 … 255, each times its power of two, in Q0.32 */
     uint32_t reciprocal;
-    /* of a shift s beyond 31 bits 0 leaves 0, 1 what TFLM does on x86: (x >> s % 32) + (x >= 0) */
+    /* shifts s beyond 31 bits: 0 gives 0; 1 gives TFLM's result on x86: (x >> s % 32) + (x >= 0) */
     uint32_t modulo;
     /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
@@ -1143,9 +1143,9 @@ typedef struct tigris_rows_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_rows_params) == 4U, tigris_rows_params_size);
 
 /* The output is a state. Its new value is its last kept_bytes bytes, then the bytes of the first
- * input. The second input is a constant, the value with which a session begins, repeated until the
- * state is full. Without it every byte is fill. The other fields are for the host, as in an I/O
- * record. */
+ * input. The second input is a constant: the value at the start of a session, repeated until the
+ * state is full. Without a second input every byte is fill. The other fields are for the host, as
+ * in an I/O record. */
 typedef struct tigris_commit_params {
     /* bytes of the state that stay and move to its start; fewer than all */
     uint32_t kept_bytes;
@@ -1306,11 +1306,11 @@ typedef struct tigris_top_k_params {
 } tigris_top_k_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_top_k_params) == 16U, tigris_top_k_params_size);
 
-/* The best boxes of each class that overlap no better one: non-maximum suppression. Inputs: boxes
- * [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes].
- * Output, one row: [count][3] of class, box and score, class by class, the best first; unused
- * entries are -1, -1, 0. The overlap of two boxes is their common area by that of their union, 0 if
- * a box has no area. Scratch: a byte a box. */
+/* Non-maximum suppression: the best boxes of each class that overlap no better box by more than
+ * threshold. Inputs: boxes [boxes][4] of lowest row and column and highest row and column, and
+ * scores [boxes][classes]. Output, one row: [count][3] of class, box and score, class by class, the
+ * best first; unused entries are -1, -1, 0. The overlap of two boxes is the area of their
+ * intersection divided by that of their union, 0 if a box has no area. Scratch: a byte a box. */
 typedef struct tigris_suppress_params {
     /* at most 65535 */
     uint32_t boxes;
@@ -1524,8 +1524,8 @@ typedef struct tigris_logistic_int16_params {
 } tigris_logistic_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_logistic_int16_params) == 16U, tigris_logistic_int16_params_size);
 
-/* Any function of int16 by straight lines: entries of 4 fraction bits, those of -32768, -32640, …
- * and 32768. With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] -
+/* Any function of one int16, piecewise linear: the table has values at -32768, -32640, … 32768, 4
+ * fraction bits. With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] -
  * t[0]) + 1024) >> 11). */
 typedef struct tigris_lookup_int16_params {
     /* 513 int32, from -2^22 to 2^22 */

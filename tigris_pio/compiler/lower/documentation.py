@@ -21,24 +21,24 @@ DOCUMENT_PATH = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
 _HEAD = """# Supported operators
 
-Written from the compiler's operator contracts by `python -m tests.docs.operator_types`; a test keeps it so. The types
-are measured on the smallest models of each operator: int8 and int16 where nothing of it is computed in float32; `-`
-where no model of it alone takes float32 or integers that stand for real numbers.
+`python -m tests.docs.operator_types` writes this page from the compiler's operator contracts; a test keeps it current.
+The types are measured on the smallest models of each operator. int8 and int16 mean that nothing is computed in
+float32. `-` means that no model of the operator alone takes float32 or quantised integers.
 
-ONNX operators that are not listed compile too when ONNX defines them as functions of listed ones, and so do those
-of onnxruntime and of scikit-learn that are [read as others](#read-as-others). What does not compile is refused by
-name, every such node at once, with what to do: `tigris check MODEL` lists them.
+ONNX operators that are not listed compile if ONNX defines them as functions of listed ones. Operators of onnxruntime
+and scikit-learn compile if they are [read as others](#read-as-others). Every other operator is refused by name, all of
+a model at once, with the remedy: `tigris check MODEL` lists them.
 
-A Conv without groups, a Gemm or a MatMul between an int8 input, int8 weights without zero points and a result that
-nothing quantises multiplies in int8: its result is a sum of 32 bits times a scale.
+A Conv without groups, a Gemm or a MatMul multiplies in int8 if its input is int8, its int8 weights have no zero points
+and its result is not quantised. The result is a 32-bit sum times a scale.
 
-Where activations are quantised to int16, weights to int8 (ONNX with QuantizeLinear to int16 or uint16, TensorFlow
-Lite's 16x8), these run in int16: convolutions, Gemm, MatMul, Add, Sub, Mul, Max, Min, pools, ReduceSum, ReduceMean,
-ReduceMax, ReduceMin, Softmax, Relu and its like, LeakyRelu, Abs, Neg, any other function of one number that 512
-straight lines come within a step of, and all that moves elements. Layers of int8 and int16 live in one network; what
-lies between them is requantised. Other operators take float32 between int16 tensors. Activations of int16 are
-symmetric: one with a zero point, as onnxruntime quantises by default, is stored without it in steps of up to twice the
-size, and inputs and outputs that are integers in the model are converted.
+If activations are int16 and weights int8 (ONNX with QuantizeLinear to int16 or uint16, TensorFlow Lite's 16x8), these
+operators run in int16: convolutions, Gemm, MatMul, Add, Sub, Mul, Max, Min, pools, ReduceSum, ReduceMean, ReduceMax,
+ReduceMin, Softmax, Relu and similar activations, LeakyRelu, Abs, Neg, and all that move elements. So does any other
+function of one number, if 512 line segments approximate it within a step. A network may mix int8 and int16 layers;
+tensors between them are requantised. Other operators compute in float32 between int16 tensors. int16 activations are
+symmetric. A tensor with a zero point, as onnxruntime quantises by default, is stored without it, in steps of up to
+twice the size. Inputs and outputs that are integers in the model are then converted.
 
 ## ONNX
 
@@ -50,16 +50,16 @@ size, and inputs and outputs that are integers in the model are converted.
 _TFLITE = """
 ## TensorFlow Lite
 
-Read from `.tflite` files: float32, int8, uint8 and int16 with weights of int8; what is computed in int8 or int16 has
-TensorFlow Lite Micro's bytes, where that has the operator in int16. Weights may be float16, four bits or two wide,
-with a scale for each block of a row, sparse, or packed by TensorFlow Lite Micro's compressor. Between float32 tensors
-narrow weights (dynamic range and weight-only quantisation) are computed in float32 and take four bytes each, which a
-warning says; LiteRT quantises the inputs of dynamic-range layers as well, so its outputs differ by 1 or 2 % of the
-largest (weights of two bits: 6 %). Scale 0 means that all values are 0. Shapes that a file declares of what is
-computed are hints: those that follow from the inputs count. LOCAL_RESPONSE_NORMALIZATION has TensorFlow's window of
-the radius on both sides, as LiteRT's default kernel, of which its reference kernel lacks the last channel. int16
-Softmax saturates where TensorFlow Lite's arithmetic overflows, at input scales beyond about 5. Custom operators that
-are not listed, strings, and WHILE or IF whose condition depends on data are refused.
+A `.tflite` file may have float32, int8, uint8, and int16 with int8 weights. Operators in int8 compute the bytes of
+TensorFlow Lite Micro, and so do those in int16 that it has in int16. Weights may be float16, four or two bits wide,
+with a scale for each block of a row, sparse, or packed by TensorFlow Lite Micro's compressor. Narrow weights between
+float32 tensors (dynamic range and weight-only quantisation) are computed in float32 and take four bytes each, with a
+warning. LiteRT also quantises the inputs of dynamic-range layers, so its outputs differ by 1 or 2 % of the largest
+(two-bit weights: 6 %). Scale 0 means that all values are 0. The declared shape of a computed tensor is a hint: the
+shape that follows from the inputs counts. LOCAL_RESPONSE_NORMALIZATION has TensorFlow's window, the radius on both
+sides, like LiteRT's default kernel; the reference kernel omits the last channel. int16 Softmax saturates where
+TensorFlow Lite's arithmetic overflows, at input scales beyond about 5. Custom operators that are not listed, strings,
+and WHILE or IF with a condition that depends on data are refused.
 
 | operator | computes in | how it is read |
 |---|---|---|
@@ -68,11 +68,11 @@ are not listed, strings, and WHILE or IF whose condition depends on data are ref
 _REWRITTEN = """
 ## Read as others
 
-Operators that onnxruntime's optimiser and quantisers write, and those of skl2onnx, mean a few of ONNX's own, also in
-opsets that lack these. float16 and bfloat16 are computed in float32, which a warning says. Labels that are texts are
-their index, and a ZipMap is the array of its numbers; the names are `labels` of the output in the report, and of the
-model's metadata in what `tigris quantize` writes. Probabilities of an SVM of two classes are exact, where onnxruntime
-ends an iteration within 0.005 of them.
+Operators of onnxruntime's optimiser and quantisers, and of skl2onnx, are replaced by ONNX's own, also in opsets that
+lack these. float16 and bfloat16 are computed in float32, with a warning. A text label becomes its index, and a ZipMap
+becomes the array of its numbers. The names are in `labels` of the output in the report, and in the metadata of models
+that `tigris quantize` writes. Probabilities of a two-class SVM are exact; onnxruntime ends an iteration within 0.005
+of them.
 
 | domain | operators |
 |---|---|
@@ -81,7 +81,7 @@ ends an iteration within 0.005 of them.
 _REFUSED = """
 ## Refused
 
-All that a model has of these is named at once, by `tigris check MODEL` and every other command. So are types,
+`tigris check MODEL` and every other command name all refused operators of a model at once. They also name types,
 attributes and shapes that a row above excludes, each with its reason. `tflite.NAME` are operators of TensorFlow Lite.
 
 | operators | what to do |

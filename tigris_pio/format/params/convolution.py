@@ -1,4 +1,4 @@
-"""Convolutions, transposed ones too."""
+"""Convolutions and transposed convolutions."""
 
 from __future__ import annotations
 

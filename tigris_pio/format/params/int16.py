@@ -1,8 +1,8 @@
-"""Kernels of int16 tensors: symmetric ones, whose zero points are 0, unless said otherwise.
+"""Kernels of int16 tensors. Zero points are 0, unless a record says otherwise.
 
-What TensorFlow Lite calls 16x8: weights are int8. Sums have 64 bits, as its reference kernels' have; what becomes of
-them is said by `sum_bits`. 64: sum * multiplier (Q0.15) / 2^(15 - shift), rounding halves up. 32: the sum's lowest 32
-bits, requantised as SPEC.md section 7 says, by a multiplier in Q0.31.
+Weights are int8, as in TensorFlow Lite's 16x8. Sums have 64 bits, as in its reference kernels. `sum_bits` tells how
+they are requantised. 64: sum * multiplier (Q0.15) / 2^(15 - shift), rounding halves up. 32: the sum's lowest 32 bits,
+requantised as SPEC.md section 7 says, by a multiplier in Q0.31.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class QuantizeInt16Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class LookupInt16Params(Record):
-    """Any function of int16 by straight lines: entries of 4 fraction bits, those of -32768, -32640, … and 32768.
+    """Any function of one int16, piecewise linear: the table has values at -32768, -32640, … 32768, 4 fraction bits.
 
     With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] - t[0]) + 1024) >> 11).
     """

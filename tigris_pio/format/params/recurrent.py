@@ -1,4 +1,4 @@
-"""Layers that take one step after the other."""
+"""Recurrent layers: RNN, GRU and LSTM."""
 
 from __future__ import annotations
 

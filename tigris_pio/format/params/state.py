@@ -1,4 +1,4 @@
-"""What lives from run to run."""
+"""States: tensors that keep their value from run to run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tigris_pio.format.records import MAX_RANK, IoRecord
 class CommitParams(Record):
     """The output is a state. Its new value is its last `kept_bytes` bytes, then the bytes of the first input.
 
-    The second input is a constant, the value with which a session begins, repeated until the state is full. Without
-    it every byte is `fill`. The other fields are for the host, as in an I/O record.
+    The second input is a constant: the value at the start of a session, repeated until the state is full. Without a
+    second input every byte is `fill`. The other fields are for the host, as in an I/O record.
     """
 
     C_NAME = "tigris_commit_params"

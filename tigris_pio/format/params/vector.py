@@ -155,7 +155,7 @@ class NormaliseInt8Params(Record):
     point_term_step: int = u32("terms from one point to the next")
     group_term_step: int = u32("from one group to the next")
     channel_term_step: int = u32("from one channel to the next")
-    centred: int = u32("1: the mean is taken off; 0: the zero point")
+    centred: int = u32("1: the mean is subtracted; 0: the zero point is")
     input_zero_point: int = i32("of the input")
     fraction_bits: int = u32("see above")
     variance_bits: int = u32("even, at most 30")
@@ -167,11 +167,12 @@ class NormaliseInt8Params(Record):
 
 @dataclasses.dataclass(frozen=True)
 class SuppressParams(Record):
-    """The best boxes of each class that overlap no better one: non-maximum suppression.
+    """Non-maximum suppression: the best boxes of each class that overlap no better box by more than `threshold`.
 
     Inputs: boxes [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes]. Output,
     one row: [count][3] of class, box and score, class by class, the best first; unused entries are -1, -1, 0. The
-    overlap of two boxes is their common area by that of their union, 0 if a box has no area. Scratch: a byte a box.
+    overlap of two boxes is the area of their intersection divided by that of their union, 0 if a box has no area.
+    Scratch: a byte a box.
     """
 
     C_NAME = "tigris_suppress_params"
