@@ -54,7 +54,7 @@ def damaged(plan: bytes) -> Iterator[bytes]:
 
 
 def overwritten(choose: random.Random, plan: bytes, count: int, most: int = 1) -> Iterator[bytes]:
-    """`count` copies of the plan, each with one to `most` words overwritten; if `most` exceeds 1, with a valid checksum."""
+    """`count` copies of the plan, each with one to `most` words overwritten; with a valid checksum if `most` > 1."""
     candidates = list(words(plan))
     for _ in range(count):
         copy = bytearray(plan)
