@@ -95,8 +95,8 @@ static int32_t *unchanged(const int32_t *values)
     return (int32_t *)(uintptr_t)values;
 }
 
-/* Whether CMSIS-NN's kernels stay inside the input, which they do not check: depthwise kernels of width 3 support one
- * column of padding on the right, and convolutions of one row need an input at least as wide as the filter. */
+/* Whether CMSIS-NN's kernels stay inside the input; they do not check it. Depthwise kernels of width 3 support one
+ * column of padding on the right. Convolutions of one row need an input at least as wide as the filter. */
 static int is_supported(const tigris_plain_conv *conv)
 {
     const tigris_conv_int8_params *params = conv->params;

@@ -35,7 +35,8 @@
  *    Three channels: R, G, B; a grey pixel three times.
  * 3. Resize the crop of W x H pixels to w x h.
  *    Area: the mean over the output pixel's area in the crop; a pixel on its border counts by the part inside. Let
- *    o(i, x) be the length that [i w, (i + 1) w) and [x W, (x + 1) W) share, and o(j, y) the same for lines:
+ *    o(i, x) be the length that [i w, (i + 1) w) and [x W, (x + 1) W) share, and o(j, y) that for lines. The mean is
+ *
  *        (sum over i, j of o(i, x) o(j, y) p(j, i) + W H / 2) / (W H).
  *    W = w and H = h copies pixels.
  *    Nearest: the crop's pixel at column (2 x + 1) W / (2 w) of line (2 y + 1) H / (2 h).
@@ -109,8 +110,8 @@ typedef struct tigris_camera_adapter {
  * 1 for 0 ... 255. `scale`, `zero_point` and `rounding` are TIGRIS_MODEL_..._INPUT0_SCALE, ..._INPUT0_ZERO_POINT and
  * TIGRIS_MODEL_..._ROUNDING; float32 ignores them. `bytes` is the table's size, at least 256 elements.
  *
- * TIGRIS_ERR_ARGUMENT: a null pointer, too few bytes, another type, a zero point outside the type, a mean that is not
- * finite, or a deviation or scale that is not finite and above 0. */
+ * TIGRIS_ERR_ARGUMENT: a null pointer, too few bytes, another type, or a zero point outside the type. The same status
+ * follows a mean that is not finite, or a deviation or scale that is not finite and above 0. */
 TIGRIS_MUST_CHECK tigris_status tigris_camera_fill_table(void *table, size_t bytes, tigris_dtype dtype, float mean,
                                                        float deviation, float scale, int32_t zero_point,
                                                        tigris_rounding rounding);

@@ -25,7 +25,7 @@ typedef struct tigris_kernel_call {
     const tigris_band *output;
     uint8_t *output_data;     /* output->data, for writing */
     uint8_t *scratch;         /* the operator's scratch_bytes, aligned like a tensor; NULL if 0 */
-    uint8_t *backend_scratch; /* backend_scratch_bytes of what the backend's prepare asked for, aligned; NULL if 0 */
+    uint8_t *backend_scratch; /* backend_scratch_bytes that the backend's prepare requested, aligned; NULL if 0 */
     uint32_t backend_scratch_bytes;
     tigris_session *session; /* the session that runs the call */
 } tigris_kernel_call;

@@ -1,4 +1,4 @@
-/* What kernels know of their operators, generated from tigris_pio/format by python -m tigris_pio.format.c_header.
+/* Parameters of operators for their kernels, generated from tigris_pio/format by python -m tigris_pio.format.c_header.
  * Do not edit. For authors of kernels, who get it with tigris_kernel.h; applications need none of it. */
 #ifndef TIGRIS_PARAMS_H
 #define TIGRIS_PARAMS_H
@@ -1218,11 +1218,11 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_params) == 100U, tigris_recurrent_p
 /* LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it; steps and rows as in
  * recurrent_params. The operands behind the input hold hidden, int8, and cell, int16, before the
  * first step. A state is int8 [batch][3 * units]: hidden, then the cell's values as two bytes each.
- * Gates are input, forget, cell, output. Each is sigmoid(i + h), the third tanh(i + h), with i the
- * product of its weights and the input, h that of the recurrent ones and hidden, each requantised
- * to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the table: sigmoid(x) at
- * 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 + input *
- * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. */
+ * Gates are input, forget, cell, output. Each is sigmoid(i + h), the third tanh(i + h): i is the
+ * product of its weights and the input, h that of its recurrent weights and hidden. Both are
+ * requantised to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the table:
+ * sigmoid(x) at 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 +
+ * input * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. */
 typedef struct tigris_recurrent_int16_params {
     /* tigris_recurrent_cell: LSTM */
     uint32_t cell;
@@ -1568,7 +1568,7 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 12U, tigris_quantiz
 /* Levels of frequency bands from int16 samples: window, Fourier transform, weighted sums of
  * energies, square root. Samples are multiplied by the window's elements, shifted right, and
  * together shifted left as far as 16 bits allow. The root of a band is shifted right by as many
- * bits. Output b - 1 is that of band b, which sums the energies of its bins times their first
+ * bits. Output b - 1 is that of band b. The band sums the energies of its bins times their first
  * weight, and those of the bins of band b - 1 times their second. */
 typedef struct tigris_spectrum_params {
     /* elements of the input, at most points */

@@ -72,8 +72,8 @@ typedef struct tigris_serve_counts {
     uint32_t calls;
 } tigris_serve_counts;
 
-/* One model. Serve a model that could not be opened too, so that the host can say why: with its status, and with
- * plan and session as the failure left them, or NULL. */
+/* One model. Serve a model that could not be opened too, so that the host can say why. Such a model has its status,
+ * and plan and session as the failure left them, or NULL. */
 typedef struct tigris_serve_model {
     const tigris_plan *plan;
     tigris_session *session;   /* zeroed, as a static one is, if tigris_session_init was not called */

@@ -11,8 +11,9 @@
 #define CRC_COVERS 12U
 /* Records that one read of flash takes. */
 #define RECORDS_READ 8U
-/* Above the largest difference of two sectors' last numbers: 2 * PER_SECTOR from the start of a sector, fewer than
- * PER_SECTOR within it, and as many for cut-off records of the other sector that read as valid again. */
+/* Above the largest difference of two sectors' last numbers. A sector's first number is 2 * PER_SECTOR above the one
+ * before; fewer than PER_SECTOR follow in the sector. Cut-off records of the other sector may read as valid again, and
+ * add as many. */
 #define MAX_NUMBERS_BETWEEN (4U * PER_SECTOR)
 
 static uint32_t offset_of(const tigris_model *model, uint32_t index)

@@ -13,7 +13,7 @@
 
 #include "tigris_port.h"
 
-/* What a record says about its slot, and what the next tigris_model_open does. */
+/* The state of a record's slot, which decides what the next tigris_model_open does. */
 typedef enum tigris_slot_record_kind {
     TIGRIS_SLOT_CONFIRMED = 1, /* its plan is good: open it */
     TIGRIS_SLOT_PENDING = 2,   /* its plan is new: append TRIED, then open it on trial */

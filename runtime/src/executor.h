@@ -5,8 +5,8 @@
 #include "tigris.h"
 
 /* Runs every band of every stage of a bound session; sets session->fault. With `proving` it touches no data and calls
- * the kernels' checks instead of the kernels. TIGRIS_OK of a proof means: a run reads and writes rows only inside
- * windows and tensors, and each paced view whose rows go to its tensor's home is complete when its stage ends. */
+ * the kernels' checks instead of the kernels. If a proof returns TIGRIS_OK, a run reads and writes rows only
+ * inside windows and tensors. Each paced view whose rows go to its tensor's home is complete when its stage ends. */
 tigris_status tigris_run_stages(tigris_session *session, int proving);
 
 #endif

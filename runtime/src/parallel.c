@@ -20,8 +20,8 @@ typedef struct split_call {
 } split_call;
 
 /* Whether two workers may run the kernel at once. Such a kernel keeps nothing from row to row, accepts no folded
- * tensor, checks its scratch by tigris_scratch_of_a_core, and reads and writes at addresses that depend on its
- * parameters only, not on data. */
+ * tensor, and checks its scratch by tigris_scratch_of_a_core. Its addresses depend on its parameters only, not on
+ * data. */
 static int is_row_parallel(uint32_t kind)
 {
     switch (kind) {

@@ -37,7 +37,7 @@ typedef struct object {
 
 /* In fast memory after the run-time state. It has indices in place of pointers, so that its size is the same on every
  * machine. Objects follow: one for each tensor, for each view of the largest stage, for the weight block and for
- * scratch; then one word with the address of each input and output. */
+ * scratch. One word with the address of each input and output comes last. */
 typedef struct bookkeeping {
     arena arenas[ARENA_COUNT];
     uint32_t stage;    /* the stage entered last */

@@ -18,7 +18,7 @@
 #define MAX_ROW_TERM (INT32_MAX / 4)
 /* Bounds band_count * numerator and the offset of a pace, so that their sum fits 32 bits. */
 #define MAX_PACE_TERM (INT32_MAX / 2)
-/* Bounds the steps of the proof, one for each view and operand of each band of all stages: nothing can stop the
+/* Bounds the steps of the proof, one for each view and operand of each band of all stages. Nothing can stop the
  * proof, and a hostile plan must not run until the watchdog resets the board. Real plans take fewer than 10,000. */
 #define MAX_STEPS (UINT32_C(1) << 20)
 

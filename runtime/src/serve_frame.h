@@ -1,7 +1,7 @@
 /* Frames of the serial harness: a header, a payload and a CRC-32, COBS-coded between zero bytes.
  *
- * COBS (Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM ToN 7(2), 1999) leaves no zero
- * byte inside a frame, so a receiver that lost its place finds the next frame at the next zero. */
+ * COBS (Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM ToN 7(2), 1999) leaves no zero byte inside
+ * a frame. A receiver that lost its place therefore finds the next frame at the next zero. */
 #ifndef TIGRIS_SERVE_FRAME_H
 #define TIGRIS_SERVE_FRAME_H
 

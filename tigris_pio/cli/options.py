@@ -172,8 +172,10 @@ _FORMATS = {".onnx": "an ONNX model", ".tgrs": "a plan", ".tflite": ""}
 
 
 def check_output(name: str, path: str, *inputs: str | None, ending: str = "") -> None:
-    """Raises UsageError or FileError if option `name` cannot write `path`: its folder is missing or read-only, `path`
-    is one of `inputs`, or its ending is that of another format than `ending`."""
+    """Raises UsageError or FileError if option `name` cannot write `path`.
+
+    Its folder is missing or read-only, `path` is one of `inputs`, or its ending is another format's than `ending`.
+    """
     if any(other is not None and _same_file(path, other) for other in inputs):
         raise UsageError(f"{name} {path}: this command reads or writes that file already; give {name} another name")
     if ending and Path(path).suffix.lower() in _FORMATS.keys() - {ending}:

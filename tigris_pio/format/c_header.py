@@ -112,7 +112,7 @@ def render() -> str:
 def render_params() -> str:
     """The text of tigris_params.h."""
     out = (
-        f"/* What kernels know of their operators, {_BY}.\n"
+        f"/* Parameters of operators for their kernels, {_BY}.\n"
         " * Do not edit. For authors of kernels, who get it with tigris_kernel.h; applications need none of it. */\n"
         '#ifndef TIGRIS_PARAMS_H\n#define TIGRIS_PARAMS_H\n\n#include "tigris_format.h"\n\n'
     )

@@ -1,9 +1,8 @@
 """Declarative fixed-size binary records: one definition serves Python and the generated C header.
 
 A record is a frozen dataclass whose fields are made by `u8`, `u16`, … below. The field order is
-the byte order; every field lies on its natural alignment and there is no implicit padding, which
-`Record.__init_subclass__` checks, so the C compiler's layout is the same by construction.
-All integers are little-endian.
+the byte order. `Record.__init_subclass__` checks that every field lies on its natural alignment, without
+implicit padding. The C compiler's layout is therefore the same. All integers are little-endian.
 """
 
 from __future__ import annotations

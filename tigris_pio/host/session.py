@@ -222,9 +222,9 @@ class Session:
     cores: 2: a second thread takes half of the rows of operators that the plan was compiled to split; `shared_calls`
         counts kernel calls that both shared
     inputs, outputs: an IoDescriptor each, in the model's order
-    states: the same of what lives from run to run
-    take: functions by the names of streamed outputs: each is called with the first row and the rows as stored, an array
-        [rows, width, channels], as soon as they are made
+    states: an IoDescriptor for each tensor that keeps its value from run to run
+    take: functions by the names of streamed outputs. As soon as rows are made, the function is called with the first
+        row's number and the rows as stored, an array [rows, width, channels]
     """
 
     def __init__(
@@ -392,8 +392,8 @@ class Session:
     def run(self, inputs: Mapping[str, object] | object) -> dict[str, Array]:
         """Runs one inference on arrays in the model's shape and type, by name; a single input needs no name.
 
-        A streamed input may be a function instead: it is called with the first row and the number of rows that are
-        wanted, each row once, in order, and returns them as an array [rows, width, channels], of the model's type or as
+        A streamed input may be a function instead. Its arguments are the first row and the number of rows, and rows
+        are requested once each, in order. It returns an array [rows, width, channels], of the model's type or as
         stored. Rows of a streamed output go to the function that `take` has for it as well, as they are made.
         """
         named = self._by_name(inputs)

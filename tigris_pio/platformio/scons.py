@@ -430,7 +430,7 @@ def _is_editor_run(env: Any) -> bool:
 
 def _make_header(header: Path) -> None:
     """An editor that asks for the include paths before the first build shall find the header in them, with the models'
-    own names and sizes. Nothing is built then: so the steps are taken here. What is wrong with a model is text, and
+    own names and sizes. Nothing is built then, so the steps are taken here. An error in a model is printed, and
     stops the build only."""
     if header.is_file():
         return

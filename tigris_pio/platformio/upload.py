@@ -4,8 +4,8 @@ For models compiled as C it writes the weights. These have no header; the firmwa
 
 An interrupted upload never leaves a mixture of two plans that looks valid. A first call of the upload program
 overwrites the sectors of the plans' headers by marks that firmware takes for damage. The second call writes the plans
-without headers, then the headers, and last the slot records before a plan with two slots: until these are erased, they
-may select the other slot.
+without headers, then the headers, and last the slot records before a plan with two slots. Until the records are erased,
+they may select the other slot.
 
 The upload command is the platform's own, with the plans as its images. UPLOADCMD is a program and $UPLOADERFLAGS. The
 flags are options, the verb write_flash or write-flash, more options, and pairs of offset and file (espressif32,

@@ -26,8 +26,8 @@ int tigris_check_same_rows(const tigris_check_call *call, uint32_t index);
 /* Each output row reads all rows of input `index`. */
 int tigris_check_all_rows(const tigris_check_call *call, uint32_t index);
 
-/* Input 0 is `rows` vectors of `in` elements and the output as many of `out`; vectors do not span output
- * rows; each output row reads its own vectors' input row, or all of the input. */
+/* Input 0 is `rows` vectors of `in` elements and the output as many of `out`. Vectors do not span output rows. Each
+ * output row reads its own vectors' input row, or all of the input. */
 int tigris_check_vectors(const tigris_check_call *call, uint32_t rows, uint32_t in, uint32_t out);
 
 /* For parameter records that start like tigris_conv_int8_params: kernel, strides and dilations are at least 1, the

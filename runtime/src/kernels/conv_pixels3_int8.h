@@ -37,8 +37,8 @@ static inline int32_t depth_of(const pixels3 *t)
     return (int32_t)t->call->inputs[0].tensor->channels;
 }
 
-/* Fills im2col tiles for `count` columns of kernel row `row`, from column `k` and input channel `at` on. Of a 1x1
- * kernel: `count` im2col tiles of its one column. */
+/* Fills im2col tiles for `count` columns of kernel row `row`, from column `k` and input channel `at` on. A 1x1
+ * kernel has one column, of which `count` im2col tiles are filled. */
 static TIGRIS_NOINLINE void fill_im2col(const pixels3 *t, uint32_t at, int32_t k, int32_t row, int32_t count,
                                         uint32_t *patch)
 {

@@ -2,9 +2,9 @@
  * registers of RISC-V. An inference takes at most 1 KB of stack, so patches and sums hold fewer taps and channels.
  * There are two forms:
  *
- *   patches that hold all taps, and sums that become outputs at once: dense 1x1 (tigris_dense_1x1_pixels), and any kernel
- *   of at most PIXELS4_TAPS taps;
- *   im2col tiles of 16 taps, for a batch of channels: 1x1 with more taps, and pixels of a row under 3x3 of stride 1.
+ * - Patches hold all taps, and sums become outputs at once: dense 1x1 (tigris_dense_1x1_pixels), and any kernel of at
+ *   most PIXELS4_TAPS taps.
+ * - im2col tiles hold 16 taps, for a batch of channels: 1x1 with more taps, and pixels of a row under 3x3 of stride 1.
  *
  * A word holds a tap of the first and the third pixel, or of the second and the fourth: under 3x3 the words of a
  * column then serve both. */

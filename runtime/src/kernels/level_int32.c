@@ -18,7 +18,7 @@ static uint32_t noise(const tigris_level_params *params, uint32_t level, uint32_
     return params->clamp != 0U && mean > fine ? fine : mean;
 }
 
-/* What is louder than the noise, and at least a share of the level. */
+/* The part of a level above the noise, but at least a share of the level. */
 static uint32_t louder(const tigris_level_params *params, uint32_t level, uint32_t mean)
 {
     const uint32_t fine = level << params->up_bits;

@@ -1,7 +1,8 @@
 /* NORMALISE, int8: elements less the mean of their vector, divided by its deviation, times a factor, plus an offset.
  *
- * With n elements q, S their sum and Q the sum of their squares, (q - S / n) / deviation is (n q - S) / sqrt(n Q - S^2),
- * whose terms are integers. The root's reciprocal is computed once a vector, in 31 bits. */
+ * Let a vector have n elements q, S be their sum and Q the sum of their squares. (q - S / n) / deviation is then
+ * (n q - S) / sqrt(n Q - S^2), whose terms are integers. The root's reciprocal is computed once a vector, in 31
+ * bits. */
 #include "requantise.h"
 
 #include "tigris_kernels.h"

@@ -31,7 +31,7 @@ static int is_int8_call(const tigris_check_call *call, int32_t zero_point, int32
            tigris_check_range(low, high);
 }
 
-/* What kernel libraries assume along an axis: less padding than a window reaches, windows that start inside, and no
+/* Whether an axis is as kernel libraries assume: less padding than a window reaches, windows that start inside, and no
  * room for one more window. `reach`: positions from a window's first tap to its last. Call after
  * tigris_check_window. */
 static int is_usual_axis(uint32_t input, uint32_t output, uint32_t stride, uint32_t reach, uint32_t pad)

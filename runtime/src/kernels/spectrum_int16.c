@@ -1,9 +1,10 @@
 /* SPECTRUM: levels of frequency bands from samples, to the bit as TensorFlow Lite Micro's operators SignalWindow,
  * SignalFftAutoScale, SignalRfft, SignalEnergy, SignalFilterBank and SignalFilterBankSquareRoot compute them.
  *
- * The transform is kissfft's in 16 bits (github.com/mborgerding/kissfft). It is one of half as many complex numbers as
- * there are points, decimated in time: steps of radix 4, and one of radix 2 before them if the number asks for it. kissfft
- * recurses; here the numbers are put into the order of its leaves first, and each step works in place. */
+ * The transform is kissfft's in 16 bits (github.com/mborgerding/kissfft). It transforms half as many complex numbers as
+ * there are points, decimated in time. Its steps are of radix 4, with one of radix 2 before them if the number is no
+ * power of 4. kissfft recurses; here the numbers are put into the order of its leaves first, and each step works in
+ * place. */
 #include <string.h>
 
 #include "levels.h"

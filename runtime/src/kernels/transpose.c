@@ -149,8 +149,8 @@ static void inner_extent(const tigris_transpose_params *params, uint64_t *elemen
     }
 }
 
-/* Every output row needs exactly the input rows of the row map: several indices of the first axis make one output
- * row from k input rows, or one index, one input row, makes m output rows. Call after is_inside. */
+/* Every output row needs exactly the input rows of the row map. Either several indices of the first axis make one
+ * output row from k input rows, or one index, which is one input row, makes m output rows. Call after is_inside. */
 static int is_banded(const tigris_check_call *call)
 {
     const tigris_transpose_params *params = call->params;

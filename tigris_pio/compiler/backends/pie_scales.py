@@ -1,11 +1,11 @@
 """Requantisation on the ESP32-S3's vectors: finds words (constants) that give the portable kernels' bytes.
 
 `vector_scale` proves this for each channel, over all sums that can occur. The chip multiplies lanes of 16 bits into
-accumulators of 40 bits. With x the sum of a channel's products:
+accumulators of 40 bits. `offset` holds zero point, bias, rounding and the contribution of the input's zero point. With
+x the sum of a channel's products:
 
-    t = (x << left) + offset          saturated to 32 bits; `offset` holds zero point, bias, rounding and the
-                                      contribution of the input's zero point
-    high, low = t >> 16, t & 0xffff
+    t = (x << left) + offset                saturated to 32 bits
+    high, low = t >> 16, t & 0xffff         the halves of t
     y = high * m_high + ((fraction + low * m_high + high * m_low) >> 16) - (step if high < border else 0)
     output = saturated(y >> right) >> 8      to 16 bits, then clamped to the activation's limits
 

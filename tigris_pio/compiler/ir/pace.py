@@ -2,7 +2,7 @@
 
 In a rolling stage every operator makes its rows as soon as its inputs allow, so each window holds little more than one
 kernel's height, however many strides follow. If operators made rows only when the last operator needs them, a band
-would be as tall as all strides together: one row of an 8-row map needs four rows of the 32-row maps above it.
+would be as tall as all strides together. For example, one row of an 8-row map needs four rows of a 32-row map above it.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Pace:
         """The pace of an operator's output if its input has this pace and each row is made as soon as possible.
 
         The first e output rows need input rows up to ((e - 1) * n + last) // d. Solving for e, with this pace's floor,
-        gives the output's pace. It is exact for d = 1. For d > 1 rows come d / n at a time, and the result is the
-        earliest pace at which no row is made too early; one cycle of both floors decides it.
+        gives the output's pace. It is exact for d = 1. For d > 1 rows come d / n at a time. The result is then
+        the earliest pace at which no row is made too early; one cycle of both floors decides it.
         """
         n, d = rows.numerator, rows.denominator
         if d == 1:

@@ -268,9 +268,8 @@ class Builder:
 
         sources: storages with their row maps; None if the kernel reads all rows
         output: the graph tensor
-        layout, numeric, cell: element order, element type and dimensions of the kernel's result; a conversion follows
-          if the graph tensor has another element type, unless the result is integers without a scale: readers convert
-          those
+        layout, numeric, cell: element order, element type and dimensions of the kernel's result. If the graph tensor
+          has another element type, a conversion follows. Readers convert integers without a scale
         blobs: arrays by the names of their fields in `params`
         per_image: whether the kernel is called once for each image of the output's batch
         macs: multiply-accumulates of all calls

@@ -11,7 +11,7 @@ _CUSTOM = "a custom operator: export the model without it, or compute it in the 
 
 @dataclasses.dataclass(frozen=True)
 class Remedy:
-    """What to do about some operators.
+    """The remedy for some unsupported operators.
 
     operators: names or patterns, each with its domain if that is not ONNX's own
     remedy: the reason and the remedy

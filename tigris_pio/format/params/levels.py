@@ -12,8 +12,8 @@ class SpectrumParams(Record):
     """Levels of frequency bands from int16 samples: window, Fourier transform, weighted sums of energies, square root.
 
     Samples are multiplied by the window's elements, shifted right, and together shifted left as far as 16 bits allow.
-    The root of a band is shifted right by as many bits. Output b - 1 is that of band b, which sums the energies of its
-    bins times their first weight, and those of the bins of band b - 1 times their second.
+    The root of a band is shifted right by as many bits. Output b - 1 is that of band b. The band sums the energies of
+    its bins times their first weight, and those of the bins of band b - 1 times their second.
     """
 
     C_NAME = "tigris_spectrum_params"

@@ -47,10 +47,10 @@ class RecurrentInt16Params(Record):
 
     The operands behind the input hold hidden, int8, and cell, int16, before the first step. A state is int8
     [batch][3 * units]: hidden, then the cell's values as two bytes each. Gates are input, forget, cell, output. Each
-    is sigmoid(i + h), the third tanh(i + h), with i the product of its weights and the input, h that of the recurrent
-    ones and hidden, each requantised to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the
-    table: sigmoid(x) at 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 + input *
-    tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4].
+    is sigmoid(i + h), the third tanh(i + h): i is the product of its weights and the input, h that of its recurrent
+    weights and hidden. Both are requantised to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by
+    the table: sigmoid(x) at 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 + input
+    * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4].
     """
 
     C_NAME = "tigris_recurrent_int16_params"

@@ -1,7 +1,7 @@
 /* The part of block_int8.h with the DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M.
  *
  * A patch holds taps widened to 16 bits, all of the first pixel, then all of the second. SXTB16 widens bytes 0 and 2 of
- * a word of weights, and after a rotation 1 and 3: two neighbouring taps each, as tiles hold their taps in the order
+ * a word of weights, and after a rotation 1 and 3. Both are neighbouring taps: tiles hold their taps in the order
  * 0 2 1 3. SMLAD adds two products. Two pixels by two channels at a time: 2 loads of words (weights), 2 of
  * pairs of words (taps), 4 SXTB16 and 8 SMLAD for 16 products. */
 #ifndef TIGRIS_DSP_BLOCK_INT8_H
@@ -249,7 +249,7 @@ TIGRIS_INLINE void tigris_add_2x3(const uint32_t *patch, const uint32_t *end, co
     sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3], sum[4] = sums[4], sum[5] = sums[5];
 }
 
-/* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds three. */
+/* Adds the products of three pixels' taps, whole tiles, and a block's weights. sum holds three for each channel. */
 static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *third, const int8_t *w,
                                                int32_t taps, uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
 {

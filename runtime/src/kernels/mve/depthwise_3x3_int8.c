@@ -2,7 +2,7 @@
  *
  * Sixteen channels at a time, tiles of 2 x 4 outputs. A tile's inputs are stored [along][channel][across]: columns along
  * one axis, each of four neighbours across it, by VST4. A gather of four words, a column's each, then holds 4 x 4 inputs
- * of one channel, and VMLADAVA with the kernel in four places gives four outputs of stride 1. With stride 2 it gives one,
+ * of one channel. VMLADAVA with the kernel in four places gives four outputs of stride 1. With stride 2 it gives one,
  * and the second line of outputs has columns of its own. Both axes of the band can be the one along, whichever wastes
  * less. */
 #include "mve.h"

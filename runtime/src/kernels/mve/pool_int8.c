@@ -59,8 +59,8 @@ typedef struct divisor {
     tigris_mve_end end;
 } divisor;
 
-/* (sum + half) / count, rounded towards zero. Exact: with s = |sum| + half < 2^20 and M the reciprocal, M * count is less
- * than 2^32 + count, so that s * M / 2^32 exceeds s / count by less than 1 / count when s * count < 2^32. */
+/* (sum + half) / count, rounded towards zero. Exact: let s = |sum| + half < 2^20 and M be the reciprocal. M * count is
+ * less than 2^32 + count. If s * count < 2^32, s * M / 2^32 then exceeds s / count by less than 1 / count. */
 static inline int32x4_t quotient(const divisor *by, int32x4_t sum)
 {
     const mve_pred16_t below = vcmpltq_n_s32(sum, 0);

@@ -1,7 +1,7 @@
 /* Layers for the assembly functions of pie_int8.h.
  *
- * The weights of an operator with TIGRIS_PACKING_PIE are a stream: a head of 16 bytes (tigris_pie_ending, shift of
- * sums, shift of outputs, zeros), blocks of weights and words, then 16 bytes. The biases follow the stream: they
+ * The weights of an operator with TIGRIS_PACKING_PIE are a stream: a head, blocks of weights and words, then 16 bytes.
+ * The head has 16 bytes: tigris_pie_ending, shift of sums, shift of outputs, zeros. The biases follow the stream: they
  * bound its length whenever it is read. */
 #ifndef TIGRIS_PIE_LAYER_H
 #define TIGRIS_PIE_LAYER_H

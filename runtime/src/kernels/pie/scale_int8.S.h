@@ -1,9 +1,9 @@
 /* Requantisation of eight channels in vectors: tigris_pio/compiler/backends/pie_scales.py says what is computed, and
  * proves for each layer that it is what requantise.h computes. Macros for the kernels of this folder.
  *
- * Registers: a6 the layer's stream of weights and words, read forwards by 16 bytes with every load; a10 = 16; a11 = the
- * shift to the right; a12 and a13 point to the activation's limits, a byte each. SAR = the sums' shift to the left. q4 is
- * the next 16 bytes of the stream at any time. */
+ * Registers: a6 points to the layer's stream of weights and words, and every load advances it by 16 bytes. a10 = 16.
+ * a11 = the shift to the right. a12 and a13 point to the activation's limits, a byte each. SAR = the sums' shift to the
+ * left. q4 is the next 16 bytes of the stream at any time. */
 
 /* q5, q6: eight sums of 32 bits become their low and high halves, shifted, doubled so often, and with offsets added. */
     .macro TIGRIS_PIE_OFFSETS doublings=0

@@ -2,7 +2,7 @@
  *
  * A patch's word holds the tap of both pixels, a + b * 2^16, so one multiplication by a weight gives both products. The
  * sum of two such products, lane by lane, fits 16 bits once TIGRIS_LANE_BIAS is added: products of int8 lie in
- * -16256 … 16384. Of the biased sums t of two taps each, two totals are kept: of t and of t >> 16. The lanes' own
+ * -16256 … 16384. Each biased sum t of two taps is added to two totals: t to one, t >> 16 to the other. The lanes' own
  * totals A and B follow from them. With n sums added,
  *
  *   total of b's lane:  high = B + n * bias
@@ -93,7 +93,7 @@ TIGRIS_INLINE void tigris_add_one(tigris_totals *s, uint32_t p, int8_t weight)
     s->high += t >> 16;
 }
 
-/* Adds the products of a patch's `taps` taps and a block's weights. Of each channel, sum holds
+/* Adds the products of a patch's `taps` taps and a block's weights. For each channel, sum holds
  * the total of both lanes and that of the high one. */
 TIGRIS_INLINE void tigris_add_block(const uint32_t *patch, const int8_t *w, int32_t taps,
                                     uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
@@ -162,7 +162,7 @@ TIGRIS_INLINE void tigris_add_two_pixels4(tigris_totals s[2], uint32_t p, uint32
     TIGRIS_HOLD(s[1].high);
 }
 
-/* Adds the products of a tile in two patches, `stride` words from each other, and a block's weights. Of each
+/* Adds the products of a tile in two patches, `stride` words from each other, and a block's weights. For each
  * channel, s holds the totals of two pixels and those of the others. `stride` is a constant, so that both patches
  * take one register. */
 TIGRIS_INLINE void tigris_add_tile_4x4(tigris_totals s[2 * TIGRIS_CHANNEL_BLOCK], const uint32_t *patch,
@@ -279,7 +279,7 @@ TIGRIS_INLINE void tigris_add_two_pixels3(tigris_totals *s, uint32_t *sum, uint3
     TIGRIS_HOLD(*sum);
 }
 
-/* Adds the products of three pixels' taps, whole tiles, and a block's weights. Of each channel, sum holds the totals
+/* Adds the products of three pixels' taps, whole tiles, and a block's weights. For each channel, sum holds the totals
  * of two pixels and the sum of the third. */
 static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *third, const int8_t *w,
                                                int32_t taps, uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])

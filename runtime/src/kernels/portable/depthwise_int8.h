@@ -186,9 +186,9 @@ static inline int tigris_is_fast_row(const tigris_line_loop *loop)
     return tigris_is_plain_row(loop);
 }
 
-/* A row for which tigris_is_fast_row is true. The set-up of a channel is short, which counts in short rows: weights
- * lie at constant offsets, and fields of the loop are in variables, since the compiler must assume that a store
- * changes it. */
+/* A row for which tigris_is_fast_row is true. The set-up of a channel is short, which counts in short rows. Weights
+ * lie at constant offsets. Fields of the loop are in variables, since the compiler must assume that a store changes
+ * the loop. */
 static TIGRIS_NOINLINE void tigris_run_row(const tigris_line_loop *loop, const int8_t *input, int8_t *output)
 {
     const int32_t step = loop->step, padding = loop->padding, lane_1 = loop->lane[1], lane_2 = loop->lane[2];

@@ -125,7 +125,7 @@ static int32_t add_row(const int8_t *weights, const int8_t *taps, int32_t count,
 }
 
 /* Adds the products of `count` taps, which begin at tap `at` of the rows, to the sums of the outputs from `first` up to
- * `end`; at tap 0 these begin with the bias. */
+ * `end`. At tap 0 the sums begin with the bias. */
 static void add_rows(const tigris_rvv_layer *layer, const int8_t *taps, int32_t at, int32_t count, int32_t first,
                      int32_t end, int32_t *sums)
 {

@@ -1,7 +1,7 @@
 """Converts sparse constants to dense arrays.
 
-The file lists the axes in an order of its own, and blocks as further axes behind them. An axis is dense and has all
-indices, or sparse: then each element of the axis before it has a segment in a list of indices, as in the CSR format.
+The file lists the axes in an order of its own, and blocks as further axes behind them. A dense axis has all
+indices. For a sparse axis, each element of the axis before it has a segment in a list of indices, as in the CSR format.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Builds and uploads an application for an emulated board.
 
-The order is that of PlatformIO's espressif32 platform, so that scripts for it work here: the framework's script reads
-the board option build.partitions, the library dependency finder runs, FLASH_EXTRA_IMAGES go to the upload command, and
-post scripts run.
+The order is that of PlatformIO's espressif32 platform, so that scripts for it work here. The framework's script reads
+the board option build.partitions. Then the library dependency finder runs, FLASH_EXTRA_IMAGES go to the upload command,
+and post scripts run.
 """
 
 import os

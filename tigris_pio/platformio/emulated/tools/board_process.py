@@ -4,15 +4,18 @@ Standard library only: PlatformIO loads this file in its own Python, and runs it
 
     board_process.py --folder DIR --port socket://127.0.0.1:PORT --spec JSON write_flash OFFSET FILE [OFFSET FILE ...]
     board_process.py --folder DIR --spec JSON read_flash OFFSET SIZE FILE
-    board_process.py stop --folder DIR
-    board_process.py port --folder DIR
-    board_process.py watch --folder DIR
 
-The last one runs beside the board and switches it off if its folder is removed.
+    board_process.py {stop,port,watch} --folder DIR
 
-Each PlatformIO environment has a folder DIR with these files: `flash.bin` (the chip between runs; erased bytes are
-0xFF), `chip.img` (the chip of the running board, which its firmware may write), `board.json` (process, port, time of
-chip.img), `uart.log` (the board's output since its start), `emulator.log`.
+`watch` runs beside the board and switches it off if its folder is removed.
+
+Each PlatformIO environment has a folder DIR with these files:
+
+    flash.bin     the chip between runs; erased bytes are 0xFF
+    chip.img      the chip of the running board, which its firmware may write
+    board.json    process, port, time of chip.img
+    uart.log      the board's output since its start
+    emulator.log  the emulator's messages
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _maker(layer: Layer, place: int, name: str) -> Layer:
 
 
 def _energies(bank: Layer) -> tuple[Layer, tuple[int, int]]:
-    """What computes the energies of a bank, and from which to which of them are not set to 0 in between."""
+    """The layer that computes a bank's energies, and the range of them that is not set to 0 in between."""
     joined = _producer(bank, 0, _PASSING)
     if joined is None or joined.operator.name != "CONCATENATION":
         return _maker(bank, 0, "SignalEnergy"), (0, _MOST_POINTS)
