@@ -285,6 +285,8 @@ PARAMETER_DAMAGES: dict[tuple[OpKind, DType], list[dict[str, Any]]] = {
     (OpKind.QUANTIZE, DType.INT8): [{"scale": 0.0}, {"scale": float("nan")}, {"table": 8}, {"rounding": 2}],
     (OpKind.QUANTIZE, DType.INT16): [{"rounding": 2}],
     (OpKind.DEQUANTIZE, DType.INT8): [{"zero_point": 200}, {"table": 16}],
+    **{(OpKind.MAT_MUL, dtype): [{"depth": 1 << 31, "depth_step_a": 0, "depth_step_b": 0}]
+       for dtype in (DType.FLOAT32, DType.INT16)},
     (OpKind.SUPPRESS, DType.FLOAT32): [{"per_class": 5}, {"boxes": 5}, {"count": 3}],
     (OpKind.SPECTRUM, DType.INT16): [{"samples": 12}, {"samples": 14}, {"points": 8}, {"points": 32}, {"points": 15},
         {"points": 0}, {"points": 1 << 31}, {"shift": 32}, {"weight_count": 1 << 31}, {"weight_count": 33}],
