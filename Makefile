@@ -30,7 +30,7 @@ PIO_SETTINGS := PYTHONDONTWRITEBYTECODE= PLATFORMIO_CORE_DIR="$(CURDIR)/.tigris/
 EXAMPLE := examples/digits
 DEMO_ARGS = --plan $(EXAMPLE)/.pio/build/$(BOARD)/tigris/digits.tgrs
 BOARD := emu_rv32
-STATE = $(EXAMPLE)/.pio/emulated/$(BOARD)
+FOLDER = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
 .PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench zoo fuzz mutants dist size docs clean
@@ -39,8 +39,8 @@ demo:
 	@$(PYTHON) tools/prepare.py demo
 	@$(PIO_SETTINGS) $(VENV_PYTHON) -m platformio run -d $(EXAMPLE) -e $(BOARD) -t upload
 	@$(VENV_PYTHON) $(EXAMPLE)/demo.py $(DEMO_ARGS) \
-	    --port "$$($(VENV_PYTHON) $(BOARD_PROCESS) port --state $(STATE))"; status=$$?; \
-	$(VENV_PYTHON) $(BOARD_PROCESS) stop --state $(STATE) >/dev/null; exit $$status
+	    --port "$$($(VENV_PYTHON) $(BOARD_PROCESS) port --folder $(FOLDER))"; status=$$?; \
+	$(VENV_PYTHON) $(BOARD_PROCESS) stop --folder $(FOLDER) >/dev/null; exit $$status
 
 demo-wake-word: EXAMPLE := examples/wake-word
 demo-vibration: EXAMPLE := examples/vibration-anomaly

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from .project import board_process
+from .project import ROOT, board_process
 
 BoardError = board_process.BoardError
 CHIP = 1 << 20
@@ -130,3 +131,10 @@ def test_a_port_that_another_program_takes_at_the_last_moment_is_skipped(tmp_pat
     tried.clear()
     with pytest.raises(board_process.PortInUseError):
         board_process.start(tmp_path, spec, 25000, fixed_port=True)
+
+
+def test_make_demo_calls_it_by_its_options() -> None:
+    recipe = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    calls = re.findall(r"board_process\.py ([^>)]*)", recipe)
+    read = [board_process._arguments().parse_args(call.split()) for call in calls]
+    assert [(one.action, one.folder.name) for one in read] == [("port", "emu_rv32"), ("stop", "emu_rv32")]
