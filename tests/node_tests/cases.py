@@ -57,7 +57,7 @@ def direct_float_cases() -> tuple[Case, ...]:
 
 
 def spread(cases: Sequence[Case], most: int) -> Iterator[Case]:
-    """Of each operator so many cases at most, spread evenly over its cases by name."""
+    """At most `most` cases of each operator, spread evenly over its cases by name."""
     of_operators: dict[str, list[Case]] = {}
     for case in cases:
         of_operators.setdefault(case.operator, []).append(case)
@@ -81,7 +81,7 @@ def _collected() -> Sequence[Any]:
     left_out = _SLOW if chosen() == "fast" else frozenset()
 
     def export_cases(own: type, _name: str, _bases: tuple[type, ...], members: dict[str, Any]) -> None:
-        """Without the source text that ONNX's own function keeps for its documentation."""
+        """Runs the exports without keeping their source text, as ONNX's own function does for its documentation."""
         for name in members:
             if name.startswith("export") and name not in left_out:
                 np.random.seed(0)  # as ONNX does: the random inputs are the same in every process
@@ -106,12 +106,12 @@ def quantised_cases() -> tuple[Case, ...]:
 
 
 def is_static(name: str, model: onnx.ModelProto) -> bool:
-    """Whether a test holds the operator itself, on shapes that are known."""
+    """Whether a test has the operator itself, with known shapes."""
     return "_expanded" not in name and all(map(_is_static, (*model.graph.input, *model.graph.output)))
 
 
 def is_direct_float(name: str, model: onnx.ModelProto) -> bool:
-    """The rule of this module's text."""
+    """Whether a test is a direct float32 one, as the module's docstring defines it."""
     return is_static(name, model) and all(any(value.type.tensor_type.elem_type == _FLOAT for value in values)
                                           for values in (model.graph.input, model.graph.output))
 

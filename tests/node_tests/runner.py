@@ -23,7 +23,7 @@ RTOL, ATOL = 1e-3, 1e-5
 
 
 class Outcome(enum.IntEnum):
-    """How a test ended. Of several ways the highest counts."""
+    """How a test ended; a test run in several ways has the highest outcome."""
 
     REFUSED = 0  #: refused by name, with a reason
     PASSED = 1
@@ -93,7 +93,7 @@ def with_constants(model: onnx.ModelProto, constants: dict[str, np.ndarray]) -> 
 
 
 def _difference(name: str, got: np.ndarray, expected: np.ndarray) -> str:
-    """What differs, or nothing."""
+    """A description of the difference, or an empty text."""
     if got.shape != expected.shape or got.dtype != expected.dtype:
         return f"{name} is {got.dtype} {list(got.shape)}, expected {expected.dtype} {list(expected.shape)}"
     # Eight bits are rounded as TensorFlow Lite does it, which may be one step away.

@@ -43,7 +43,7 @@ SHARES = (0.6, 0.3, 0.9)
 
 @dataclasses.dataclass(frozen=True)
 class Squeezed:
-    """A case's plan at less memory, or with plenty where there is none; stored inputs, and outputs with plenty."""
+    """A case's plan at less memory, or at ample memory if none is found; stored inputs, and outputs at ample memory."""
 
     name: str
     plan: Compiled
@@ -53,7 +53,7 @@ class Squeezed:
 
 
 def squeezed(cases: Sequence[Case]) -> Iterator[Squeezed]:
-    """The cases that compile."""
+    """The cases that compile, each with its plan at less memory."""
     for place, case in enumerate(cases):
         arrays = dict(zip((value.name for value in case.model.graph.input), case.recordings[0].inputs, strict=True))
         if (start := compiles(case, arrays)) is None:
@@ -68,7 +68,7 @@ def squeezed(cases: Sequence[Case]) -> Iterator[Squeezed]:
 
 
 def compiles(case: Case, arrays: dict[str, Array]) -> Front | None:
-    """The first way in which it does."""
+    """The front end's result for the first way that compiles; None if no way does."""
     for bound in ways(case):
         with contextlib.suppress(TigrisError):
             return front(with_constants(case.model, {name: arrays[name] for name in bound}), CompileOptions())

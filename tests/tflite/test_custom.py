@@ -1,4 +1,4 @@
-"""TensorFlow Lite Micro's custom operators: ring buffers of rows, a detector's boxes, packed weights."""
+"""Custom operators: ring buffers of rows, a detector's boxes, packed weights; and Fourier transforms."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def detector(background: int, options: dict[str, Any]) -> bytes:
     (1, {"nms_iou_threshold": 0.05, "use_regular_nms": True}),
 ])  # fmt: skip
 def test_detections_are_the_references(background: int, options: dict[str, Any]) -> None:
-    """With ample memory and, once, with little. Bytes that the reference does not write are zero."""
+    """Plans with ample memory and one with little. Bytes that the reference does not write are zero."""
     data = detector(background, options)
     reference = Tflm(data)
     whole = compile_model(data)

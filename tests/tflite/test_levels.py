@@ -45,13 +45,13 @@ class Chain:
         return name
 
     def file(self) -> bytes:
-        """What ends with the last tensor."""
+        """The file of the operators so far; its output is the last tensor."""
         return write([Tensor("x", (1, self.samples), "int16"), *self.tensors], self.operators, ["x"], [self.last])
 
 
 def levels(samples: int, points: int, channels: int, window: bool = True, zeroed: bool = True,
            shift: int = 12) -> Chain:
-    """From samples to the roots of sums."""
+    """The chain from samples to SignalFilterBankSquareRoot."""
     chain, random = Chain(samples, points, channels), np.random.default_rng(points)
     if window:
         hann = (np.hanning(samples) * (1 << shift)).round()
@@ -122,7 +122,7 @@ def check(chain: Chain, runs: int = 5) -> Compiled:
 
 
 def test_the_whole_front_end() -> None:
-    """As micro_speech's own has it, but for numbers in its tables: all in integers, nothing to warn of."""
+    """micro_speech's front end with other tables: integers only, without a warning."""
     compiled = check(quantised(logarithms(amplified(subtracted(levels(480, 512, 40)))), *TAIL))
     assert not compiled.report["warnings"]
     kinds = {op.kind.name for op in compiled.plan.program.ops}
@@ -206,7 +206,7 @@ def test_other_chains_are_refused(name: str) -> None:
 
 
 def test_whole_numbers_of_a_logarithm_are_exact() -> None:
-    """Without a warning as far as float32 holds them."""
+    """A warning is given only for numbers that float32 cannot hold."""
     for factor, warned in ((500, False), (600, True)):
         chain = logarithms(_small()).add("CAST", (5,), INT32)
         chain.add("MUL", (5,), INT32, chain.constant([factor], INT32))

@@ -139,7 +139,7 @@ def svdf(rank: int, bias: bool, kind: str, rows: int = ROWS, zero: int = -128, t
 @pytest.mark.parametrize("rows", (ROWS, 1))
 @pytest.mark.parametrize("rank", (1, 2))
 def test_int8_svdf_has_the_references_bytes(rank: int, rows: int, kind: str) -> None:
-    """With a bias, without which the reference crashes; with a memory of int8 and of int16."""
+    """The memory is int8 or int16. The layer has a bias, because the reference crashes without one."""
     data = svdf(rank, True, kind, rows, zero=-128 if kind == "int8" else 3)
     check_exact(data, data, {"x": random_input((1, INPUTS))}, runs=7)
 

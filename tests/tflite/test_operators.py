@@ -107,7 +107,7 @@ def sandwich(words: str, zero: int, shape: tuple[int, ...]) -> tuple[list[Tensor
 
 @pytest.mark.parametrize(("words", "zero"), SANDWICHES)
 def test_functions_between_dequantize_and_quantize_are_a_table(words: str, zero: int) -> None:
-    """All 256 values; some give NaN or infinity."""
+    """All 256 inputs are tested, including those that give NaN or infinity."""
     shape = (1, 4, 8, 8)
     data = write(*sandwich(words, zero, shape), ["x0"], ["y0"])
     compiled = compile_model(data)
@@ -151,7 +151,7 @@ def test_scales_too_far_apart_are_refused() -> None:
 @pytest.mark.parametrize("scale", (0.0, 1e-40, 7.84e-9))
 @pytest.mark.parametrize("length", (3, 10, 37))
 def test_softmax_of_a_tiny_scale_is_uniform(length: int, scale: float) -> None:
-    """As in LiteRT; TensorFlow Lite Micro aborts."""
+    """LiteRT gives these values; TensorFlow Lite Micro aborts."""
     for result, dtype in (((1 / 256, -128), "int8"), ((1 / 65536, -32768), "int16")):
         case = Case("SOFTMAX", [x((3, length), (scale, -5))], [y((3, length), result, dtype)], {"beta": 1.0})
         with Session(compile_model(case.file())) as session:
@@ -208,7 +208,7 @@ def test_reductions_of_onnx(op: str, tflite: str) -> None:
 
 
 def test_every_budget_gives_the_references_bytes() -> None:
-    """With copied and compressed weights, and in rolling stages."""
+    """Plans have copied or compressed weights, slow memory, or rolling stages."""
     data = mixed_network()
     x = random_input((1, 24, 10, 4))
     compiled = check_exact(data, data, {"x": x})
@@ -252,7 +252,7 @@ def test_a_fully_connected_layer_keeps_the_scales_product_in_double() -> None:
 
 
 def test_a_convolution_of_uint8_with_a_zero_point_of_its_weights_rounds_it() -> None:
-    """As LiteRT's reference kernels do; TensorFlow Lite Micro has no such kernel."""
+    """LiteRT's reference kernels round it; TensorFlow Lite Micro has no such kernel."""
     first, second, result, sums = decisive_sums()
     single = float(np.float32(first) * np.float32(second))
     tensors = [

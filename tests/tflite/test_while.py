@@ -102,7 +102,7 @@ def test_all_trips_share_the_weights() -> None:
 
 
 #: Bodies by operators on `given`, a row of x times weights, and `kept`, the state times weights; `split` has the gates.
-#: `h` and `c`: the states before; `n` and `d`: those after.
+#: `h` and `c`: the states before the step; `n` and `d`: the states after it.
 CELLS = {
     "RNN": "ADD given kept z; TANH z n",
     "GRU": "SPLIT given a b g; SPLIT kept e f k; ADD a e u; LOGISTIC u v; ADD b f r; LOGISTIC r q; MUL q k m; "

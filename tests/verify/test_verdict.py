@@ -164,7 +164,7 @@ def test_wrong_models_fail_whatever_their_form(made: Callable[[], onnx.ModelProt
     assert not verdict.compare(plan, plan, open_reference(path, {}), samples).passed
 
 
-# compare() names the first wrong layer and measures its error; it passes a right plan.
+# compare() names the first wrong layer and measures its error; a correct plan passes.
 
 
 def with_changed_weights(start: Front, name: str) -> Front:

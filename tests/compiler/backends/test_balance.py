@@ -43,7 +43,7 @@ def small() -> onnx.ModelProto:
 
 
 def balances(model: onnx.ModelProto, fast: int) -> Balances:
-    """Of the model's operators in the order of the file."""
+    """Balances for the model's operators in the order of the file."""
     program = front(model, CompileOptions()).program
     processor = nearest_for(program, S3["chip"], S3["backend"])
 
@@ -56,7 +56,7 @@ def balances(model: onnx.ModelProto, fast: int) -> Balances:
 @pytest.mark.thorough
 @pytest.mark.parametrize("fast", [6_000, 12_000, 24_000])
 def test_the_cheapest_of_all_caps_is_chosen(fast: int) -> None:
-    """Of every cap in steps of 256 bytes, a few of which are tried."""
+    """The plan costs at most 1 % more than the cheapest of all caps in steps of 256 bytes; only a few are tried."""
     found = balances(small(), fast)
     best = found.cheapest()
     every = [one for cap in range(0, fast, 256) if (one := found.at(cap)) is not None]

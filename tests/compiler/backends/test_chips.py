@@ -1,4 +1,4 @@
-"""--chip: every spelling of a known name, and nothing else."""
+"""`--chip`: spellings of names, and layers that ESP-NN on the ESP32-P4 computes wrongly or slowly."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_boards_name_chips_that_the_compiler_knows(board, chip):
     assert backend.chip(Board(**board)) == chip == find_chip(chip)
 
 
-# What ESP-NN's kernels for the ESP32-P4 get wrong is not asked of them.
+# ESP-NN's kernels for the ESP32-P4 get no layer that they compute wrongly, and from `auto` none that they slow down.
 
 
 def layer(weights: np.ndarray) -> tuple[ProgramOp, PlainShape]:

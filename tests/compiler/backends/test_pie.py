@@ -81,7 +81,7 @@ def test_other_chips_and_alignments_are_refused(models_dir: Path) -> None:
         compile_model(models_dir / "kws_int8.onnx", backend="pie", alignment=8)
 
 
-# Requantisation for the ESP32-S3's vectors: exact where words are found, for every sum of small layers.
+# Requantisation for the ESP32-S3's vectors: exact for every sum of small layers, if words are found.
 
 
 def random_scale(choose: np.random.Generator, channels: int, right: int, spread: int = 2) -> Scale:

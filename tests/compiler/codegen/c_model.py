@@ -40,7 +40,7 @@ def compile_for_m4(folder: Path, optimise: str) -> None:
 
 
 class Arena:
-    """Aligned bytes between guards, filled with noise: what a run does not write it must not read."""
+    """Aligned bytes between guards, filled with noise: a run must not read bytes before it writes them."""
 
     def __init__(self, size: int) -> None:
         self._all = raw = np.full(size + 2 * GUARD + 64, 0xA5, np.uint8)
@@ -51,7 +51,7 @@ class Arena:
 
     @property
     def intact(self) -> bool:
-        """Whether nothing was written beside it."""
+        """Whether the guards are unchanged."""
         return all((around == 0xA5).all() for around in self._around)
 
     @property

@@ -18,7 +18,7 @@ from tigris_pio.compiler.codegen.schedule import schedule
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UsageError
 
-#: Of the tests below the first makes all the plans, a minute's work on a machine that does nothing else.
+#: The first test compiles all plans, which takes a minute on an idle machine.
 pytestmark = pytest.mark.timeout(1200)
 
 
@@ -81,7 +81,7 @@ def test_streamed_inputs_roll(models: dict[str, CModel]) -> None:
 
 
 def test_two_models_in_one_firmware(tmp_path: Path) -> None:
-    """With all kernels in each file, and names that C cannot tell apart within one file."""
+    """Each file has all its kernels, under names that would collide within one file."""
     plans = [compile_model(OWN / "kws_int8.onnx", fast=fast) for fast in ("6K", "64K")]
     for place, plan in enumerate(plans):
         plan.codegen(tmp_path, f"kws{place}")

@@ -61,7 +61,7 @@ def test_known_conditionals_are_decided(condition: str, value: str | None, kept:
 
 
 def test_the_text_is_the_same_each_time() -> None:
-    """Whatever order sets have."""
+    """The text does not depend on the order of sets."""
     code = "from tigris_pio.compiler.codegen.kernels import bundle; print(bundle(['tigris_add_int8']).text, end='')"
     texts = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,

@@ -35,7 +35,7 @@ SMALLEST = [("micro_speech", "2192", 0), ("kws", "4416", 0), ("vww", "28304", 0)
             ("person_detect", "13904", 0), ("sww", "4K", 0), ("ad", "64K", 0)]  # fmt: skip
 BESIDE_SLOW = [("kws", "3K", "64K"), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
 DEEPEST = [("kws", "4416", 0), ("person_detect", "13904", 0), ("vww", "8K", "64K"), ("resnet", "8K", "64K")]
-#: Bytes at most; and of the plan for which gcc keeps two registers more.
+#: The most stack beyond the deepest kernel's, in bytes; more for plans for which gcc saves two more registers.
 MOST, KEEPS_MORE = 48, {("vww", "8K"): 56}
 
 
@@ -67,7 +67,7 @@ def test_when_it_is_fast_or_debugged(name: str, fast: str, slow: str | int, opti
 @pytest.mark.thorough
 @pytest.mark.parametrize("name,fast,slow", [("resnet", "8K", "64K"), ("resnet", "11520", 0)])
 def test_painted(name: str, fast: str, slow: str | int, tmp_path: Path) -> None:
-    """What a run writes of the stack is what the call graph says, or less where no run goes its deepest way."""
+    """A run writes the stack bytes that the call graph predicts, or fewer if it skips the deepest path."""
     machine, plan = MACHINES["cortex-m4"], compiled(name, fast, slow)
     data = np.load(NETWORKS / f"{name}_vectors.npz")
     content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
@@ -103,7 +103,7 @@ PLACE = Place("t", True)
 @settings(max_examples=examples(200, 200, 2000), deadline=None)
 @given(st.lists(st.lists(st.tuples(st.sampled_from([4, 8]), st.integers(0, 4)), max_size=2), max_size=12))
 def test_any_bands(numbers: list[list[tuple[int, int]]]) -> None:
-    """Bytes and rows at random: those that repeat, those that grow, and those that nearly do."""
+    """Random bytes and rows: some repeat, some grow, and some nearly do."""
     bands = [tuple(Move(MoveReason.KEEP, PLACE, PLACE, size, at, 0) for size, at in band) for band in numbers]
     assert actions_of(loops_of(bands)) == [action for band in bands for action in band]
 

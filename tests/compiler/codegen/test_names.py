@@ -23,7 +23,7 @@ def chain(*steps: tuple[str, str], read: str = "x", stream: str | None = None) -
 
 
 def works(plan: Compiled, folder: Path, name: str = "m", *flags: str) -> bool:
-    """Whether compilers take the C without a word, and it gives the plan's bytes."""
+    """Whether the C compiles without warnings and gives the plan's bytes."""
     generated = plan.codegen(None, name)
     with Session(plan) as session:
         return same(CModel(build([generated], folder, *flags), plan, generated, session), noise(session, 1))

@@ -40,7 +40,7 @@ def compiled(name: str, fast: str, slow: str | int) -> Compiled:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, str], CModel]]:
-    """Every network at each budget, all in one library: they share kernels and no name."""
+    """Every network at each budget, in one library; models share kernels, but no names."""
     plans = [compiled(*case) for case in CASES]
     generated = [plan.codegen(None, f"{name}_{fast}", layout="split")
                  for (name, fast, _), plan in zip(CASES, plans, strict=True)]  # fmt: skip
@@ -112,7 +112,7 @@ int main(void)
 
 @pytest.mark.parametrize("machine", sampled(COMPILERS, ["gcc"]))
 def test_no_warnings(machine: str, tmp_path: Path) -> None:
-    """Of float networks compilers see all numbers, and warn of more."""
+    """Float networks are included, because compilers see all their numbers and warn more."""
     floats = (compile_model(float_model(name)) for name in ("dilated_segmentation", "tiny_vit"))
     for plan in (compiled("kws", "6K", 0), *floats):
         plan.codegen(tmp_path, "m")
@@ -132,7 +132,7 @@ def test_the_header_is_cpp(tmp_path: Path) -> None:
 
 
 def tool(*command: str | Path) -> str:
-    """What a tool prints."""
+    """The standard output of a tool."""
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
 
 

@@ -47,14 +47,14 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def said(folder: Path, *command: str | Path) -> str:
-    """What a tool says; its exit status is 0."""
+    """The output and errors of a tool, whose exit status must be 0."""
     result = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout + result.stderr
 
 
 def test_cppcheck_finds_nothing(source: Path) -> None:
-    """Of a shift of negative numbers, which C leaves to compilers, the text asserts what it does."""
+    """C leaves right shifts of negative numbers to compilers; the generated text asserts that they keep the sign."""
     command = [program("cppcheck", "cppcheck"), "--std=c99", "--quiet", "--enable=warning,performance,portability"]
     known = "--suppress=shiftTooManyBitsSigned"
     assert said(source.parent, *command, known, "--error-exitcode=1", "-D__GNUC__=12", "m.c") == ""
@@ -119,7 +119,7 @@ def test_what_the_page_lists_is_there(source: Path) -> None:
 
 @pytest.mark.parametrize("compiler", sampled(["gcc", "clang"], ["clang"]))
 def test_sanitisers_find_nothing(source: Path, compiler: str) -> None:
-    """With both compilers' own; fast memory is exactly as large as the header says."""
+    """The sanitisers of both compilers run; fast memory has exactly the size in the header."""
     header = source.with_suffix(".h").read_text()
     region = "slow" if "M_INPUT_IN(slow)" in header else "fast"
     kind = re.search(r"#define M_INPUT_IN\(\w+\) \(\((\w+) \*\)", header)

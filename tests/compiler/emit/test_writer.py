@@ -1,4 +1,4 @@
-"""The header that the writer makes, with fields at their limits."""
+"""What emission writes: a plan's header with fields at their limits, a model's C header, one copy of weights."""
 
 import dataclasses
 import re

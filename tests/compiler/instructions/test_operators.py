@@ -8,7 +8,8 @@ from tigris_pio.compiler.instructions.predict import instructions
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
 
-#: Of one inference without a budget, by bench.emulator.measure: int8 and float32 on rv32imc, float32 on a Cortex-M7.
+#: Instructions of an inference without a budget, by bench.emulator.measure: int8 and float32 on rv32imc, float32 on
+#: a Cortex-M7.
 COUNTED = {
     "ad": (935_577, 43_796_660, 2_301_800),
     "kws": (8_913_253, 423_200_700, 14_308_400),

@@ -50,7 +50,7 @@ def test_a_last_odd_pixel_counts_as_two_where_its_taps_do_not_fit(
     (1, 5, 8, 1), (3, 5, 8, 1), (2, 5, 8, 0), (1, 4, 8, 0), (1, 1, 8, 0), (3, 1, 8, 1), (1, 5, 6, 0),
 ])  # fmt: skip
 def test_three_pixels_end_a_layer_of_one_tap(rows: int, width: int, outputs: int, threes: int) -> None:
-    """Of 4 channels, with an odd number of pixels, three at least, and whole blocks of outputs."""
+    """The layers have 4 channels, an odd number of at least three pixels, and whole blocks of outputs."""
     work = work_of(dataclasses.replace(conv_of(layer(6, width, kernel=1, outputs=outputs)), rows=rows))
     assert work["three"] == threes and work["three output"] == outputs * threes
     assert 2 * work["pair"] + 3 * work["three"] + work["single"] == rows * width
@@ -58,7 +58,7 @@ def test_three_pixels_end_a_layer_of_one_tap(rows: int, width: int, outputs: int
 
 @pytest.mark.parametrize(("pixels", "threes"), [(1, 0), (2, 0), (3, 1), (4, 0), (5, 1), (6, 2), (7, 1), (35, 11)])
 def test_with_dsp_instructions_pixels_of_one_tap_go_by_threes_and_twos(pixels: int, threes: int) -> None:
-    """As many threes as leave no single pixel."""
+    """The layer has as many tiles of three pixels as leave no single pixel."""
     work = work_of(dataclasses.replace(conv_of(layer(1, pixels, kernel=1, outputs=8)), rows=1), InstructionSet.DSP)
     assert work["three"] == threes and work["pair"] == 0
     assert work["two output"] == 8 * work["two"] and work["two tap"] == 4 * work["two output"]
@@ -66,8 +66,7 @@ def test_with_dsp_instructions_pixels_of_one_tap_go_by_threes_and_twos(pixels: i
 
 
 def test_rows_of_a_depthwise_layer_inside_go_by_themselves() -> None:
-    """Over all calls of a band each: the first and the last row of the image go as lines; with DSP instructions all do
-    but rows of five."""
+    """The image's first and last row run as row segments. With DSP instructions all do, except rows of 5 pixels."""
     built = build_layer(Layer("layer", (1, 8, 6, 7), (8, 1, 3, 3), groups=8))
     program = front(built, CompileOptions()).program
     (op,) = (op for op in program.ops if op.kind is OpKind.DEPTHWISE_CONV_2D)
@@ -79,7 +78,7 @@ def test_rows_of_a_depthwise_layer_inside_go_by_themselves() -> None:
 
 @pytest.mark.parametrize("instructions", [InstructionSet.PORTABLE, InstructionSet.DSP])
 def test_channels_of_rare_scales_take_longer_on_lines(instructions: InstructionSet) -> None:
-    """As many as the layer has, in each pixel; they are on the lines of all."""
+    """Each pixel counts all channels of rare scales; all other counts stay."""
     of = Layer("layer", (1, 8, 6, 7), (8, 1, 3, 3), groups=8)
     works = []
     for strays in (0, 3):
@@ -105,7 +104,7 @@ def test_taps_inside(outputs: int, kernel: int, stride: int, dilation: int, pad:
 
 
 def test_rows_in_one_call_take_fewer_instructions_than_in_several() -> None:
-    """But for what short calls do in another way: three pixels of a layer of one tap take less than three of pairs."""
+    """The margin is for short calls: a tile of three pixels takes less than three pixels in tiles of two."""
     program = front(OWN / "kws_int8.onnx", CompileOptions()).program
     for op, processor in itertools.product(program.ops, PROCESSORS):
         height = program.tensors[op.output].height

@@ -69,7 +69,7 @@ def first_needed(made: int, rows: RowMap) -> int:
 
 
 def test_the_slowest_pace_of_a_sibling_reader() -> None:
-    """It needs no row that the other reader has finished with; with one row less it would."""
+    """The pace needs no row that the other reader has released; with a row less it would."""
     maps = (*MAPS["windows"], *MAPS["shifts"])
     found = 0
     for pace, mine, other in itertools.product(PACES, maps, maps):

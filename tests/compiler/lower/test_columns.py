@@ -116,7 +116,7 @@ def tiled(of: Program) -> set[OpKind]:
 
 
 def test_operators_that_may_be_tiled() -> None:
-    """Those that are not made of columns stay whole; so does a constant with a number for each column."""
+    """Operators without columns stay whole, and so do constants with a number for each column."""
     assert tiled(int8()) >= {OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.AVERAGE_POOL, OpKind.MAX_POOL, OpKind.ADD,
                              OpKind.LOOKUP, OpKind.SELECT, OpKind.CONCAT}
     assert tiled(floating()) >= {OpKind.CONV_2D, OpKind.MUL, OpKind.UNARY, OpKind.SELECT, OpKind.AVERAGE_POOL}
@@ -146,7 +146,7 @@ def test_what_tiles_have_in_common_is_stored_once(mode: WeightMode) -> None:
 
 
 def test_what_is_made_in_tiles_is_joined_where_it_is_read() -> None:
-    """In front of its first reader outside, once; and in any case where it is an output."""
+    """A tiled tensor is joined once, before its first reader outside the tiles; an output is always joined."""
     of = int8()
     tiled = tile_columns(of, [Tiles(0, 3, 2)])
     names = [op.output for op in tiled.ops]

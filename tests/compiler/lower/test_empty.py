@@ -28,7 +28,7 @@ MAKERS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "Einsum": ("x w", {"equation": "abcd,de->abce"}, {"w": np.zeros((4, 0), np.float32)}),
     "GatherND": ("x i", {}, {"i": np.zeros((0, 2), np.int64)}),
 }
-#: Nodes that read an empty tensor e, and x; what they give may have elements.
+#: Nodes that read an empty tensor e, and x; their outputs may have elements.
 READERS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "Relu": ("e", {}, {}), "Softmax": ("e", {"axis": -1}, {}), "Transpose": ("e", {}, {}), "Flatten": ("e", {}, {}),
     "Neg": ("e", {}, {}), "ReduceSum": ("e", {"keepdims": 0}, {}), "ReduceMean": ("e", {"keepdims": 0}, {}),
@@ -61,7 +61,7 @@ def settle(model: onnx.ModelProto, *names: str) -> bool:
     try:
         wanted = ort(model, feeds)
     except (Fail, RuntimeException, InvalidArgument):
-        wanted = {}  # onnxruntime's kernels lack some of these; that the plan opens and runs is left
+        wanted = {}  # onnxruntime lacks some of these; then the test only opens and runs the plan
     with Session(compiled) as session:
         assert session.run(feeds)
         for name, expected in wanted.items():

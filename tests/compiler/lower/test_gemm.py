@@ -1,5 +1,5 @@
 """Gemm in all its forms against onnxruntime: transpositions, shapes of C, factors, constants and activations, float
-and quantised; and what is no Gemm, refused by its node.
+and quantised; invalid Gemms are refused by node. Einsum equals onnxruntime's too.
 """
 
 import itertools
@@ -78,7 +78,7 @@ def test_what_is_no_gemm_is_refused_by_its_node(a, b, c, constants):
         compile_model(model)
 
 
-# Einsum equals onnxruntime's, whatever the equation; what cannot be done is named.
+# Einsum equals onnxruntime's for every equation that is not refused by name.
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 2}
 

@@ -24,7 +24,7 @@ MIXED = (("int16", "int16"), ("uint16", "int16"), ("int8", "int16"), ("int16", "
 
 
 class Model(Quantiser):
-    """A model in the making. `domain`: of the activations' QuantizeLinear and DequantizeLinear."""
+    """A model under construction. `domain`: the domain of QuantizeLinear and DequantizeLinear nodes of activations."""
 
     def __init__(self, domain: str = "") -> None:
         super().__init__()
@@ -111,7 +111,7 @@ OPERATORS: list[tuple[str, Sequence[Shape], Mapping[str, object], float, float, 
 
 @pytest.mark.parametrize("number", range(len(OPERATORS)), ids=lambda number: OPERATORS[number][0])
 def test_operators(number: int) -> None:
-    """With two pairs of element types in turn."""
+    """Each operator is tested with two pairs of element types."""
     op, shapes, attributes, factor, steps, kind = OPERATORS[number]
     for source, result in (MIXED[number % len(MIXED)], MIXED[(number + 2) % len(MIXED)]):
         model = Model()

@@ -10,7 +10,7 @@ from tigris_pio.errors import ModelError, UnsupportedError
 from tigris_pio.format.enums import DType, OpKind
 
 IMAGE = (1, 4, 8, 6)
-#: Of 2 x 4 x 5 elements along axis 1.
+#: Indices of 2 x 4 x 5 elements along axis 1.
 INDICES = np.random.default_rng(29).integers(-4, 4, (2, 3, 5))
 
 
@@ -93,7 +93,7 @@ def test_slice_of_rows_and_columns_advances() -> None:
 @pytest.mark.parametrize("quantised", [False, True])
 @pytest.mark.parametrize("op", ["ScatterND", "ScatterElements"])
 def test_scattered_updates_may_exceed_the_range_of_a_quantised_input(op: str, quantised: bool) -> None:
-    """They are rounded where and as the result is, not before."""
+    """Updates are rounded together with the result, not before."""
     q = Quantiser()
     updates = np.array([[0.013, -70.4, 9.0]], np.float32)
     indices, axis = (np.array([[2]]), {}) if op == "ScatterND" else (np.array([[1, 3, 0]]), {"axis": 0})
@@ -107,7 +107,7 @@ def test_scattered_updates_may_exceed_the_range_of_a_quantised_input(op: str, qu
 @pytest.mark.parametrize("op", ["Slice", "Pad", "Tile", "Gather", "Resize", "Split", "Concat"])
 @pytest.mark.parametrize("same", [True, False])
 def test_int8_values_are_moved_as_they_are(op: str, same: bool) -> None:
-    """With the input's own parameters nothing is rounded; with others a table requantises."""
+    """If the output has the input's scale and zero point, nothing is rounded; otherwise a table requantises."""
     weights = {"s": ints(1), "e": ints(4), "a": ints(2), "w": ints(0, 0, 1, 1, 0, 0, 2, 0), "r": ints(1, 2, 1, 2),
                "i": ints(2, 0), "f": np.array([1, 1, 2, 2], np.float32)}
     moved = {

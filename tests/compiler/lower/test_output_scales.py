@@ -49,7 +49,7 @@ PADS = ints(0, 0, 1, 1, 0, 0, 0, 2)
 NORMAL = {"g": reals(0.5, 1, 2, -1), "h": reals(0, 0.1, 1, -1)}
 SOFTMAX, LINEAR, CUBIC = case("Softmax", shape=(3, 12), size=0.08), *(
     case("Resize", "x - s", {"mode": mode}, s=reals(1, 1, 2, 1.5)) for mode in ("linear", "cubic"))
-#: In int8 whatever the scales.
+#: Operators that run in int8 at all scales.
 CASES = [
     *map(case, ("Relu", "Abs", "Neg", "HardSwish", "HardSigmoid", "Softplus", "Exp", "Elu", "Selu", "Erf", "Softsign",
                 "GlobalMaxPool")),
@@ -71,7 +71,7 @@ CASES = [
     case("Conv", "x w", {"group": 4}, w=(4, 1, 3, 3), size=3.0), case("Gemm", "x w", {}, (3, 12), 3.0, w=(12, 5)),
     case("ConvTranspose", "x w", w=(4, 5, 2, 2), size=3.0),
 ]
-#: With some scales in float32.
+#: Operators that run in float32 at some scales.
 OTHERS = [
     SOFTMAX, LINEAR, CUBIC, case("LogSoftmax", shape=(3, 12)),
     case("Where", "mask x z", mask=np.arange(6) % 2 == 0),
@@ -84,7 +84,7 @@ OTHERS = [
 
 
 def check(of: Case, factor: float, zeros: tuple[int, int], int8: bool) -> None:
-    """Within a step of onnxruntime; `int8`: without float32."""
+    """Checks that outputs are within a step of onnxruntime. `int8`: no operator may run in float32."""
     inputs = {"x": (of.shape, SCALE, zeros[0])}
     if "z" in of.inputs.split():
         inputs["z"] = (of.shape, SCALE * 1.3, -zeros[0] // 2)
@@ -183,7 +183,7 @@ def test_a_mask_leaves_the_scores_their_steps(dtype: str, fill: float, constant:
 
 def layer(kind: str, bias: int, zero: int = 0, out: float = 0.05,
           inputs: int = 8) -> tuple[onnx.ModelProto, np.ndarray]:
-    """A layer with one large bias, whose channel's weights have tiny steps; and what it gives for ones."""
+    """A layer with one large bias, whose channel's weights have tiny steps, and its outputs for ones."""
     quantiser, scales = Quantiser(), np.array([1e-9, 0.01], np.float32)
     x = quantiser.pair("x", 0.1, zero)
     shape = {"Conv": (2, inputs, 1, 1), "ConvTranspose": (inputs, 2, 1, 1), "Gemm": (2, inputs)}[kind]
@@ -201,7 +201,7 @@ def layer(kind: str, bias: int, zero: int = 0, out: float = 0.05,
 @pytest.mark.parametrize("bias", [2**31 - 1, -(2**31), 2**31 - 60000, 1 << 20])
 @pytest.mark.parametrize("zero", [0, -128, 117])
 def test_sums_do_not_wrap(kind: str, bias: int, zero: int) -> None:
-    """With biases that a quantiser cut off at 32 bits, or that leave them once the zero point is folded in."""
+    """Biases that a quantiser clamped to 32 bits, or that exceed 32 bits with the zero point folded in."""
     model, wanted = layer(kind, bias, zero)
     ones = np.ones((1, 8) if kind == "Gemm" else (1, 8, 1, 1), np.float32)
     found = outputs(compile_model(model), {"x": ones})["y"].ravel()
@@ -210,7 +210,7 @@ def test_sums_do_not_wrap(kind: str, bias: int, zero: int) -> None:
 
 @pytest.mark.parametrize("kind", ["Conv", "ConvTranspose", "Gemm"])
 def test_a_bias_that_cannot_be_bounded_names_its_channel(kind: str) -> None:
-    """With so many inputs that moving it would show."""
+    """With 200 inputs, a changed bias would change outputs."""
     model, _ = layer(kind, 2**31 - 1, out=0.001, inputs=200)
     with pytest.raises(UnsupportedError, match=r"sums of output channel 0 exceed 32 bits: its bias is 2147483647"):
         compile_model(model)

@@ -28,7 +28,7 @@ def test_float(shape: tuple[int, ...]) -> None:
 
 
 def test_int8() -> None:
-    """Where the join has the scale of both; each output keeps its own scale of products."""
+    """The joined output has the scale of both; each output channel keeps its own scale of products."""
     q = Quantiser()
     x, sizes = q.pair("x", 0.03, 3), (5, 8)
     for i, size in enumerate(sizes):
@@ -124,7 +124,7 @@ def test_windows_of_one_matrix_are_images() -> None:
 
 
 def test_a_copy_moves_to_the_smaller_tensor() -> None:
-    """The rows are an input, which stays one image: it is copied, not the wider result."""
+    """The input stays one image and is copied instead of the wider result."""
     model, x = joint(4, turned=False), {"x": noise(4 * TOKENS, SIZE)}
     found = check(model, x, rtol=0, atol=0.131).plan.program
     copies = [found.tensors[op.output].bytes for op in found.ops if op.kind is OpKind.COPY]

@@ -31,13 +31,13 @@ def transformed(x: np.ndarray, length: int, onesided: int, inverse: int) -> list
     return [np.stack([result.real, result.imag], -1)]
 
 
-#: Beyond ONNX's node tests, which are run with constant and with given indices, bounds and positions.
+#: Cases that ONNX's node tests lack; those run with constant and with given indices, bounds and positions.
 CASES = [
     case("GatherElements", (4, 5), Given(RANDOM.integers(-4, 4, (3, 5))), axis=0),
     case("GatherND", (3, 4, 5), Given(RANDOM.integers(-4, 4, (3, 6, 1))), batch_dims=1),
     case("OneHot", Given(np.array([[0, 4, -1], [-5, 7, 2]])), np.array(5), Given(FLOAT([-0.5, 2])), axis=0),
     case("ScatterElements", (5, 3), Given(np.array([[0, 4, 1], [-2, 2, 0]])), (2, 3), reduction="add", opset=18),
-    # Of few numbers many are equal: the first counts.
+    # Many values are equal; the first of equal values wins.
     *(case("TopK", x, ints(count), axis=axis, largest=largest, types=[FLOAT, INT64]) for largest in (0, 1)
       for shape, axis, count in (((7,), 0, 7), ((3, 9), -1, 4), ((4, 5, 2), 1, 2))
       for x in (shape, Given(RANDOM.integers(0, 3, shape).astype(FLOAT)))),
@@ -48,21 +48,21 @@ CASES = [
       for exclusive in (0, 1) for reverse in (0, 1)),
     *(case("Det", shape, opset=22, expected=lambda x: [np.linalg.det(x.astype(np.float64))])
       for shape in ((2, 3, 1, 1), (2, 3, 2, 2), (2, 3, 3), (2, 4, 4))),
-    # Of signals that are longer and shorter than the transform.
+    # Signals that are longer and shorter than the transform.
     *(case("DFT", (2, 8, 3, 2 if inverse else 1), np.array(length), *([np.array(1)] if opset == 20 else []),
            onesided=onesided, inverse=inverse, **({"axis": 1} if opset == 17 else {}), opset=opset,
            expected=lambda x, *_, by=(length, onesided, inverse): transformed(x, *by))
       for length, onesided, inverse, opset in ((8, 0, 0, 17), (7, 1, 0, 20), (5, 0, 0, 20), (12, 1, 0, 17),
                                                (8, 0, 1, 17), (8, 0, 1, 20))),
-    # Without a window, of all samples and not, and of complex ones.
+    # Transforms with and without a window, with samples left over, and of complex samples.
     *(case("STFT", (2, 40, parts), np.array(step), window, None if length is None else np.array(length),
            onesided=onesided) for parts, step, window, length, onesided in (
         (1, 8, np.hanning(16).astype(FLOAT), 16, 1), (1, 7, np.hanning(11).astype(FLOAT), None, 0),
         (1, 5, None, 9, 1), (2, 8, np.hanning(16).astype(FLOAT), 16, 0))),
-    # Of an input that breaks ONNX's rules nothing outside the tensor is read: the nearest inside is.
+    # Indices outside the tensor, which ONNX forbids, read the nearest element inside.
     case("Gather", (4, 2), Given(np.array([4, 100, -5, -100, 2**31 - 1, -(2**31)], np.int32)),
          expected=lambda x, _: [x[[3, 3, 0, 0, 3, 0]]]),
-    # Where updates meet the last one counts; what would lie outside the tensor is left out.
+    # The last of several updates of an element wins; updates outside the tensor are ignored.
     case("ScatterND", Given(np.zeros(4, FLOAT)), Given(np.array([[1], [1], [4], [-5], [2**62]])),
          Given(np.arange(1, 6, dtype=FLOAT)), opset=18, expected=lambda *_: [FLOAT([0, 2, 0, 0])]),
 ]
@@ -113,7 +113,7 @@ def test_integer_products(dtype: type) -> None:
 
 
 def test_dynamic_quantisation_end_to_end() -> None:
-    """A layer as onnxruntime's quantize_dynamic writes it; of seven bits, for its own kernels may saturate."""
+    """A layer as onnxruntime's quantize_dynamic writes it; 7-bit weights, because its kernels may saturate."""
     weights = {"w": RANDOM.integers(-64, 64, (24, 6)).astype(np.int8), "wz": np.array(0, np.int8),
                "ws": np.array(0.01, np.float32), "b": noise(6)}
     nodes = [node("DynamicQuantizeLinear", "x", "xq xs xz"), node("MatMulInteger", "xq w xz wz", "p"),
@@ -132,7 +132,7 @@ def test_larger_determinants_are_refused() -> None:
 @pytest.mark.parametrize(("classes", "most", "centres", "bounded"), [(3, 5, 0, True), (1, 50, 1, True),
                                                                     (2, 4, 0, False)])
 def test_boxes_found_stand_in_front(classes: int, most: int, centres: int, bounded: bool) -> None:
-    """As many rows as there can be; a box's corners may be any two that face each other."""
+    """The output has the most rows possible; a box may be given by either pair of opposite corners."""
     middle, size = RANDOM.uniform(0, 1, (1, 30, 2)), RANDOM.uniform(0.1, 0.4, (1, 30, 2))
     boxes = [middle, size] if centres else [middle - size / 2, middle + size / 2]
     given = {"b": np.concatenate(boxes, 2).astype(FLOAT), "s": RANDOM.uniform(0, 1, (1, classes, 30)).astype(FLOAT)}

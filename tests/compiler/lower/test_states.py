@@ -73,7 +73,7 @@ def ring(old: tuple[int, ...], new: tuple[int, ...], axis: int, order: str = "h 
 
 
 def steps_of(model: onnx.ModelProto, plan: object, count: int = 6) -> bool:
-    """Whether a plan with the state does what onnxruntime does in a loop."""
+    """Whether a plan with the state gives the results of onnxruntime in a loop."""
     rng = np.random.default_rng(1)
     with Session(plan) as s:  # type: ignore[arg-type]
         held = np.zeros(s.states[0].shape, np.float32)
@@ -88,7 +88,7 @@ def steps_of(model: onnx.ModelProto, plan: object, count: int = 6) -> bool:
 
 @pytest.mark.parametrize("old, new, axis", RINGS)
 def test_a_ring_is_told_what_is_new_only(old: tuple[int, ...], new: tuple[int, ...], axis: int) -> None:
-    """Its other rows move by themselves: no copy of the state is made."""
+    """COMMIT moves the other rows, without a copy of the state."""
     model = ring(old, new, axis)
     compiled = compile_model(model, state={"n": "h"})
     commit = compiled.plan.program.ops[-1]

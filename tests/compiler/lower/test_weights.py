@@ -1,4 +1,4 @@
-"""Weights that lose precision: a warning gives the loss in numbers. Weights with NaN or infinity are refused."""
+"""Weights: exact sums with zero points, warnings that give the loss of precision in numbers, and no NaN or infinity."""
 
 import dataclasses
 import re
@@ -56,7 +56,7 @@ def losses(lowered: Program) -> tuple[float, ...]:
 
 @pytest.mark.parametrize(("dtype", "zero"), [("uint8", 200), ("uint8", 90), ("int8", 20), ("int8", -128)])
 def test_the_loss_of_asymmetric_weights_is_said(dtype: str, zero: int) -> None:
-    """In the weights' own steps, computed here from their definition, and in the output's, which is measured."""
+    """The loss is given in steps of the weights, computed here from their definition, and of the output, measured."""
     values = integers((16, 8, 1, 1), dtype)
     model = layer("ConvTranspose", values, 0.01, zero)
     lowered = program(model)
@@ -172,7 +172,7 @@ class Layer:
 
     @property
     def axis(self) -> int:
-        """Of the output channels in the weights."""
+        """The axis of the output channels in the weights."""
         return 0 if self.op == "Conv" else len(self.weights) - 1
 
 
@@ -211,7 +211,7 @@ def model(of: Layer, dtype: str, per_channel: bool) -> tuple[onnx.ModelProto, np
 
 
 def _sums(op: str, x: np.ndarray, weights: np.ndarray, **attributes: object) -> np.ndarray:
-    """Of integers less their zero points, by onnxruntime: exact, as sums stay below 2^24."""
+    """Sums of products of integers without zero points, by onnxruntime: exact, because they stay below 2^24."""
     exact = make([node(op, "x w", "s", **attributes)], {"x": x.shape}, ["s"], {"w": weights.astype(np.float32)})
     sums = ort(exact, {"x": x.astype(np.float32)})["s"].astype(np.int64)
     assert np.abs(sums).max() < 1 << 24
@@ -219,7 +219,7 @@ def _sums(op: str, x: np.ndarray, weights: np.ndarray, **attributes: object) -> 
 
 
 def _requantised(sums: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """TensorFlow Lite's, of sums whose last axis is the channels'."""
+    """TensorFlow Lite's requantisation of sums; their last axis is the channels."""
     reals = np.broadcast_to(scales.astype(np.float64), sums.shape[-1:]) * float(np.float32(X[0]))
     factors = [references.quantised_multiplier(float(real)) for real in reals / float(np.float32(Y[0]))]
     return references.requantise(sums, *map(np.array, zip(*factors, strict=True))) + Y[1]

@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 
 def dense(relu: bool, swapped: bool, shape: Shape, form: str) -> onnx.ModelProto:
-    """FULLY_CONNECTED as tf2onnx writes it; `form` "Gemm": as one operator with a bias."""
+    """FULLY_CONNECTED as tf2onnx writes it; with `form` "Gemm", one operator with a bias."""
     q = Quantiser()
     source = q.pair("x", 0.03, -4)
     weight = q.constant("w", RANDOM.integers(-127, 128, (12, 7)).astype(np.int8), 0.004)
@@ -62,7 +62,7 @@ def test_other_constants_stay(shape: Shape, weights: Shape, bias: Shape) -> None
     ("MatMul x w m; Add m b a; Mul m a y", "y"), ("MatMul x w m; Add m b y", "ym"),
     ("MatMul x w m; Relu m r; Add r b y", "y")])
 def test_products_with_other_readers_stay(text: str, outputs: str) -> None:
-    """They are read by another node, an output of the model, or clamped before the Add."""
+    """The product has another reader, is an output of the model, or is clamped before the Add."""
     model = make(nodes(text), {"x": (2, 6)}, [*outputs], {"w": noise(6, 4), "b": noise(4)})
     assert OpKind.ADD in kinds(check(model, {"x": noise(2, 6)}, rtol=1e-4))
 
@@ -239,7 +239,7 @@ def floats(text: str, outputs: str = "y", given: str = "x") -> onnx.ModelProto:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_float(form: str) -> None:
-    """Of an input, and of a computed tensor."""
+    """The function's argument is an input, then a computed tensor."""
     (op,) = check(floats(FORMS[form]), {"x": X}).plan.program.ops
     assert op.params.function == FUNCTION[form]
     assert len(kinds(check(floats(f"Sub z three x; {FORMS[form]}", given="z"), {"z": X}))) == 2

@@ -26,7 +26,7 @@ RANDOM = np.random.default_rng(41)
 SHAPE = (1, 4, 6, 4)
 SCALE = np.float32(0.05)
 TYPES = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "float": TensorProto.FLOAT}
-#: Not the middle of the range, so that integers read as real numbers are noticed.
+#: Zero points off the middle of the range, so that a test notices integers that are read as real numbers.
 ZERO = {"int8": np.int8(-17), "uint8": np.uint8(40)}
 
 
@@ -40,7 +40,7 @@ class Move:
     outputs: int = 1
 
     def nodes(self, source: str, kind: str, weights: dict[str, np.ndarray]) -> tuple[list[onnx.NodeProto], str]:
-        """Nodes from `source`, a tensor of this integer type; and the name of the last result."""
+        """Nodes from `source`, a tensor of this integer type, and the name of the last result."""
         names = []
         for index, item in enumerate(self.more):
             name = f"{source}_{self.op}_{index}"

@@ -1,4 +1,4 @@
-"""The pass manager: order, requirements, statistics."""
+"""The pass manager: order, requirements, statistics; and the graph verifier."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

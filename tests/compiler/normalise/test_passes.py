@@ -60,7 +60,7 @@ class Case:
     constants: Mapping[str, object]
     opset: int
     outputs: Sequence[str]
-    attributes: Mapping[str, object]  #: of the last operator, or some of them
+    attributes: Mapping[str, object]  #: attributes of the last operator, some or all
 
     def model(self) -> onnx.ModelProto:
         weights = {name: np.asarray(value if not isinstance(value, float) else np.float32(value))
@@ -83,7 +83,7 @@ CASES = [
     case("Unsqueeze w u axes=[1,2]; Mul x u y", "Mul", (1, 4, 2, 2), constant_fold, opset=9, w=noise(4)),
     case("DequantizeLinear w s z d; MatMul x d y", "DequantizeLinear MatMul", (1, 4), constant_fold, **ROUNDED,
          w=np.ones((4, 4), np.int8)),
-    # One scale and one zero point for all pairs: they are removed with the last reader.
+    # All pairs share one scale and one zero point, which are removed with the last reader.
     case("QuantizeLinear x s z q; DequantizeLinear q s z d; Tanh d t; QuantizeLinear t s z r; "
          "DequantizeLinear r s z e; Tanh e y", "Tanh Tanh", (1, 4), *FOLDED, **ROUNDED),
     # onnxruntime duplicates DequantizeLinear for each reader.
@@ -257,7 +257,7 @@ def normalisation(count: int, variance: float) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("variance", [1e-4, 0.0])
 @pytest.mark.parametrize("first", ["Conv x w a", "Tanh x a"])
 def test_batchnorm_uses_its_own_epsilon(epsilon: str, variance: float, first: str) -> None:
-    """Keras' default is 1e-3, ONNX's 1e-5; it dominates small variances."""
+    """The default is 1e-3 in Keras and 1e-5 in ONNX; epsilon dominates small variances."""
     weights = normalisation(3, variance) | ({"w": noise(3, 3, 3, 3)} if first[0] == "C" else {})
     model = make(nodes(f"{first}; BatchNormalization a g b m v y{epsilon}"), {"x": (1, 3, 6, 6)}, ["y"], weights)
     assert len(normal(model).nodes) == (1 if first[0] == "C" else 2)

@@ -36,7 +36,7 @@ def moved(compiled: Compiled) -> int:
 
 
 def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where three rows do not fit; the bytes of the answer are the same, and so is the flash but for some records."""
+    """Three rows do not fit. Outputs are the same bytes, and flash differs by some records only."""
     tiled = planned(fast=5000, slow="1M")
     assert any(attempt.columns and attempt.outcome == "best so far" for attempt in tiled.attempts)
     Simulator(tiled.plan).run()

@@ -34,7 +34,7 @@ def simulate(program, fast, slow=0):
 
 
 def made(kind: str, seed: int, length: int) -> Program:
-    """Of a batch, some operators may run once, before those that run image by image."""
+    """A random program. In a batch, some operators may run once, before those that run image by image."""
     if kind == "batch":
         rng = random.Random(seed)
         return batched(random_program(seed, length + 1), rng.randint(2, 4), rng.randint(0, min(3, length)))

@@ -20,7 +20,7 @@ class Found(NamedTuple):
 
 @dataclasses.dataclass
 class Network:
-    """It works in `least` bytes and more, of which it takes multiples of `grain`; live bytes fit in `cut`."""
+    """A network that works in `least` bytes and more, in multiples of `grain`; its live bytes fit in `cut`."""
 
     least: int
     cut: int

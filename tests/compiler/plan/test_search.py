@@ -39,8 +39,8 @@ from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.uncollected import uncollected
 from tigris_pio.format.enums import Home
 
-#: What the search has come to, by number of cases: bars to tighten as it gets better. The first FEW are part of every
-#: run, EVERY one of `make fuzz`.
+#: Bounds on the search's results, by number of cases; tighten them when the search improves. Every run tests the first
+#: FEW cases, `make fuzz` all EVERY.
 FEW, EVERY = 1, 300
 LEAST = {FEW: {"close": 1.0, "exact": 1.0}, EVERY: {"close": 0.99, "exact": 0.99}}
 MOST = {
@@ -70,7 +70,7 @@ def test_the_cheapest_plan_costs_no_more_with_more_memory(seed, slow):
     assert small.cheapest(Budget(smallest - ALIGNMENT, slow)) is None
 
 
-# What the search says that it tried.
+# The search reports its attempts.
 
 
 @pytest.mark.parametrize(("seed", "slow"), [(0, 0), (3, 1 << 20), (4, 0)])
@@ -105,8 +105,8 @@ def test_only_parked_windows_in_more_room_must_be_cut_for_less_than_what_failed(
 
 @pytest.mark.parametrize(("times", "done"), ((1.0, True), (1.05, True), (1.5, False)))
 def test_a_plan_that_costs_much_is_followed_by_what_is_tried_without_one(times: float, done: bool) -> None:
-    """What is tried late finds plans that cost less than one that makes much again: without this a network with dense
-    blocks cost 2.75 times what it does."""
+    """Late attempts find cheaper plans than one that recomputes much; without them a network with dense blocks costs
+    2.75 times as much."""
     index = ProgramIndex.of(chain(6, 32, 16))
     aim = Aim.of(Budget(900), 0, 4, WeightOptions())
     attempts = search._Attempts(index, aim, None)
@@ -120,7 +120,7 @@ def test_a_plan_that_costs_much_is_followed_by_what_is_tried_without_one(times: 
 
 
 def test_analyze_shows_them() -> None:
-    """As text it does so in tests/compiler/test_choose.py."""
+    """tests/compiler/test_choose.py tests the text of `analyze`; this is the JSON."""
     shown = CliRunner().invoke(cli, ["analyze", str(OWN / "kws_int8.onnx"), "-m", "4900", "--json"])
     document, made = json.loads(shown.stdout), compiled("kws", fast=4900)
     assert [row["outcome"] for row in document["attempts"]] == [attempt.outcome for attempt in made.attempts]
@@ -128,11 +128,11 @@ def test_analyze_shows_them() -> None:
     assert best[-1]["fast"] == document["memory"]["fast_peak"]
 
 
-# Segments that are alike get the same bands; whatever makes a difference to bands tells them apart.
+# Segments that are alike get the same bands; segments with a difference that affects bands are not alike.
 
 
 def _blocks(count: int, skipped: bool) -> ProgramIndex:
-    """Blocks of two windows; what the first one reads lives to the end when it is `skipped` to there."""
+    """Blocks of two windows; with `skipped`, a skip connection keeps the input of the first alive to the end."""
     builder = Builder()
     start = tensor = builder.input(24, 16)
     for _ in range(count):

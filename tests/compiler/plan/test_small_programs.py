@@ -70,7 +70,7 @@ def test_chains_of_outputs_that_grow_over_inputs(images: int, eighths: int, most
 
 @pytest.mark.thorough
 def test_slow_memory_is_limited_and_used_where_that_costs_less() -> None:
-    """With less slow memory than the cheapest plan takes there is another plan, that takes less and costs no less."""
+    """With less slow memory than the cheapest plan takes, the search finds a plan that takes less and costs no less."""
     program = random_program(0, 8)
     fast = int(0.3 * int(ProgramIndex.of(program).timeline.peak)) + 300
     costs = []

@@ -21,7 +21,7 @@ from tigris_pio.format.enums import Home, OpKind
 
 
 def streaming(program: Program, seed: int) -> Program:
-    """Some of the inputs and outputs streamed, at least one."""
+    """The program with at least one of its inputs and outputs streamed."""
     rng = random.Random(seed)
     names = sorted({io.name for io in (*program.inputs, *program.outputs)})
     names = [name for name in names if not program.tensors[name].folded]

@@ -33,16 +33,16 @@ MOST_CAPS, HEIGHTS = 12, (1, 2, 4, 8, 16)
 LEAST_GAP = 64
 #: How often a cap is tried again without the operators that took more than it.
 _AGAIN = 3
-#: How often caps between the best and those beside it are tried.
+#: How often the caps between the best cap and its neighbours are tried.
 _ROUNDS = 2
-#: Caps are multiples of it, as arenas' sizes are.
+#: Caps are multiples of this, in bytes, like the sizes of arenas.
 _ROUND = 16
-#: What is cheaper by less is not: sums of the same numbers in another order.
+#: Smaller relative differences of costs are rounding: sums of the same numbers in another order.
 _EQUAL = 1e-6
 
 
 def judged_cost(plan: ExecutionPlan) -> float:
-    """What a plan costs, with what operators count for that want of scratch left portable."""
+    """The cost of a plan, plus the penalty of operators that are portable for lack of scratch."""
     return cost_of(plan) + (0.0 if plan.backend is None else plan.backend.charged)
 
 
@@ -55,12 +55,12 @@ class Balance:
 
     @functools.cached_property
     def cost(self) -> float:
-        """As plans of several caps are compared."""
+        """The cost by which plans of several caps are compared."""
         return judged_cost(self.plan)
 
     @property
     def is_whole(self) -> bool:
-        """Whether no less scratch betters it: nothing is in bands, nothing moved."""
+        """Whether less scratch cannot improve the plan: no stage has bands or moves bytes to or from slow memory."""
         return all(stage.bands == 1 and not stage.slow_read + stage.slow_written for stage in self.plan.stages)
 
 
@@ -93,7 +93,7 @@ class Balances:
     ) -> None:
         self._find, self._program, self._budget = find, program, budget
         self._backend, self._chip, self._processor = backend, chip, processor
-        #: Whether caps matter, and what they cost is known.
+        #: Whether scratch shares the budget with the arena, and the library's instructions were counted.
         self._counted = bool(machines(backend.name)) and not backend.has_planned_scratch
         self._assigned: dict[frozenset[str], Program] = {}
         self._all = self._given(Assignment(backend, chip))
@@ -109,8 +109,8 @@ class Balances:
             yield pair[0].name, (portable, library)
 
     def caps(self) -> list[int]:
-        """Natural limits of the scratch, the largest first: what operators take whole and in bands of a few heights,
-        and none. None of them reaches the budget."""
+        """Caps on the scratch below the budget, the largest first: the scratch of operators that run whole and in
+        bands of a few heights, and 0."""
         taken = {
             round_up(scratch_of(self._all, op, self._backend, self._chip, height), _ROUND)
             for height in (None, *HEIGHTS)
@@ -123,16 +123,18 @@ class Balances:
         return _thinned(sorted({cap for cap in taken if cap < limit} | {0}, reverse=True), limit // LEAST_GAP)
 
     def at(self, cap: int, most: float = math.inf) -> Balance | None:
-        """The cheapest plan found whose scratch leaves `cap` bytes of the budget to it, if it costs less than `most`;
-        the library's operators that take more, in the bands of that plan, are portable."""
+        """The cheapest plan found with `cap` bytes of the budget for scratch, if it costs less than `most`.
+
+        Operators that take more scratch in the plan's bands are portable.
+        """
         left_portable = frozenset(name for name, least in self._least.items() if least > cap)
-        room = self._budget
-        if room.fast is not None and not self._backend.has_planned_scratch:
-            room = dataclasses.replace(room, fast=room.fast - cap)
+        remaining = self._budget
+        if remaining.fast is not None and not self._backend.has_planned_scratch:
+            remaining = dataclasses.replace(remaining, fast=remaining.fast - cap)
         for _ in range(_AGAIN):
             assignment = Assignment(self._backend, self._chip, left_portable)
             charged = self._charged(left_portable)
-            plan = self._find(self._given(assignment), room, most - charged)
+            plan = self._find(self._given(assignment), remaining, most - charged)
             if plan is None:
                 return None
             scratch = scratch_bytes(plan, self._backend, self._chip)
@@ -142,13 +144,13 @@ class Balances:
         return None
 
     def _given(self, assignment: Assignment) -> Program:
-        """The same program each time, so that what is known of it is kept."""
+        """The program of an assignment: the same object each time, because searches cache by it."""
         if assignment.left_portable not in self._assigned:
             self._assigned[assignment.left_portable] = assignment.apply(self._program)
         return self._assigned[assignment.left_portable]
 
     def portable(self, most: float = math.inf) -> Balance | None:
-        """The plan of the portable kernels alone, which wants no scratch."""
+        """The plan of the portable kernels alone, which needs no scratch."""
         every = frozenset(self._least)
         charged = self._charged(every)
         plan = self._find(self._program, self._budget, most - charged)
@@ -157,11 +159,13 @@ class Balances:
         return Balance(0, self._finished(plan, Assignment(self._backend, self._chip, every), 0, charged))
 
     def cheapest(self, most: float = math.inf) -> Balance | None:
-        """The best of all caps that costs less than `most`, and where none of them has a plan the portable kernels'. Of
-        a backend whose scratch is the plan's, or whose instructions were not counted, the first that fits."""
+        """The cheapest plan of all caps, if it costs less than `most`; if no cap has a plan, that of portable kernels.
+
+        If the planner places the scratch, or the backend's instructions were not counted, the first plan that fits.
+        """
         first, *others = self.caps()
         best = self.at(first, most)
-        if best is None and others and self._counted:  # what does not fit without scratch does not fit beside any
+        if best is None and others and self._counted:  # if no plan fits without scratch, none fits with it
             best = self.at(others.pop(), most)
             others = [] if best is None else others
         for cap in others:
@@ -176,7 +180,7 @@ class Balances:
         return best or (self.portable() if self._least and most == math.inf else None)
 
     def _nearer(self, best: Balance, most: float) -> Balance:
-        """The best of caps between the best one and those beside it, too."""
+        """The best of `best` and of caps between its cap and the neighbouring ones."""
         tried = self.caps()
         for _ in range(_ROUNDS):
             place = tried.index(best.cap)
@@ -189,8 +193,8 @@ class Balances:
         return best
 
     def curve(self, chosen: ExecutionPlan) -> tuple[Point, ...]:
-        """A point for each different plan of the caps, by rising scratch, with that of the plan `chosen`; () of a
-        backend whose instructions were not counted."""
+        """A point for each different plan of the caps and for `chosen`, by rising scratch; () if the backend's
+        instructions were not counted."""
         if not self._counted:
             return ()
         found: dict[tuple[int, int, int], Point] = {}
@@ -204,7 +208,7 @@ class Balances:
         return sum(max(0.0, library - portable) for library, portable in (self._whole[name][::-1] for name in names))
 
     def _bound(self, cap: int) -> float:
-        """What no plan of a cap costs less than: all operators run whole, nothing around them."""
+        """A lower bound on the cost of a cap's plans: all operators run whole, without the executor."""
         return sum(library if self._least.get(name, 0) <= cap else max(portable, library)
                    for name, (portable, library) in self._whole.items())  # fmt: skip
 

@@ -230,7 +230,7 @@ def test_weights_declared_larger_than_they_are() -> None:
     node("MaxPool", "x", "y", kernel_shape=[1, 2], strides=[1, 2], ceil_mode=1, pads=[0, 0, 0, 1]),
 ])
 def test_sizes_that_are_equal_in_float32_are_refused_in_time(resized: onnx.NodeProto, size: int) -> None:
-    """Such a size times a factor of 1 is another size."""
+    """float32 rounds these sizes, so a factor of 1 would change them."""
     model = make([resized], {"x": (size, 4, 6, 6)}, ["y"], {"c": np.array([1, 1, 1.5, 0.7], np.float32)}, opset=18)
     with pytest.raises(ModelError, match="graph input x"):
         compile_model(model)

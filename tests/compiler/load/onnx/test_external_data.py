@@ -161,7 +161,7 @@ def link(target: str) -> Callable[[Path], None]:
     return lambda folder: (folder / "model" / "w").symlink_to(target)
 
 
-#: (location, the kind of file at folder/model, the message); None: no message.
+#: (location, the kind of file at folder/model, the message, or None if the file is read).
 FOUND: list[tuple[str, Callable[[Path], object], str | None]] = [
     ("w", in_place, None),
     ("./w", in_place, None),
@@ -245,7 +245,7 @@ def test_a_model_in_memory_reads_no_file(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_plans_source_covers_the_data_files(tmp_path: Path) -> None:
-    """As SPEC.md defines it."""
+    """The digest follows SPEC.md: the model, then each data file."""
     proto = make([node("MatMul", "x w", "t"), node("Add", "t b", "y")], {"x": (1, 64)}, ["y"],
                  {"w": WEIGHTS, "b": WEIGHTS[0], "c": WEIGHTS[1]})  # fmt: skip
     for tensor, (location, offset) in zip(proto.graph.initializer, (("é", 0), ("z", 0), ("é", 8)), strict=True):

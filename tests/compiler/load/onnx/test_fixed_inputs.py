@@ -1,4 +1,4 @@
-"""Inputs that the user sets: constants of the input's type; errors name the input."""
+"""Inputs and free dimensions that the user sets: constants of the input's type; errors name the input or option."""
 
 from typing import Any
 

@@ -114,7 +114,7 @@ def optimised(model: onnx.ModelProto, level: str, folder: Path) -> onnx.ModelPro
 
 @pytest.mark.parametrize(("opset", "level"), [(13, "ORT_ENABLE_EXTENDED"), (17, "ORT_ENABLE_ALL")])
 def test_a_transformers_block_as_the_optimiser_saves_it(opset: int, level: str, tmp_path: Path) -> None:
-    """It has no declared shapes within, and LayerNormalization in an opset that lacks it."""
+    """The saved block declares no inner shapes, and has LayerNormalization in an opset that lacks it."""
     nodes = [node("MatMul", "x wq", "q"), node("MatMul", "x wk", "k"), node("Transpose", "k", "kt", perm=[0, 2, 1]),
              node("MatMul", "q kt", "s"), node("Div", "s two", "sd"), node("Softmax", "sd", "p", axis=-1),
              node("MatMul", "p x", "a"), node("Add", "a x", "h"), node("ReduceMean", "h", "m", axes=[-1]),

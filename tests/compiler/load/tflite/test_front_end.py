@@ -444,7 +444,7 @@ def test_a_slice_update_is_moved_inside_the_tensor(shape, part, begin, dtype: st
                                                       ("QUANTIZE", "int16", "int32", "its output y holds numbers"),
                                                       ("DEQUANTIZE", "int32", "float32", "from int32 (x)")])
 def test_wide_integers_with_a_scale_are_refused(op: str, source: str, target: str, message: str) -> None:
-    """As plain integers they would lose their scale."""
+    """Lowered as plain integers, these tensors would lose their scale."""
     scales = {"float32": None, "int32": 1e-6, "int16": 1e-3}
     tensors = [Tensor("x", (1, 4), source, scales[source]), Tensor("y", (1, 4), target, scales[target])]
     with pytest.raises(UnsupportedError) as refusal:

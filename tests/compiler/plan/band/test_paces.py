@@ -27,7 +27,7 @@ from tigris_pio.compiler.plan.segment import Segment
 
 
 def hurried(index: ProgramIndex, segment: Segment, band_rows: int) -> dict[str, Pace] | None:
-    """As soon as can be."""
+    """The earliest paces: every row is made as soon as its input exists."""
     rolling, made = Rolling(index, band_rows), {}
     for step in range(segment.first, segment.end):
         if rolling.add(step, made) is None:
@@ -75,7 +75,7 @@ def test_rows_with_an_order_of_their_own_are_not_put_off(kind: str):
 
 
 def check_windows(index: ProgramIndex, band_rows: int) -> int:
-    """That no segment has a larger window, or one that keeps more; in how many something is made later."""
+    """Asserts that no window gets larger or keeps more rows; returns the number of segments with later rows."""
     later = 0
     for first in range(len(index.ops)):
         for end in range(first + 2, len(index.ops) + 1):
@@ -92,7 +92,7 @@ def check_windows(index: ProgramIndex, band_rows: int) -> int:
 @settings(max_examples=examples(20, 60), deadline=None)
 @given(data=st.data(), stride=st.integers(1, 3), band_rows=st.integers(1, 3))
 def test_no_window_of_branches_gets_larger(seen, data, stride, band_rows):
-    """Three of them, of any kernels."""
+    """Three branches of any kernels."""
     b = Builder()
     t = b.window(b.input(40, 8), 3, 1, 1, 8)
     ends = []
@@ -134,14 +134,14 @@ def test_a_tight_plan_gives_the_bytes_of_whole_execution():
 
 
 def test_rows_that_are_parked_do_not_overwrite_rows_that_are_about_to_come_back():
-    """What the last operator of a band read last is parked before the next band's first operator takes its own back."""
+    """A window that a band's last operator read is parked before the next band's first operator restores its own."""
     plan = compiled("person_detect", fast=14_200).plan
     assert len(parked_views(plan)) > 1
     Simulator(plan).run()
 
 
 def test_outputs_grow_over_inputs_in_stages_that_park_nothing():
-    """Beside stages that do; the image is streamed, so that it is not the largest."""
+    """Other stages of the plan do park; the image is streamed, so that it is not the largest tensor."""
     plan = compiled("vww", fast=12_000, stream="input").plan
     banded = [stage for stage in plan.stages if stage.bands > 1]
     parking = [any(view.parked is not None for view in stage.views) for stage in banded]
@@ -153,7 +153,7 @@ def test_outputs_grow_over_inputs_in_stages_that_park_nothing():
 
 
 def test_late_windows_lie_over_an_input_that_was_read():
-    """In the smallest memory that works."""
+    """The budget is the smallest memory that works."""
     b = Builder()
     t = b.input(64, 64)
     for width in (64, 64, 96, 96, 128):

@@ -20,7 +20,7 @@ from tigris_pio.compiler.plan.index import ProgramIndex
 
 
 def repeated(program: Program, times: int) -> Program:
-    """`program` behind itself so often: what it makes last is what it reads first, if it is as large."""
+    """`program`, `times` in a row: each copy reads the last output of the one before, if the sizes are equal."""
     tensors, ops = dict(program.tensors), list(program.ops)
     source, last = program.inputs[0].tensor, program.ops[-1].output
     others = {each.tensor for each in program.inputs[1:]} | {each.tensor for each in program.states}
@@ -80,7 +80,7 @@ REPEATED = {
 
 @pytest.mark.parametrize("name", sampled(REPEATED, ["chain", "random 1", "random 3", "random 5"]))
 def test_cuts_are_the_same_when_each_is_told_for_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What leads on from cuts that are alike is told of one and moved to the others."""
+    """Expansions are computed for one of several cuts that are alike, and moved to the others."""
     for longest in ("BANDED_REACH", "SLOW_REACH", "AGAIN_REACH", "WHOLE_REACH"):
         monkeypatch.setattr(reach, longest, (12, 12, 0))
     make, share, slow = REPEATED[name]

@@ -25,8 +25,7 @@ AMPLE = 1 << 40
 
 
 def test_a_label_that_may_pay_is_kept() -> None:
-    """One that holds less in fast memory is worth keeping while it is cheaper; one that holds the same is not; nor is
-    one that holds more for more than bringing that anew takes."""
+    """A costlier label is kept if reloading the tensors that it keeps in fast memory would cost more than it does."""
     index = ProgramIndex.of(chain(4, 8, 4))
     sets = Crossings.of(index, 1)
     labels = Labels(sets, slow_byte=10.0, most=math.inf, resident=False)
@@ -61,8 +60,10 @@ def test_a_bound_on_the_cost_leaves_out_nothing_cheaper(
     make: Callable[[int, int], Program], seed: int, length: int, share: float, slow: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """With any bound the search finds the same cut as without early pruning, after as many expansions. Each search has
-    an index of its own: a search remembers costs in it."""
+    """With any bound, the search finds the same cut as without early pruning, after as many expansions.
+
+    Each search has its own index, because costs are memoised there.
+    """
     index = ProgramIndex.of(make(seed, length))
     room = int(index.live.max() * share) + 300
     ample = Aim.of(Budget(room, slow), room, 1, WeightOptions())

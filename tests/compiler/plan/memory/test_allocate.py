@@ -42,7 +42,7 @@ SHORT_ROWS = st.lists(st.tuples(st.integers(0, 60), st.integers(-1, 12), st.inte
 @pytest.mark.parametrize("low,high,fits", [(0, 10, True), (5, 15, True), (0, 9, False), (0, 1, False), (0, 0, False)])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_check_sees_an_overlap(births, low, high, fits, swapped):
-    """Whichever of the two is born later, and whichever lies below."""
+    """Either request may begin later, and either may lie below the other."""
     requests = requests_from([(10, births[0], 5), (10, births[1], 5)])
     offsets = {"r0": high, "r1": low} if swapped else {"r0": low, "r1": high}
     with nullcontext() if fits else pytest.raises(AssertionError, match="overlaps"):
@@ -212,7 +212,7 @@ def optimum(requests, alignment):
 
 
 def search(requests, alignment, **options):
-    """The peak, rounded up, and the answer; nothing is known of the peak beforehand."""
+    """The peak, rounded up, and the answer, with the sum of all sizes as the ceiling."""
     ceiling = sum(round_up(request.bytes, alignment) for request in requests) + alignment
     bound = lower_bound(requests, alignment)
     options = {"nodes": PLENTY, **options}
@@ -278,7 +278,7 @@ def test_python_takes_the_same_steps_as_the_library(rules):
 
 
 def test_what_lies_behind_all_pieces_of_a_request_is_in_the_arena_too():
-    """It meets nothing: others may lie there, but the request must not be so high that it ends above the peak."""
+    """Bytes behind all pieces are free for other requests, but the request must not end above the peak."""
     now = Lifetime(0, 1)
     low = Request("low", 6, now, (Part("low", 0, 2, now, (Piece(0, 2, now),)),))
     requests = (low, Request("other", 4, now))
@@ -308,7 +308,7 @@ def test_sections_are_the_largest_sets_that_meet():
         assert not any(a < b or (a == b and a is not b) for a in sections for b in sections)
 
 
-# Tensors that share memory: as much as there is to share, and never a byte that somebody needs.
+# Tensors that share memory: as much as they can, and never a byte that is still read.
 
 
 def planned(program: Program, alignment: int = 4):
@@ -381,7 +381,7 @@ def test_a_place_that_is_not_aligned_is_not_taken():
 
 
 def test_only_windows_that_begin_with_row_0_are_shared():
-    """Of a window that nobody reads the first rows of, none is there."""
+    """If no operator reads the first rows of a tensor, its window lacks them."""
     b = Builder()
     made = b.op([Operand(b.input(8, 16), RowMap.same())], 8, 16)
     cut = b.slice(made, 3, 4)
@@ -390,7 +390,7 @@ def test_only_windows_that_begin_with_row_0_are_shared():
 
 @given(seed=st.integers(0, 10**6))
 def test_no_two_blocks_lie_over_each_other_unless_they_are_joined_for_it(seed):
-    """Every pair that overlaps is a link's, or holds the same by several."""
+    """Blocks of a request overlap only if a link joins them, or a HOLDS link puts one of them in another block."""
     rng = random.Random(seed)
     names = [f"b{i}" for i in range(8)]
     blocks = {}

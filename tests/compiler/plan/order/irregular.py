@@ -10,8 +10,10 @@ from tigris_pio.compiler.plan.timeline import sweep
 
 
 def randwire(seed: int, count: int) -> Program:
-    """As networks wired at random are: each operator reads one earlier tensor, or two that a Concat joins; what nothing
-    reads is joined at the end."""
+    """A randomly wired network: each operator reads one earlier tensor, or two that a Concat joins.
+
+    The end joins all tensors that nothing reads.
+    """
     rng, b = random.Random(seed), Builder()
     tensors, read = [(b.input(4, 8), 8)], set()
     for _ in range(count):

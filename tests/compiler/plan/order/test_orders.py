@@ -28,7 +28,7 @@ from tigris_pio.errors import BudgetError
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_order_needs_less(seed: int) -> None:
-    """Of up to 18 operators as networks have them, where no heuristic is always best."""
+    """Programs of up to 18 operators, for which no heuristic is always best."""
     for program in (tangled(seed, 5), randwire(seed, 9)):
         assert fullest_step(orders(program)[0]) == least_fullest_step(program)
 
@@ -139,7 +139,7 @@ def test_an_output_does_not_die_with_its_last_reader(is_output: bool) -> None:
 
 
 def test_the_cheapest_plan_of_any_order_is_taken() -> None:
-    """Not that of the first order, which fits too."""
+    """The first order fits too, but costs more."""
     program, options = two_branches(True), CompileOptions(Budget(140, 1 << 20), alignment=4)
     costs = [cost_of(plan) for order in orders(program) if (plan := plan_of(order, options)) is not None]
     assert cost_of(back(Front(program, ()), options).plan) == min(costs) < costs[0]
@@ -152,7 +152,7 @@ TURNS = {"q": [0, 2, 1, 3], "k": [0, 2, 3, 1], "v": [0, 2, 1, 3]}
 
 
 def four_heads(order: str) -> onnx.ModelProto:
-    """`order`: of q, k and v in the file."""
+    """Attention with four heads. `order`: the order of q, k and v in the file."""
     noise = np.random.default_rng(1)
     weights = {f"w{name}": (noise.standard_normal((64, 64)) * 0.05).astype(np.float32) for name in "qkvo"}
     weights |= {f"b{name}": (noise.standard_normal(64) * 0.05).astype(np.float32) for name in "qkvo"}

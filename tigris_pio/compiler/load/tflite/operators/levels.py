@@ -1,7 +1,7 @@
 """The front end of audio networks: custom operators of TensorFlow Lite Micro whose names begin with Signal.
 
-From the window to the square root they are one node: sums of 64 bits and the spectrum's shift stay inside of it. Behind
-it are levels, uint32, which no other operators compute with.
+From the window to the square root they are one node: 64-bit sums and the spectrum's shift are internal to it. The
+results are levels, uint32, which only the operators below read.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tigris_pio.compiler.load.tflite.operators.registry import handler
 
 _MOST_POINTS = 1 << 15
 _GAINS = 125
-#: A logarithm's values, and those of what is made of it.
+#: All values of a logarithm.
 _VALUES = np.arange(1 << 15)
 _INT32 = np.iinfo(np.int32)
-_CHAIN = ("SignalWindow, SignalFftAutoScale, SignalRfft, SignalEnergy, SignalFilterBank, SignalFilterBankSquareRoot")
-#: The operators whose results keep the bits of 32 that they are given, and their elements.
+_CHAIN = "SignalWindow, SignalFftAutoScale, SignalRfft, SignalEnergy, SignalFilterBank, SignalFilterBankSquareRoot"
+#: Operators that keep their input's elements and bits; CAST only between int32 and uint32.
 _PASSING = frozenset(("CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
 
 
@@ -34,7 +34,7 @@ _PASSING = frozenset(("CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
          summary="int16, in a chain that ends with SignalFilterBankSquareRoot; transforms of 4 to 32768 points, a "
          "power of two")
 def read_link(layer: Layer) -> None:
-    """Nothing: the end of the chain reads all of it. This node is dropped unless something else needs its result."""
+    """Nothing: SignalFilterBankSquareRoot reads the whole chain. A refused node that nothing reads is dropped."""
     raise Unsupported(f"it is compiled only within the chain {_CHAIN}; here the chain is another one, or an output or "
                       "another operator reads it, too")
 
@@ -61,9 +61,9 @@ def read_square_root(layer: Layer) -> None:
                 domain="tflite")
 
 
-def _producer(layer: Layer, place: int, passing: frozenset[str]) -> Layer | None:
-    """The operator that computes an input, behind those that pass it on."""
-    index = layer.declared(place).index
+def _producer(layer: Layer, position: int, passing: frozenset[str]) -> Layer | None:
+    """The operator that computes an input, skipping operators named in `passing`; None if there is none."""
+    index = layer.declared(position).index
     tensors = layer.scope.subgraph.tensors
     made = {output: operator for operator in layer.scope.subgraph.operators for output in operator.outputs}
     found: FlatOperator | None = None
@@ -78,13 +78,13 @@ def _producer(layer: Layer, place: int, passing: frozenset[str]) -> Layer | None
     return None if found is None else Layer(layer.network, layer.scope, found)
 
 
-def _maker(layer: Layer, place: int, name: str) -> Layer:
+def _maker(layer: Layer, position: int, name: str) -> Layer:
     """The operator of this name that computes an input."""
-    found = _producer(layer, place, _PASSING)
+    found = _producer(layer, position, _PASSING)
     if found is None or found.operator.name != name:
         by = "no operator" if found is None else found.name
-        raise Unsupported(f"input {place} of {layer.name} is computed by {by} instead of {name}: only the whole chain "
-                          f"{_CHAIN} is supported")
+        raise Unsupported(f"input {position} of {layer.name} is computed by {by} instead of {name}: only the whole "
+                          f"chain {_CHAIN} is supported")
     return found
 
 
@@ -93,24 +93,24 @@ def _energies(bank: Layer) -> tuple[Layer, tuple[int, int]]:
     joined = _producer(bank, 0, _PASSING)
     if joined is None or joined.operator.name != "CONCATENATION":
         return _maker(bank, 0, "SignalEnergy"), (0, _MOST_POINTS)
-    tensors = [joined.declared(place) for place in range(joined.count)]
-    (inner, *others) = [place for place, tensor in enumerate(tensors) if tensor.data is None] or [-1, -1]
+    tensors = [joined.declared(position) for position in range(joined.count)]
+    (inner, *others) = [position for position, tensor in enumerate(tensors) if tensor.data is None] or [-1, -1]
     sliced = None if others else _producer(joined, inner, _PASSING)
     zeros = [joined.constant_in(tensor) for tensor in tensors if tensor.data is not None]
     if sliced is None or sliced.operator.name != "STRIDED_SLICE" or any(value.any() for value in zeros):
         raise Unsupported(f"the energies that {bank.name} reads are joined by {joined.name} from other than zeros and "
                           "one slice")
-    begin, end, step = (_vector(sliced, place, "slice") for place in (1, 2, 3))
+    begin, end, step = (_vector(sliced, position, "slice") for position in (1, 2, 3))
     before = sum(math.prod(tensor.shape) for tensor in tensors[:inner])
     options = sliced.options("StridedSliceOptions")
     masked = any(options[name] for name in ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask"))
     if len(begin) != 1 or masked or step[0] != 1 or begin[0] != before or not 0 <= begin[0] <= end[0]:
-        raise Unsupported(f"{sliced.name} moves energies to other places")
+        raise Unsupported(f"{sliced.name} moves energies to other positions")
     return _maker(sliced, 0, "SignalEnergy"), (int(begin[0]), int(end[0]))
 
 
 def _windowed(scaled: Layer, points: int) -> tuple[str, np.ndarray, int]:
-    """The samples, their window and the shift of products with it. Without a window its elements are 1."""
+    """The samples, the window and the shift of their products. A missing window is all ones."""
     window = _producer(scaled, 0, _PASSING)
     weights, shift, source = np.ones(1, np.int16), 0, scaled
     if window is not None and window.operator.name == "SignalWindow":
@@ -127,15 +127,15 @@ def _windowed(scaled: Layer, points: int) -> tuple[str, np.ndarray, int]:
 
 def _bands(bank: Layer, bins: int, kept: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """The bands and pairs of weights of SPECTRUM, without the zeros at both ends of a band."""
-    weights = np.stack([_vector(bank, place, "weights") for place in (1, 2)], 1)
-    places = np.stack([_vector(bank, place, "bands") for place in (3, 4, 5)], 1)
+    weights = np.stack([_vector(bank, position, "weights") for position in (1, 2)], 1)
+    ranges = np.stack([_vector(bank, position, "bands") for position in (3, 4, 5)], 1)
     channels = _whole(bank, "num_channels")
-    if len(places) != channels + 1 or channels < 1:
-        raise bank.fault(f"{len(places)} bands for {channels} channels")
+    if len(ranges) != channels + 1 or channels < 1:
+        raise bank.fault(f"{len(ranges)} bands for {channels} channels")
     if weights.min(initial=0) < 0:
         raise Unsupported(f"{bank.name} has negative weights")
     bands, pairs = [], []
-    for first, start, width in places.tolist():
+    for first, start, width in ranges.tolist():
         if min(first, start, width) < 0 or first + width > bins or start + width > len(weights):
             raise bank.fault(f"{width} bins from {first} with weights from {start} on, of {bins} bins and "
                              f"{len(weights)} weights")
@@ -149,9 +149,9 @@ def _bands(bank: Layer, bins: int, kept: tuple[int, int]) -> tuple[np.ndarray, n
     return np.array(bands, np.uint16), joined if len(joined) else np.zeros((1, 2), np.uint16)
 
 
-def _vector(layer: Layer, place: int, what: str) -> np.ndarray:
+def _vector(layer: Layer, position: int, what: str) -> np.ndarray:
     """A constant of whole numbers."""
-    tensor: FlatTensor = layer.declared(place)
+    tensor: FlatTensor = layer.declared(position)
     if tensor.data is None:
         raise Unsupported(f"the {what} of {layer.name} are computed at run time")
     values = layer.constant_in(tensor)
@@ -174,9 +174,9 @@ def _bits(layer: Layer, key: str, most: int = 31) -> int:
     return value
 
 
-def _levels(layer: Layer, place: int) -> str:
+def _levels(layer: Layer, position: int) -> str:
     """An input of levels."""
-    name = layer.input(place)
+    name = layer.input(position)
     tensor = layer.network.tensors[name]
     if tensor.dtype != np.uint32 or layer.network.is_constant(name):
         raise Unsupported(f"its input {name} is {'constant' if tensor.dtype == np.uint32 else tensor.dtype}; levels of "
@@ -186,7 +186,7 @@ def _levels(layer: Layer, place: int) -> str:
 
 @handler("SignalFilterBankSpectralSubtraction", summary="uint32; its noise is a state")
 def read_subtraction(layer: Layer) -> None:
-    """NOISE, and LOUDER of what it gives."""
+    """NOISE, and LOUDER of its result."""
     level, shape = _levels(layer, 0), layer.shape(0)
     up, down = _bits(layer, "smoothing_bits"), _bits(layer, "spectral_subtraction_bits", 63)
     share, rest = ([_word(layer, f"{prefix}{key}") for prefix in ("", "alternate_")]
@@ -235,7 +235,10 @@ _FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def follow(layer: Layer) -> bool:
-    """Keeps what a logarithm becomes by whole numbers; writes it if it is int8 and never falls, and says whether."""
+    """Records an output that is an integer function of a logarithm.
+
+    Writes it and returns True if it is int8 and never falls.
+    """
     steps = _next(layer)
     if steps is None:
         return False
@@ -249,8 +252,8 @@ def follow(layer: Layer) -> bool:
 
 
 def _next(layer: Layer) -> Steps | None:
-    found = [place for place in range(layer.count)
-             if layer.has_input(place) and layer.declared(place).index in layer.scope.steps]
+    found = [position for position in range(layer.count)
+             if layer.has_input(position) and layer.declared(position).index in layer.scope.steps]
     if len(found) != 1 or layer.operator.name not in (*_FUNCTIONS, "CAST"):
         return None
     steps = layer.scope.steps[layer.declared(found[0]).index]
