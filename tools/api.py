@@ -74,7 +74,8 @@ def _body(text: str) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    """A text in one line; each field of a docstring begins a new one."""
+    return " ".join(re.sub(r"\n+(\w+): ", r"<br>`\1`: ", text).split()).replace("|", "\\|")
 
 
 def _function(name: str, function: Callable[..., Any]) -> str:
@@ -95,7 +96,7 @@ def _class(item: type, constructor: bool = True) -> str:
             rows.append((_signature(value, name, ("self",)), inspect.getdoc(value)))
     if rows:
         lines.append("| | |\n|---|---|")
-        lines += [f"| `{name}` | {_cell(' '.join((said or '').split()))} |" for name, said in rows]
+        lines += [f"| `{name}` | {_cell(said or '')} |" for name, said in rows]
         lines.append("")
     return "\n".join(lines)
 

@@ -188,7 +188,7 @@ def test_wrong_usage(tmp_path: Path, arguments: tuple[str, str], said: str) -> N
     assert said in " ".join(done.stderr.split())
 
 
-# `--hop` from the command line: what is said, and a plan that is run step by step.
+# `--hop` from the command line: its figures, and a plan that runs step by step.
 
 SWW = OWN / "sww_int8.onnx"
 
@@ -232,7 +232,7 @@ def test_a_plan_is_run_row_by_row(tmp_path: Path) -> None:
             assert np.array_equal(found[step], expected), step
 
 
-# `tigris run` over several samples: states go on from step to step, and begin anew with each sequence.
+# `tigris run` over several samples: states are kept from step to step, and reset before each sequence.
 
 
 @pytest.fixture
@@ -302,7 +302,7 @@ def test_slots_that_make_no_sense_are_refused(tmp_path, words, message):
                     standalone_mode=False)  # fmt: skip
 
 
-# `tigris hil` is a group whose command `check` needs not be named.
+# `tigris hil` is a group with the default command `check`.
 
 
 def command_called(name: str, group: click.Group = hil) -> click.Command:

@@ -1,4 +1,4 @@
-"""Every family, float32 and int8, at every budget: right, within the budget, and the same bytes each time."""
+"""Every family, float32 and int8, at every budget: right, within it, and the same bytes; tokens in little memory."""
 
 import re
 from collections.abc import Callable, Mapping

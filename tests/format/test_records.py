@@ -1,4 +1,4 @@
-"""Records, generated header and SPEC.md say the same."""
+"""Records, generated header and SPEC.md say the same; the reader of plans takes any bytes."""
 
 import dataclasses
 import struct

@@ -1,4 +1,4 @@
-"""Frames are found among any other bytes, and no damaged frame is accepted."""
+"""Frames are found among any other bytes, no damaged frame is accepted, and all descriptions of messages agree."""
 
 import subprocess
 import zlib

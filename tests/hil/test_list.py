@@ -1,4 +1,4 @@
-"""`tigris hil list`: the ports, and the boards at them."""
+"""`tigris hil list`: the ports, and the boards at them; and the choice of a board from a list of boards."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Inputs from files and random inputs."""
+"""Inputs from files, random inputs, and sequences for models with states."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`Session`: arrays in and out, errors, measurements, traces."""
+"""`Session`: arrays in and out, errors, measurements, traces, rows of streamed inputs."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Plans in one partition, and the header with their places."""
+"""Plans and weights in one partition, and the headers with their places."""
 
 import subprocess
 from dataclasses import replace

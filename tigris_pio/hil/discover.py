@@ -68,7 +68,7 @@ def find_addresses(folder: Path | None, listed: Sequence[BoardAddress] = ()) -> 
     """
     from serial.tools import list_ports  # noqa: PLC0415 - slow, and needed for `tigris hil list` only
 
-    ports = [
+    addresses = [
         BoardAddress(
             port.device,
             "serial",
@@ -80,41 +80,41 @@ def find_addresses(folder: Path | None, listed: Sequence[BoardAddress] = ()) -> 
         for port in sorted(list_ports.comports(), key=lambda port: str(port.device))
     ]
     emulated = sorted(_board_process().all_running(), key=lambda item: int(item[1]))
-    ports += [
-        BoardAddress(f"socket://127.0.0.1:{port}", "emulated", str(state))
-        for state, port in emulated
-        if folder is None or state.is_relative_to(folder)
+    addresses += [
+        BoardAddress(f"socket://127.0.0.1:{port}", "emulated", str(board_folder))
+        for board_folder, port in emulated
+        if folder is None or board_folder.is_relative_to(folder)
     ]
-    return _with_names(ports, listed)
+    return _with_names(addresses, listed)
 
 
-def _with_names(places: Sequence[BoardAddress], listed: Sequence[BoardAddress]) -> list[BoardAddress]:
-    by_port = {lock_path(place.url): place for place in listed}
+def _with_names(addresses: Sequence[BoardAddress], listed: Sequence[BoardAddress]) -> list[BoardAddress]:
+    by_port = {lock_path(address.url): address for address in listed}
     found = []
-    for place in places:
-        own = by_port.pop(lock_path(place.url), None)
+    for address in addresses:
+        own = by_port.pop(lock_path(address.url), None)
         more = {} if own is None else {"name": own.name, "tags": own.tags, "baud": own.baud}
-        found.append(dataclasses.replace(place, **more))  # type: ignore[arg-type]
+        found.append(dataclasses.replace(address, **more))  # type: ignore[arg-type]
     return found + list(by_port.values())
 
 
-def probe_all(places: Sequence[BoardAddress], patience: float) -> list[ProbeResult]:
+def probe_all(addresses: Sequence[BoardAddress], patience: float) -> list[ProbeResult]:
     """Probes all addresses at once. `patience`: seconds that a board may take to its first answer.
 
     An environment or a labgrid place is not probed: its outcome is `unknown`.
     """
-    if not places:
+    if not addresses:
         return []
-    with ThreadPoolExecutor(min(len(places), _TOGETHER)) as pool:
-        return list(pool.map(lambda place: _probe(place, patience), places))
+    with ThreadPoolExecutor(min(len(addresses), _TOGETHER)) as pool:
+        return list(pool.map(lambda address: _probe(address, patience), addresses))
 
 
-def _probe(place: BoardAddress, patience: float) -> ProbeResult:
-    if not place.is_port:
+def _probe(address: BoardAddress, patience: float) -> ProbeResult:
+    if not address.is_port:
         return ProbeResult("unknown", "not probed: that would flash or acquire it")
     timing = Timing(connect=patience, answer=min(0.3, patience), longest_answer=patience, tries=3)
     try:
-        with Board(place.url, place.baud, timing) as board:
+        with Board(address.url, address.baud, timing) as board:
             return ProbeResult("answers", "", board.info, tuple(board.models()))
     except HarnessError as error:
         return ProbeResult(_outcome(error), str(error))

@@ -18,7 +18,7 @@ NOISE_BYTES = 4096
 #: Bytes of the firmware's log that are kept: the last ones, because they say why a run failed.
 LOG_BYTES = 65536
 #: Bytes without a zero that cannot be a frame: the longest payload is 65519 bytes.
-_NO_FRAME_BYTES = 66000
+NO_FRAME_BYTES = 66000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,7 @@ class FrameReader:
                 self._keep_noise(bytes(self._pending))
             self._pending.clear()
         self._pending += rest
-        if len(self._pending) > _NO_FRAME_BYTES:
+        if len(self._pending) > NO_FRAME_BYTES:
             self._keep_noise(bytes(self._pending))
             self._pending.clear()
         return frames

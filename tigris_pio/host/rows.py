@@ -125,8 +125,8 @@ def _arranged(io: IoDescriptor, array: Array, rows: int, shape: tuple[int, int, 
 
 
 def _with_rows(stored_shape: tuple[int, ...], rows: int, height: int) -> tuple[int, ...]:
-    """Shape of `rows` rows of a stored array; its row axis is the first that is not 1."""
+    """Shape of `rows` rows of a stored array. Its row axis has `height` elements, and all axes before it have 1."""
     for axis, size in enumerate(stored_shape):
-        if size == height and all(before == 1 for before in stored_shape[:axis]) and (size > 1 or height == 1):
+        if size == height and all(before == 1 for before in stored_shape[:axis]):
             return (*stored_shape[:axis], rows, *stored_shape[axis + 1 :])
     return (rows, math.prod(stored_shape) // height)

@@ -46,15 +46,15 @@ def list_command(probe: bool, patience: float, everywhere: bool, boards: str | N
 
     The exit status is 0 even if no board answers.
     """
-    places = find_addresses(None if everywhere else Path.cwd().resolve(), _listed(boards))
-    answers = probe_all(places, patience) if probe else [None] * len(places)
+    addresses = find_addresses(None if everywhere else Path.cwd().resolve(), _listed(boards))
+    results = probe_all(addresses, patience) if probe else [None] * len(addresses)
     if as_json:
-        pairs = zip(places, answers, strict=True)
-        console.print_json({"ports": [_document(place, answer) for place, answer in pairs]})
+        pairs = zip(addresses, results, strict=True)
+        console.print_json({"ports": [_document(address, result) for address, result in pairs]})
         return
-    for place, answer in zip(places, answers, strict=True):
-        _show(place, answer, patience)
-    if not places:
+    for address, result in zip(addresses, results, strict=True):
+        _show(address, result, patience)
+    if not addresses:
         console.out.print("no serial port and no emulated board found")
 
 
@@ -67,39 +67,39 @@ def _listed(boards: str | None) -> list[BoardAddress]:
     ]
 
 
-def _document(place: BoardAddress, answer: ProbeResult | None) -> dict[str, Any]:
-    document = dataclasses.asdict(place)
-    if answer is None:
+def _document(address: BoardAddress, result: ProbeResult | None) -> dict[str, Any]:
+    document = dataclasses.asdict(address)
+    if result is None:
         return document
     return {
         **document,
-        "state": answer.outcome,
-        "problem": answer.problem or None,
-        "board": None if answer.board is None else vars(answer.board),
-        "models": [vars(model) for model in answer.models],
+        "state": result.outcome,
+        "problem": result.problem or None,
+        "board": None if result.board is None else vars(result.board),
+        "models": [vars(model) for model in result.models],
     }
 
 
-def _show(place: BoardAddress, answer: ProbeResult | None, patience: float) -> None:
-    """Prints a line for the place, and the answer below it."""
-    words = [place.name, *place.tags, "emulated board" if place.kind == "emulated" else place.description]
-    if place.vid is not None and place.pid is not None:
-        words.append(f"{place.vid:04x}:{place.pid:04x}")
-    words += [f"serial number {place.serial_number}"] if place.serial_number else []
-    words += [place.description] if place.kind == "emulated" else []
-    url, known = place.url or "environment", ", ".join(word for word in words if word)
+def _show(address: BoardAddress, result: ProbeResult | None, patience: float) -> None:
+    """Prints a line for the address, and the result below it."""
+    words = [address.name, *address.tags, "emulated board" if address.kind == "emulated" else address.description]
+    if address.vid is not None and address.pid is not None:
+        words.append(f"{address.vid:04x}:{address.pid:04x}")
+    words += [f"serial number {address.serial_number}"] if address.serial_number else []
+    words += [address.description] if address.kind == "emulated" else []
+    url, known = address.url or "environment", ", ".join(word for word in words if word)
     console.out.print(f"[bold]{escape(url)}[/]  {escape(known)}".rstrip())
-    if answer is None or answer.outcome == "unknown":
+    if result is None or result.outcome == "unknown":
         return
-    colour = _COLOURS.get(answer.outcome, "red")
-    if answer.board is None:
-        sentence = answer.problem.removeprefix(place.url + ": ").splitlines()[0]
-        if answer.outcome == "silent":  # mostly a port without a board, so advice about boards would mislead
+    colour = _COLOURS.get(result.outcome, "red")
+    if result.board is None:
+        sentence = result.problem.removeprefix(address.url + ": ").splitlines()[0]
+        if result.outcome == "silent":  # mostly a port without a board, so advice about boards would mislead
             sentence = f"no answer within {patience:g} s"
         console.out.print(f"    [{colour}]{escape(sentence)}[/]")
         return
-    console.out.print(f"    [{colour}]{escape(answer.board.name)}[/], protocol {answer.board.protocol}")
-    for model in answer.models:
+    console.out.print(f"    [{colour}]{escape(result.board.name)}[/], protocol {result.board.protocol}")
+    for model in result.models:
         console.out.print(f"    model {model.index}: {escape(_model(model))}")
 
 

@@ -196,23 +196,23 @@ class PlanNames:
         return self.file.ops[op].images == 1 and self.file.tensors[tensor].batch > 1
 
 
-def span_of(words: PlanNames, call: Call, operand: int | None = None) -> tuple[int, int]:
+def span_of(names: PlanNames, call: Call, operand: int | None = None) -> tuple[int, int]:
     """The rows of one image, first and end, that a call made, or that it read of an operand."""
-    tensor = words.tensor(call.op, operand)
-    if words.takes_batch(call.op, tensor):
-        return 0, words.file.tensors[tensor].height
+    tensor = names.tensor(call.op, operand)
+    if names.takes_batch(call.op, tensor):
+        return 0, names.file.tensors[tensor].height
     rows = call if operand is None else call.operands[operand]
     return rows.first, rows.first + rows.rows
 
 
 def compare_rows(
-    words: PlanNames, call: Call, operand: int | None, board: bytes, host: bytes, tolerance: float = 0.0
+    names: PlanNames, call: Call, operand: int | None, board: bytes, host: bytes, tolerance: float = 0.0
 ) -> Difference | None:
     """Compares the rows that a call made, or read of an operand; None if they are equal.
 
     `tolerance`: see compare.
     """
-    tensor = words.file.tensors[words.tensor(call.op, operand)]
+    tensor = names.file.tensors[names.tensor(call.op, operand)]
     dtype = NUMPY_TYPES[DType(tensor.dtype)]
     arrays = (np.frombuffer(board, dtype), np.frombuffer(host, dtype))
     found = compare("", *arrays, tolerance)
@@ -222,41 +222,41 @@ def compare_rows(
     if tensor.scale:
         values = (found.board_value, found.host_value)
         real = ((values[0] - tensor.zero_point) * tensor.scale, (values[1] - tensor.zero_point) * tensor.scale)
-    image, row, column, channel = _place(words, tensor, call, operand, found.first)
+    image, row, column, channel = _place(names, tensor, call, operand, found.first)
     element = Element(image, row, column, channel, found.board_value, found.host_value, real)
     return Difference(found.differing, found.elements, element)
 
 
 def _place(
-    words: PlanNames, tensor: TensorRecord, call: Call, operand: int | None, index: int
+    names: PlanNames, tensor: TensorRecord, call: Call, operand: int | None, index: int
 ) -> tuple[int, int, int, int]:
     """Image, row, column and channel of element `index` of a call's rows."""
     row, rest = divmod(index, tensor.width * tensor.channels)
     column, channel = divmod(rest, tensor.channels)
-    first, end = span_of(words, call, operand)
-    if words.takes_batch(call.op, words.tensor(call.op, operand)):
+    first, end = span_of(names, call, operand)
+    if names.takes_batch(call.op, names.tensor(call.op, operand)):
         image, row = divmod(row, tensor.height)
         return image, row, column, channel
     image = call.image if tensor.batch > 1 else 0
     return image, end - 1 if tensor.flags & TensorFlag.FOLDED else first + row, column, channel
 
 
-def find_writer(words: PlanNames, made: Sequence[Call], call: int, operand: int, row: int, image: int) -> int | None:
+def find_writer(names: PlanNames, made: Sequence[Call], call: int, operand: int, row: int, image: int) -> int | None:
     """Finds the call, from 1, that wrote a row which call `call` read; None if the row is older than the run."""
-    tensor = words.tensor(made[call - 1].op, operand)
+    tensor = names.tensor(made[call - 1].op, operand)
     for before in range(call - 1, 0, -1):
         other = made[before - 1]
-        if words.tensor(other.op) != tensor:
+        if names.tensor(other.op) != tensor:
             continue
-        first, end = span_of(words, other)
-        one_image = words.file.ops[other.op].images > 1
+        first, end = span_of(names, other)
+        one_image = names.file.ops[other.op].images > 1
         if first <= row < end and (not one_image or other.image == image):
             return before
     return None
 
 
 def describe(
-    words: PlanNames,
+    names: PlanNames,
     made: Sequence[Call],
     sample: int,
     call: int,
@@ -271,25 +271,25 @@ def describe(
     `operand`: the input with the difference `found`; None: the output.
     """
     at = made[call - 1]
-    span = span_of(words, at, operand)
+    span = span_of(names, at, operand)
     before = None
     if operand is not None:
         place = (found.first.row, found.first.image) if found else (span[0], at.image)
-        before = find_writer(words, made, call, operand, *place)
+        before = find_writer(names, made, call, operand, *place)
     return FirstWrong(
         sample=sample,
         call=call,
         calls=len(made),
         op=at.op,
-        name=words.name(at.op),
-        nodes=words.nodes(at.op),
-        kernel=words.kernel(at.op),
-        stage=words.stage(at.op),
-        strategy=words.strategy(at.op),
-        weights=words.weights(at.op),
+        name=names.name(at.op),
+        nodes=names.nodes(at.op),
+        kernel=names.kernel(at.op),
+        stage=names.stage(at.op),
+        strategy=names.strategy(at.op),
+        weights=names.weights(at.op),
         cause=cause,
-        tensor=words.tensor_name(words.tensor(at.op, operand)),
-        writer=words.name(made[before - 1].op) if before else None,
+        tensor=names.tensor_name(names.tensor(at.op, operand)),
+        writer=names.name(made[before - 1].op) if before else None,
         rows=span,
         difference=found,
         reproducible=reproducible,

@@ -62,8 +62,8 @@ def locate(
 class _Search:
     """The search by checksums."""
 
-    def __init__(self, replay: Replay, words: PlanNames, sample: int) -> None:
-        self.replay, self.words, self.sample = replay, words, sample
+    def __init__(self, replay: Replay, names: PlanNames, sample: int) -> None:
+        self.replay, self.names, self.sample = replay, names, sample
         self.has_moved = False  # a run differed at another place than the one before
         self._runs = 0
         self._last: tuple[int, int, bytes, bytes] | None = None  # step, call and its output's rows on both sides
@@ -96,7 +96,7 @@ class _Search:
         """True if the rows of the found call differ by no more than `tolerance`."""
         assert self._last is not None
         step, call, board, host = self._last
-        return compare_rows(self.words, self.replay.host_calls(step)[call - 1], None, board, host, tolerance) is None
+        return compare_rows(self.names, self.replay.host_calls(step)[call - 1], None, board, host, tolerance) is None
 
     def _differing_step(self) -> tuple[int, int, int]:
         """Returns the first step with a difference, the calls known to be equal, and the calls known to differ."""
@@ -149,18 +149,18 @@ class _Search:
         changed = [i for i, operand in enumerate(expected.operands) if operand.crc32 != result.operands[i]]
         if changed:
             rows = self._operand_rows(changed[0], result, expected, host)
-            found = compare_rows(self.words, expected, changed[0], *rows) if rows else None
+            found = compare_rows(self.names, expected, changed[0], *rows) if rows else None
         else:
             board = self.replay.board_rows(0, len(host[0]))
             self._last = (step, call, board, host[0])
-            found = compare_rows(self.words, expected, None, board, host[0])
+            found = compare_rows(self.names, expected, None, board, host[0])
         cause, operand = (MEMORY, changed[0]) if changed else (KERNEL, None)
-        again = self.is_reproducible(step, result)
-        return describe(self.words, made, self._sample(step), call, cause, operand, found, again)
+        again = self._is_reproducible(step, result)
+        return describe(self.names, made, self._sample(step), call, cause, operand, found, again)
 
     def _other_order(self, step: int, result: TraceResult, call: int) -> FirstWrong:
-        made, again = self.replay.host_calls(step), self.is_reproducible(step, result)
-        return describe(self.words, made, self._sample(step), min(call, len(made)), ORDER, None, None, again)
+        made, again = self.replay.host_calls(step), self._is_reproducible(step, result)
+        return describe(self.names, made, self._sample(step), min(call, len(made)), ORDER, None, None, again)
 
     def _sample(self, step: int) -> int:
         return self.sample - (len(self.replay.steps) - 1 - step)
@@ -175,13 +175,13 @@ class _Search:
             return None
         return theirs, mine
 
-    def is_reproducible(self, step: int, result: TraceResult) -> bool:
+    def _is_reproducible(self, step: int, result: TraceResult) -> bool:
         again = self._run(step, TracePoints(result.calls - 1, 1, 2))
         return not self.has_moved and again.checksums.get(result.calls) == result.checksums[result.calls]
 
     def _name(self, step: int, call: int) -> str:
         op = self.replay.host_calls(step)[min(call, len(self.replay.host_calls(step))) - 1].op
-        return f"operator {op} {self.words.name(op)}"
+        return f"operator {op} {self.names.name(op)}"
 
 
 def _geometry(call: Call | TraceResult) -> tuple[int, int, int, int]:
@@ -190,9 +190,9 @@ def _geometry(call: Call | TraceResult) -> tuple[int, int, int, int]:
 
 def _first_beyond_tolerance(search: _Search, mismatch: Mismatch, tolerance: float) -> FirstWrong | str:
     """Finds the first call that differs by more than the tolerance, where earlier ones differ by less."""
-    replay, words = search.replay, search.words
+    replay, names = search.replay, search.names
     step = len(replay.steps) - 1
-    values = ValueSearch(replay, words, step, tolerance)
+    values = ValueSearch(replay, names, step, tolerance)
     made, last = replay.host_calls(step), values.writer_of(mismatch.output, mismatch.first)
     call = None if last is None else values.first(last)
     if call is None:
@@ -201,4 +201,4 @@ def _first_beyond_tolerance(search: _Search, mismatch: Mismatch, tolerance: floa
             f"differed by no more than the tolerance {tolerance:g}"
         )
     found, again = values.difference(call), values.is_reproducible(call)
-    return describe(words, made, search.sample, call, KERNEL, None, found, again, tolerance)
+    return describe(names, made, search.sample, call, KERNEL, None, found, again, tolerance)

@@ -14,8 +14,8 @@ from tigris_pio.hil.locate.trace import Replay, TracePoints
 class ValueSearch:
     """A search in one step of a replay; calls count from 1."""
 
-    def __init__(self, replay: Replay, words: PlanNames, step: int, tolerance: float) -> None:
-        self._replay, self._words, self._step, self._tolerance = replay, words, step, tolerance
+    def __init__(self, replay: Replay, names: PlanNames, step: int, tolerance: float) -> None:
+        self._replay, self._names, self._step, self._tolerance = replay, names, step, tolerance
         self._made = replay.host_calls(step)
         self._known: dict[int, Difference | None] = {}
 
@@ -45,19 +45,19 @@ class ValueSearch:
         self._replay.run_board(self._step, TracePoints(call, 1, 1))
         host = self._replay.host_rows(self._step, call)[0]
         board = self._replay.board_rows(0, len(host))
-        return compare_rows(self._words, self._made[call - 1], None, board, host, self._tolerance)
+        return compare_rows(self._names, self._made[call - 1], None, board, host, self._tolerance)
 
     def writer_of(self, output: str, index: int) -> int | None:
         """The call that wrote element `index` of an output."""
-        file = self._words.file
+        file = self._names.file
         (tensor,) = (io.tensor for io in file.outputs if file.text(io.name) == output)
         record = file.tensors[tensor]
         image, row = divmod(index // (record.width * record.channels), record.height)
         for call in range(len(self._made), 0, -1):
             made = self._made[call - 1]
-            first, end = span_of(self._words, made)
+            first, end = span_of(self._names, made)
             same_image = file.ops[made.op].images == 1 or made.image == image
-            if self._words.tensor(made.op) == tensor and first <= row < end and same_image:
+            if self._names.tensor(made.op) == tensor and first <= row < end and same_image:
                 return call
         return None
 
@@ -65,10 +65,10 @@ class ValueSearch:
         """The calls that wrote the rows which a call read, the latest first."""
         made, found = self._made[call - 1], set[int]()
         for operand in range(len(made.operands)):
-            first, end = span_of(self._words, made, operand)
+            first, end = span_of(self._names, made, operand)
             found |= {
                 before
                 for row in range(first, end)
-                if (before := find_writer(self._words, self._made, call, operand, row, made.image)) is not None
+                if (before := find_writer(self._names, self._made, call, operand, row, made.image)) is not None
             }
         return sorted(found, reverse=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from tigris_pio.hil.frames import Frame, decode
+from tigris_pio.hil.frames import NO_FRAME_BYTES, Frame, decode
 
 #: Seconds of silence after which an unfinished line of text is shown, and after which other bytes count as noise.
 TEXT_SECONDS, NOISE_SECONDS = 0.2, 1.0
-#: Bytes without a zero that cannot be a frame: the longest payload is 65519 bytes.
-_NO_FRAME_BYTES = 66000
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Control characters in text: bell, backspace, tab, ends of lines, escape.
 _TEXT_CONTROLS = frozenset(b"\x07\x08\t\n\r\x1b")
@@ -54,7 +52,7 @@ class Decoder:
         if end and _are_lines(bytes(self._pending[:end])):
             events += _lines(bytes(self._pending[:end]))
             del self._pending[:end]
-        return events + (self._end_piece() if len(self._pending) > _NO_FRAME_BYTES else [])
+        return events + (self._end_piece() if len(self._pending) > NO_FRAME_BYTES else [])
 
     def expire(self, now: float) -> list[Event]:
         """Returns the events of bytes that have waited long enough for their end."""

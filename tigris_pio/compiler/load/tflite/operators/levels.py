@@ -39,7 +39,7 @@ def read_link(layer: Layer) -> None:
                       "another operator reads it, too")
 
 
-@handler("SignalFilterBankSquareRoot", summary="the end of such a chain")
+@handler("SignalFilterBankSquareRoot", summary="uint32; the end of the chain that SignalWindow begins")
 def read_square_root(layer: Layer) -> None:
     """SPECTRUM."""
     bank = _maker(layer, 0, "SignalFilterBank")
@@ -218,8 +218,8 @@ def read_gain(layer: Layer) -> None:
                 {"down_bits": _bits(layer, "snr_shift", 63)}, domain="tflite")
 
 
-@handler("SignalFilterBankLog", summary="uint32 to int16; to int8 together with integer arithmetic behind it that "
-         "never falls where the logarithm rises")
+@handler("SignalFilterBankLog", summary="uint32 to int16; to int8 with the integer arithmetic that follows, if its "
+         "result rises with the logarithm or stays equal")
 def read_logarithm(layer: Layer) -> None:
     """LOG_LEVEL."""
     attributes = {"factor": _word(layer, "output_scale"), "up_bits": _bits(layer, "input_correction_bits")}
