@@ -1,4 +1,4 @@
-/* What the harness needs of a machine. Each start-up file provides all of it. */
+/* The functions of a machine that the bench firmware calls. Each start-up file provides all of them. */
 #ifndef BENCH_H
 #define BENCH_H
 

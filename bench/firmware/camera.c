@@ -1,5 +1,5 @@
-/* Takes a frame of 320 x 240 pixels through the camera adapter, its square in the middle shrunk to 96 x 96, in every format;
- * prints a line each: format, method, channels, instructions. */
+/* Passes a frame of 320 x 240 pixels to the camera adapter, in every format; its middle square shrinks to 96 x 96.
+ * Prints lines of format, method, channels, instructions. */
 #include "bench.h"
 #include "measured.h"
 

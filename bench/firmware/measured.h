@@ -1,4 +1,4 @@
-/* What the programs of the bench share beside a machine: numbers as text, and how much stack was used. */
+/* Shared by the bench's programs: numbers as text, and the stack that was used. */
 #ifndef MEASURED_H
 #define MEASURED_H
 

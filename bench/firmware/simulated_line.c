@@ -239,7 +239,7 @@ tigris_status tigris_session_reset(tigris_session *session)
     return TIGRIS_OK;
 }
 
-/* What the host calls. */
+/* The functions that the host calls. */
 
 void simulation_restart(simulation *s);
 simulation *simulation_new(int64_t byte_ns, int64_t latency_ns, int64_t read_ns, int64_t sleep_ns, int64_t run_ns,
@@ -335,7 +335,7 @@ void simulation_write(simulation *s, const uint8_t *data, size_t bytes)
     }
 }
 
-/* What can be read when the first byte can, which is at `until` at the latest; 0 bytes, and the time is that. */
+/* Reads the bytes that have arrived when the first one has. Waits until `until` at most; then returns 0. */
 size_t simulation_read(simulation *s, int64_t until, uint8_t *data, size_t bytes)
 {
     size_t got = 0U;

@@ -12,7 +12,7 @@
 #define SLOW_BYTES (1024U * 1024U)
 #define PATIENCE 1000000U
 
-/* What the harts tell each other. Each word has one writer. */
+/* The memory through which the harts communicate. Each word has one writer. */
 typedef struct meeting {
     tigris_work work;
     void *argument;

@@ -113,9 +113,9 @@ static int32_t max_of(int32_t a, int32_t b)
 static int32_t copy_bytes(const esp_nn_conv *words)
 {
     const int32_t columns = max_of(words->input.width + 2 * words->padding.width,
-                                     words->output.width * words->stride.width + 2);
+                                   words->output.width * words->stride.width + 2);
     const int32_t rows = max_of(words->input.height + 2 * words->padding.height,
-                                  words->output.height * words->stride.height + 2);
+                                words->output.height * words->stride.height + 2);
     return (9 + rows * columns + words->output.width * words->output.height) * words->input.channels + 64;
 }
 

@@ -45,7 +45,7 @@ int tigris_is_small_layer(const tigris_check_call *call)
     return is_small(params->in_features, params->out_features, 0U);
 }
 
-/* ---- of a plan ---- */
+/* ---- operators of a plan ---- */
 
 /* Whether the kernel accepts the operator, before its weights are readable. */
 static int accepts_op(const tigris_kernel_entry *entry, const tigris_plan *plan, const tigris_stage_record *stage,
@@ -69,8 +69,8 @@ static int accepts_op(const tigris_kernel_entry *entry, const tigris_plan *plan,
     return entry->check(&call) == TIGRIS_OK;
 }
 
-/* The plain convolution `op` of `stage` over the tallest bands its views can hold, with the padding of
- * the first. */
+/* The plain convolution `op` of `stage` over the tallest bands its views can hold, with the padding of the
+ * first. */
 static tigris_plain_conv tallest_conv(const tigris_plan *plan, const tigris_stage_record *stage,
                                       const tigris_op_record *op)
 {

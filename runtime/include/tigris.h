@@ -189,13 +189,14 @@ typedef void (*tigris_kernel)(const struct tigris_kernel_call *call);
  * The yield hook is called between operators and bands, and within operators that take long: feed the watchdog here.
  * Return 0 to go on, anything else to stop the run with TIGRIS_ERR_CANCELLED. Between two calls a run does at most
  * - TIGRIS_YIELD_STEPS multiplications, or those of two output rows, of a convolution, pooling, fully connected
- * layer, LRN
- *   or matrix product of two activations;
+ *   layer, LRN or matrix product of two activations;
  * - one step of a recurrent layer, one pass over all boxes (SUPPRESS) or over one vector (TOP_K);
  * - for any other operator, a few passes over the rows of one band, of its operands and its output, and over its
- * weights;
- * - one copy or decompression of a stage's weights. If the backend has scratch of its own (ESP-NN, CMSIS-NN), or an
- * operator takes all images of a batch at once, one kernel call makes all rows of the band. */
+ *   weights;
+ * - one copy or decompression of a stage's weights.
+ *
+ * If the backend has scratch of its own (ESP-NN, CMSIS-NN), or an operator takes all images of a batch at once, one
+ * kernel call makes all rows of the band. */
 typedef int (*tigris_yield_hook)(void *context);
 
 /* Returns a free-running counter in any unit (cycles, ns); the runtime takes differences modulo 2^32. */
@@ -330,7 +331,7 @@ extern const struct tigris_placement tigris_dynamic_placement;
  * through session->parallel. One core runs an operator if the halves of its rows would touch each other's memory, or
  * if its kernel's backend has scratch of its own. The results are bit-exact. Links about 1 KB of code. */
 void tigris_split_rows(tigris_session *session, const tigris_op_record *op, const struct tigris_kernel_call *call,
-                  tigris_kernel kernel);
+                       tigris_kernel kernel);
 
 /* If 2, tigris_session_init sets session->split; the caller then sets session->parallel. The build plugins define
  * it. */
@@ -357,7 +358,7 @@ TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session
 {
     backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
     return tigris_session_set_split(session, tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                                                                  backend, TIGRIS_NULL));
+                                                                 backend, TIGRIS_NULL));
 }
 
 /* tigris_session_init in arenas of any sizes. If an arena is smaller than planned, tensors get addresses during the
@@ -372,7 +373,7 @@ tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, vo
 {
     backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
     return tigris_session_set_split(session, tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                                                                  backend, &tigris_dynamic_placement));
+                                                                 backend, &tigris_dynamic_placement));
 }
 
 /* Address and bytes of input `index`; NULL and 0 if the index is out of range, the session is NULL or was refused, or

@@ -15,7 +15,7 @@
  *         .width = 96, .height = 96, .channels = 1, .dtype = TIGRIS_DTYPE_INT8, .tables = {table},
  *     };
  *     status = tigris_camera_fill_table(table, sizeof table, TIGRIS_DTYPE_INT8, 0.0F, 255.0F, SCALE, ZERO_POINT,
- *                                     ROUNDING);
+ *                                       ROUNDING);
  *     if (status == TIGRIS_OK)
  *         status = tigris_camera_init(&camera, &config, sums, sizeof sums / sizeof *sums);
  *     ... for each frame:
@@ -36,7 +36,6 @@
  * 3. Resize the crop of W x H pixels to w x h.
  *    Area: the mean over the output pixel's area in the crop; a pixel on its border counts by the part inside. Let
  *    o(i, x) be the length that [i w, (i + 1) w) and [x W, (x + 1) W) share, and o(j, y) that for lines. The mean is
- *
  *        (sum over i, j of o(i, x) o(j, y) p(j, i) + W H / 2) / (W H).
  *    W = w and H = h copies pixels.
  *    Nearest: the crop's pixel at column (2 x + 1) W / (2 w) of line (2 y + 1) H / (2 h).
@@ -113,14 +112,14 @@ typedef struct tigris_camera_adapter {
  * TIGRIS_ERR_ARGUMENT: a null pointer, too few bytes, another type, or a zero point outside the type. The same status
  * follows a mean that is not finite, or a deviation or scale that is not finite and above 0. */
 TIGRIS_MUST_CHECK tigris_status tigris_camera_fill_table(void *table, size_t bytes, tigris_dtype dtype, float mean,
-                                                       float deviation, float scale, int32_t zero_point,
-                                                       tigris_rounding rounding);
+                                                         float deviation, float scale, int32_t zero_point,
+                                                         tigris_rounding rounding);
 
 /* Checks and copies the configuration; begins no frame. `sums` has `count` elements, at least
  * TIGRIS_CAMERA_SUMS(width, channels), and must outlive the adapter; with TIGRIS_RESIZE_NEAREST it may be NULL.
  * TIGRIS_ERR_ARGUMENT: a null pointer, too few sums, an unknown format, method or type, or a size out of range. */
 TIGRIS_MUST_CHECK tigris_status tigris_camera_init(tigris_camera_adapter *camera, const tigris_camera_config *config,
-                                                    uint32_t *sums, size_t count);
+                                                   uint32_t *sums, size_t count);
 
 /* Begins a frame that goes to `input`, an array [height, width, channels] of `dtype` with `bytes` bytes; drops an
  * unfinished frame. TIGRIS_ERR_ARGUMENT: a null pointer (a refused session has no input), or `bytes` is not exactly the

@@ -7,7 +7,7 @@
  *     ...tigris_session_init(&session, &plan, fast, TIGRIS_MODEL_KWS.fast_bytes, slow, ...);
  *     session.yield = tigris_esp_yield;
  *     session.yield_context = &pauses;
- * / */
+ */
 #ifndef TIGRIS_ESP_IDF_H
 #define TIGRIS_ESP_IDF_H
 
@@ -51,7 +51,7 @@ typedef struct tigris_esp_core {
  *
  *     static tigris_esp_core other;
  *     (void)tigris_esp_core_start(&other, 3072);
- *     session.split = tigris_split_rows;           with custom_tigris_cores = 2 or CORES 2 tigris_session_init does it
+ *     session.split = tigris_split_rows;      with custom_tigris_cores = 2 or CORES 2 tigris_session_init does it
  *     session.parallel = tigris_esp_parallel;
  *     session.parallel_context = &other; */
 int tigris_esp_core_start(tigris_esp_core *core, uint32_t stack_bytes);

@@ -336,7 +336,7 @@ tigris_status tigris_camera_add_line(tigris_camera_adapter *camera, const uint8_
 }
 
 tigris_status tigris_camera_fetch_rows(tigris_camera_adapter *camera, uint32_t first, uint32_t count, void *destination,
-                                tigris_camera_line_hook next, void *context)
+                                       tigris_camera_line_hook next, void *context)
 {
     if (camera == NULL || destination == NULL || next == NULL || camera->element == 0U || first != camera->next_row ||
         count > camera->config.height - first) {

@@ -26,7 +26,7 @@ static int set_bounds(tigris_dtype dtype, int32_t *least, int32_t *most)
 }
 
 tigris_status tigris_camera_fill_table(void *table, size_t bytes, tigris_dtype dtype, float mean, float deviation,
-                                     float scale, int32_t zero_point, tigris_rounding rounding)
+                                       float scale, int32_t zero_point, tigris_rounding rounding)
 {
     int32_t least, most;
     const int quantised = set_bounds(dtype, &least, &most);

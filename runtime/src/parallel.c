@@ -160,7 +160,7 @@ static void run_part(void *argument, uint32_t worker)
 }
 
 void tigris_split_rows(tigris_session *session, const tigris_op_record *op, const tigris_kernel_call *call,
-                  tigris_kernel kernel)
+                       tigris_kernel kernel)
 {
     split_call split = {call, &session->plan->operands[op->first_operand], kernel, op->scratch_bytes / 2U};
     if (may_split(session, op, &split)) {

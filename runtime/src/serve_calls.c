@@ -86,7 +86,7 @@ static void trace_hook(void *context, uint32_t op, uint32_t image, const tigris_
     call->crc32 = tigris_crc32_append(call->crc32, (const uint8_t *)(const void *)place, sizeof place);
     call->crc32 = tigris_crc32_append(call->crc32, (const uint8_t *)(const void *)call->operands, operand_bytes);
     call->crc32 = tigris_crc32_append(call->crc32, output->data,
-                                       tigris_rows_bytes(output->tensor, (uint32_t)output->rows));
+                                      tigris_rows_bytes(output->tensor, (uint32_t)output->rows));
     calls->is_done = calls->hook(calls->context, call, calls->session->bands);
 }
 

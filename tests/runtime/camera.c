@@ -1,5 +1,5 @@
-/* Requests on the standard input, answers on the standard output: the camera adapter with buffers of exactly the bytes that
- * it may touch. 't': a table. 'f': a frame, and how its lines go. */
+/* Requests on the standard input, answers on the standard output: the camera adapter with buffers of exactly the bytes
+ * that it may touch. 't': a table. 'f': a frame, and how its lines go. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void table(void)
     uint8_t *made = malloc(bytes > 0U ? bytes : 1U);
     memset(made, 0, bytes);
     const int32_t status = tigris_camera_fill_table(made, bytes, (tigris_dtype)numbers[0], parts[0], parts[1], parts[2],
-                                                  numbers[2], (tigris_rounding)numbers[3]);
+                                                    numbers[2], (tigris_rounding)numbers[3]);
     put(&status, sizeof status);
     put(made, bytes);
     free(made);

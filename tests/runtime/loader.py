@@ -8,16 +8,10 @@ from tigris_pio.format.records import Header
 from tigris_pio.host import library
 from tigris_pio.host.memory import Arena, aligned_copy
 
-
-def statuses() -> dict[str, int]:
-    """Every status of tigris.h by its name without TIGRIS_."""
-    text = (INCLUDE / "tigris.h").read_text(encoding="utf-8")
-    found = re.findall(r"^    TIGRIS_(OK|ERR_\w+) = (-?\d+)", text, re.MULTILINE)
-    return {name: int(value) for name, value in found}
-
-
+_TEXT = (INCLUDE / "tigris.h").read_text(encoding="utf-8")
+_FOUND = re.findall(r"^    TIGRIS_(OK|ERR_\w+) = (-?\d+)", _TEXT, re.MULTILINE)
 #: The statuses of tigris.h, such as Status.ERR_BANDS.
-Status = enum.IntEnum("Status", statuses())
+Status = enum.IntEnum("Status", {name: int(value) for name, value in _FOUND})
 
 
 def bind_status_of_a_refused_plan(plan: bytes) -> int:

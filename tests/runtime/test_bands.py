@@ -1,4 +1,5 @@
-"""Bands through windows: any chain gives the bytes of whole execution, in windows of exactly the size needed."""
+"""Bands through windows: any chain gives the bytes of whole execution, in windows of exactly the size needed. Also the
+row arithmetic of band.c, outputs written over operands, and windows far outside their input."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""The runtime as a C project: clean with every compiler, small, alone linkable kernels, shallow stack."""
+"""The runtime as a C project: no warnings, small, kernels that link alone, a shallow stack, and the linked port."""
 
 import os
 import re

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
 from tests.runtime.build import INCLUDE, RUNTIME, SANITIZERS, compile_each, compile_program, compiler
-from tests.runtime.loader import statuses
+from tests.runtime.loader import Status
 from tigris_pio.format.enums import Rounding
 from tigris_pio.format.rounding import rounded
 
@@ -85,7 +85,7 @@ class Driver:
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    program = tmp_path_factory.mktemp("rows") / "driver"
+    program = tmp_path_factory.mktemp("camera") / "driver"
     running = Driver(compile_program(program, [Path(__file__).with_name("camera.c")], *SANITIZERS))
     yield running
     assert running.process.stdin and running.process.stdout
@@ -330,7 +330,7 @@ def test_rows_that_are_fetched_are_those_of_a_whole_input(driver: Driver, config
     if config.resize == AREA:
         bytes_, lines = config.frame_width * PIXEL_BYTES[config.format], config.crop_y + config.crop_height - 1
         found = driver.frame(config, np.zeros((lines, bytes_), np.uint8), fetched=fetched)
-        assert found[0] == [OK, OK, statuses()["ERR_ROWS"]]
+        assert found[0] == [OK, OK, Status.ERR_ROWS]
 
 
 def test_enlarged_pictures_are_not_fetched(driver: Driver) -> None:

@@ -1,6 +1,5 @@
-"""Kernels of int16 against numpy, in every way a stage can run them; the operators themselves are held to TensorFlow
-Lite Micro in tests/tflite.
-"""
+"""Kernels of int16 against numpy, in every way a stage can run them, and requantisation in C. tests/tflite compares the
+operators with TensorFlow Lite Micro."""
 
 import functools
 import subprocess

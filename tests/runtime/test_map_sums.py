@@ -1,4 +1,4 @@
-"""Sums, means and products over maps."""
+"""Means of maps, and fully connected layers of maps, row by row: equal to those of the whole map."""
 
 import dataclasses
 

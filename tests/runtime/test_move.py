@@ -1,4 +1,4 @@
-"""Moves by words, in memory of exactly their size, against moves byte by byte."""
+"""Moves by words against moves byte by byte: in memory of exactly their size, and on an emulated Cortex-M4."""
 
 import random
 import subprocess

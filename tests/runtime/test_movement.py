@@ -1,4 +1,4 @@
-"""Kernels that only move data: COPY, TRANSPOSE, CONCAT."""
+"""Kernels that only move data: COPY, TRANSPOSE, CONCAT, GATHER, SCATTER; and TOP_K, which gives positions."""
 
 import dataclasses
 from collections.abc import Sequence

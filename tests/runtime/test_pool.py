@@ -1,4 +1,4 @@
-"""Average and max pooling against numpy."""
+"""Average and max pooling, and ADD, SUB and MUL, against numpy."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.runtime import loader
 from tests.runtime.chains import example_chain, plan_of, walk
 from tests.runtime.kernel_harness import Operator, Way, operator, plan_for
-from tests.runtime.loader import Status, bind_status, statuses
+from tests.runtime.loader import Status, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import PlanBuilder, changed, with_crc
 from tigris_pio.cli.inspect import inspect
@@ -351,7 +351,7 @@ def test_wrong_types_are_refused() -> None:
 
 
 def test_every_status_has_its_own_text() -> None:
-    known = statuses()
+    known = Status.__members__
     assert len(known) > 25 and len(set(known.values())) == len(known)
     texts = {name: status_text(code) for name, code in known.items()}
     assert len(set(texts.values())) == len(texts)
@@ -370,8 +370,8 @@ def refused_plans() -> dict[int, bytes]:
 
 def test_every_refusal_of_a_file_is_tried_here() -> None:
     """The statuses of the file and of its records, but for one of the address and one that only a run finds."""
-    file_statuses = {code for code in statuses().values() if -40 < code <= -10}
-    elsewhere = {statuses()["ERR_PLAN_ADDRESS"], statuses()["ERR_WEIGHT_BLOCK"]}
+    file_statuses = {code for code in Status if -40 < code <= -10}
+    elsewhere = {Status.ERR_PLAN_ADDRESS, Status.ERR_WEIGHT_BLOCK}
     assert set(refused_plans()) == file_statuses - elsewhere
 
 

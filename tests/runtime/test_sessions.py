@@ -1,6 +1,4 @@
-"""Sessions in C as applications use them, with what lives from run to run too: on this machine, under valgrind, and on
-64-bit Arm.
-"""
+"""Sessions in C as applications use them, with and without states: here, under valgrind, and on 64-bit Arm."""
 
 import dataclasses
 import functools
@@ -31,7 +29,7 @@ from tests.runtime.build import (
 )
 from tests.runtime.damage import damaged
 from tests.runtime.kernel_harness import Way, plan_for
-from tests.runtime.loader import bind_status, statuses
+from tests.runtime.loader import Status, bind_status
 from tests.runtime.operators import operators
 from tests.runtime.plan_builder import changed, with_crc
 from tests.runtime.replays import outcomes
@@ -158,8 +156,7 @@ def test_64_bit_arm_gives_the_same_bytes(plans: list[Path], expected: Answer, tm
     assert answer(emulator, build("aarch64", tmp_path, "-static"), *plans) == expected
 
 
-# What lives from run to run, in C: runs that are cancelled anywhere, plans that are damaged, arenas of
-# any size.
+# States in C: runs that are cancelled anywhere, damaged plans, arenas of any size.
 
 
 @functools.cache
@@ -224,21 +221,20 @@ def with_state(plan: bytes, **changes: int) -> bytes:
 
 
 def test_what_a_commit_must_hold(plan: bytes) -> None:
-    codes = statuses()
     assert bind_status(plan) == 0
     assert bind_status(with_params(plan, fill=7)) == 0
     refused = [with_params(plan, kept_bytes=4), with_params(plan, kept_bytes=16), with_params(plan, kept_bytes=1 << 31),
                with_state(plan, flags=0), with_state(plan, channels=8), with_state(plan, dtype=1)]
-    assert {bind_status(bad) for bad in refused} <= {codes["ERR_PARAMS"], codes["ERR_TENSOR"]}
-    assert bind_status(with_state(plan, flags=4)) == codes["ERR_TENSOR"]
-    assert bind_status(with_state(plan, flags=3)) == codes["ERR_TENSOR"]
+    assert {bind_status(bad) for bad in refused} <= {Status.ERR_PARAMS, Status.ERR_TENSOR}
+    assert bind_status(with_state(plan, flags=4)) == Status.ERR_TENSOR
+    assert bind_status(with_state(plan, flags=3)) == Status.ERR_TENSOR
     assert bind_status(with_state(plan, home=Home.NONE, home_offset=0)) != 0
     assert bind_status(with_state(plan, home=Home.FLASH, home_offset=0)) != 0
 
 
 def test_a_commit_takes_no_compressed_block(plan: bytes) -> None:
     fields = {"weight_mode": WeightMode.LZ4, "block_fast_offset": Header.unpack(plan).state_bytes}
-    assert bind_status(changed(plan, StageRecord, commit_of(plan)[2], **fields)) == statuses()["ERR_PARAMS"]
+    assert bind_status(changed(plan, StageRecord, commit_of(plan)[2], **fields)) == Status.ERR_PARAMS
 
 
 def test_damaged_plans_are_refused_or_run(plan: bytes) -> None:
@@ -246,4 +242,4 @@ def test_damaged_plans_are_refused_or_run(plan: bytes) -> None:
     results = outcomes(replay(), [plan, *plans_with_states()])
     assert all(outcome.ran and outcome.status == 0 and not outcome.differs for outcome in results)
     results = outcomes(replay(), damaged(plan))
-    assert {outcome.status for outcome in results} >= {0, statuses()["ERR_PARAMS"], statuses()["ERR_TENSOR"]}
+    assert {outcome.status for outcome in results} >= {0, Status.ERR_PARAMS, Status.ERR_TENSOR}

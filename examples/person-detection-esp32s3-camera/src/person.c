@@ -33,8 +33,8 @@ static tigris_status start_rows(person *state, tigris_pixels format, uint32_t wi
     };
     const tigris_status status =
         tigris_camera_fill_table(table, sizeof table, TIGRIS_DTYPE_INT8, PERSON_MEAN, PERSON_DEVIATION,
-                               TIGRIS_MODEL_PERSON_INPUT0_SCALE, TIGRIS_MODEL_PERSON_INPUT0_ZERO_POINT,
-                               TIGRIS_MODEL_PERSON_ROUNDING);
+                                 TIGRIS_MODEL_PERSON_INPUT0_SCALE, TIGRIS_MODEL_PERSON_INPUT0_ZERO_POINT,
+                                 TIGRIS_MODEL_PERSON_ROUNDING);
     return status != TIGRIS_OK ? status : tigris_camera_init(&state->rows, &config, sums, sizeof sums / sizeof *sums);
 }
 

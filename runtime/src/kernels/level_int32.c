@@ -9,7 +9,7 @@
 #define STEPS 255U
 #define LOG_BITS 16U
 
-/* The mean so far, in steps of 1 / 2^up_bits. */
+/* The running mean of the level, in steps of 1 / 2^up_bits; `before` is that of the previous run. */
 static uint32_t noise(const tigris_level_params *params, uint32_t level, uint32_t before, uint32_t odd)
 {
     const uint32_t fine = level << params->up_bits;
@@ -27,7 +27,7 @@ static uint32_t louder(const tigris_level_params *params, uint32_t level, uint32
     return above > least ? above : least;
 }
 
-/* The gain at a noise: from each power of two to the next a parabola, whose place has ten bits. */
+/* The gain for a noise level: between two powers of two a parabola, evaluated at a position of ten bits. */
 static uint32_t gain_at(const int16_t *table, uint32_t mean)
 {
     if (mean <= 2U) {
@@ -40,7 +40,7 @@ static uint32_t gain_at(const int16_t *table, uint32_t mean)
     return (uint32_t)(int16_t)(((int32_t)(slope * (uint32_t)place + (1U << 14)) >> 15) + parabola[0]);
 }
 
-/* Level times gain, in steps of 1/4096, squared and divided by 4 where it is low; less 1 elsewhere; in steps of 1/64. */
+/* With x = level * gain: x^2 / 4 if x < 2, else x - 1, in steps of 1/64. `ratio` is x in steps of 1/4096. */
 static uint32_t amplified(const tigris_level_params *params, const int16_t *table, uint32_t level, uint32_t mean)
 {
     const uint32_t ratio = (uint32_t)(((uint64_t)level * gain_at(table, mean)) >> params->down_bits);
@@ -66,7 +66,7 @@ static uint32_t logarithm(const tigris_level_params *params, const uint16_t *tab
     return scaled < INT16_MAX ? scaled : INT16_MAX;
 }
 
-/* How many of 255 ascending numbers are at most `value`, less 128. */
+/* The number of entries that are at most `value`, less 128; the 255 entries ascend. */
 static int8_t step_of(const uint16_t *steps, uint32_t value)
 {
     uint32_t count = 0;

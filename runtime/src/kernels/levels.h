@@ -1,4 +1,4 @@
-/* Numbers of 32 bits without sign, which the kernels of the audio front end compute with. Tensors hold them as INT32. */
+/* Unsigned 32-bit numbers of the audio front end's kernels; tensors hold them as INT32. */
 #ifndef TIGRIS_LEVELS_H
 #define TIGRIS_LEVELS_H
 
@@ -14,7 +14,7 @@ static inline uint32_t *tigris_levels_output(const tigris_kernel_call *call)
     return (uint32_t *)(void *)call->output_data;
 }
 
-/* Bits of a number: 0 for 0, else one more than the place of its highest one. */
+/* Significant bits of a number; 0 for 0. */
 static inline uint32_t tigris_bits(uint32_t value)
 {
     uint32_t bits = 0;

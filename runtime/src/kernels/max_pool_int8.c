@@ -100,8 +100,8 @@ TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool
 {
     const tigris_pool_int8_params *params = call->params;
     (tigris_pool_is_2x2(window) ? run_pixel_2x2 : run_pixel)(window, tigris_pool_input(call),
-                                                            call->output->tensor->channels, params->activation_min,
-                                                            params->activation_max, to);
+                                                             call->output->tensor->channels, params->activation_min,
+                                                             params->activation_max, to);
 }
 
 static void run(const tigris_kernel_call *call)

@@ -71,14 +71,14 @@ static inline void store(bin *to, int32_t re, int32_t im)
     to->z.im = (int16_t)im;
 }
 
-/* Where complex number n of `count` lies in the order of the leaves: its digits of base 4, lowest first. */
+/* The position of complex number n of `count` in the order of the leaves: its base-4 digits reversed. */
 static uint32_t leaf(uint32_t n, uint32_t count)
 {
     uint32_t place = 0;
     for (; count >= 4U; count /= 4U, n /= 4U) {
         place += (n & 3U) * (count / 4U);
     }
-    return place + n; /* the digit of base 2, or 0 */
+    return place + n; /* n is now the base-2 digit, or 0 */
 }
 
 static int16_t windowed(const tigris_spectrum_params *params, const int16_t *samples, const int16_t *window, uint32_t i)
@@ -86,13 +86,13 @@ static int16_t windowed(const tigris_spectrum_params *params, const int16_t *sam
     return (int16_t)tigris_clamp((samples[i] * window[i]) >> params->shift, INT16_MIN, INT16_MAX);
 }
 
-/* The magnitude in 16 bits, where that of -32,768 is negative: the reference does the same. */
+/* The larger of `largest` and |value| in 16 bits; |-32,768| wraps to a negative number, as in the reference. */
 static int16_t larger(int16_t largest, int16_t value)
 {
     return value > largest ? value : -value > largest ? (int16_t)-value : largest;
 }
 
-/* Pairs of windowed samples become complex numbers, shifted up as far as 16 bits allow; returns by how many bits. */
+/* Stores pairs of windowed samples as complex numbers, shifted left as far as 16 bits allow. Returns the shift. */
 static uint32_t load(const tigris_kernel_call *call, bin *bins)
 {
     const tigris_spectrum_params *params = call->params;
@@ -188,7 +188,8 @@ static uint32_t square_root(uint64_t value)
 }
 
 /* Between the middles of two bands a bin's energy belongs to the lower one by its first weight, to the upper one by its
- * second. A damaged table ends with the weights or the bins. */
+ * second. With a damaged table the loop stops at the end of the
+ * weights or the bins. */
 static void sum_bands(const tigris_kernel_call *call, const bin *bins, uint32_t shift)
 {
     const tigris_spectrum_params *params = call->params;

@@ -1,6 +1,6 @@
-"""The adapters under AddressSanitizer, with libraries that read and write blindly: every geometry that a plan may have,
-and damaged plans. Bytes are those of the portable kernels; what libraries cannot run is refused or run by those.
-"""
+"""The adapters of kernel libraries under AddressSanitizer, with stand-ins that read and write blindly: every geometry
+of a plan, damaged plans, networks at two budgets, and scratch. Outputs must equal those of the portable kernels, which
+also run the operators that a library cannot."""
 
 import dataclasses
 import itertools
@@ -137,7 +137,7 @@ def test_operands_that_vector_accesses_would_round(program: Path) -> None:
 # The adapters of kernel libraries: the host's bytes at every budget, and no byte outside the arenas.
 
 NETWORKS = ("ad", "kws", "micro_speech", "person_detect", "resnet")
-#: Whole, and in bands, which test_adapters.py has of single operators.
+#: Whole, and in bands.
 BUDGETS = (("128K", 0), ("24K", "1M"))[: examples(1, 2)]
 
 

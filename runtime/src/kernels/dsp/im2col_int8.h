@@ -107,7 +107,8 @@ TIGRIS_INLINE void tigris_add_im2col_2x3(const uint32_t *from, const int8_t *w, 
     sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3], sum[4] = sums[4], sum[5] = sums[5];
 }
 
-/* Add the products of all blocks up to the sums at `end`: three pixels that share columns, three that don't, two. */
+/* Add the products of all blocks up to the sums at `end`: three pixels that share columns, three with tiles of
+ * their own, two. */
 static TIGRIS_NOINLINE void tigris_add_im2col_shared3(const uint32_t *patch, const int8_t *w, const tigris_steps *steps,
                                                       uint32_t *sums, const uint32_t *end)
 {
