@@ -25,12 +25,11 @@ COLUMNS = [("format", "format", ""), *((name, name, ",.1f") for name, _, _ in WA
 
 def measured(machine: Machine, folder: Path) -> list[dict[str, Any]]:
     """Rows of the machine's table."""
-    script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name[-2:]}.ld"
     program = folder / f"{machine.name}.elf"
     run_tool([
         f"{machine.toolchain}-gcc", *machine.flags, "-O2", "-std=gnu99", *SECTIONS, "-nostartfiles",
         f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "camera.c"), str(FIRMWARE / machine.support),
-        *SOURCES, f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-o", str(program),
+        *SOURCES, f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections", "-o", str(program),
     ])  # fmt: skip
     output = run_tool([
         *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",

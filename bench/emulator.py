@@ -32,6 +32,11 @@ class Machine:
     samples_address: int
     clang: tuple[str, ...] = ()  #: flags of Clang for the runtime, if the toolchain's compiler cannot compile it
 
+    @property
+    def script(self) -> str:
+        """The linker script in FIRMWARE."""
+        return "rv32.ld" if self.support == "rv32.c" else f"{self.name.replace('-', '_')}.ld"
+
 
 _ARM = ("-mthumb", "-mfloat-abi=hard")
 MACHINES = {
@@ -98,13 +103,12 @@ def run_tool(command: list[str], cwd: Path | None = None, timeout: int = TIMEOUT
 
 def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = ()) -> Path:
     """Builds the bench firmware with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
-    script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name.split('-')[1]}.ld"
     target = folder / f"{machine.name}.elf"
     runtime = _clang_objects(machine, folder, optimise) if machine.clang else runtime_sources()
     run_tool([
         f"{machine.toolchain}-gcc", *machine.flags, optimise, "-std=gnu99", *SECTIONS, "-nostartfiles",
         f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "bench.c"), str(FIRMWARE / machine.support),
-        *map(str, runtime), *extra, f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-lm",
+        *map(str, runtime), *extra, f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections", "-lm",
         "-o", str(target),
     ], timeout=BUILD_SECONDS)  # fmt: skip
     return target

@@ -45,10 +45,10 @@ def peer_row(machine: Machine, program: Path, name: str, path: Path, executor: i
     x, y = float_sample(path)
     content = samples(x.tobytes(), y.tobytes())
     command = [f"{machine.toolchain}-gcc", *machine.flags, "-std=gnu99", *SECTIONS, f"-I{FIRMWARE}", f"-I{folder}"]
-    script = f"cortex_{machine.name[-2:]}.ld"
     target = folder / "peer.elf"
     run_tool([*command, "-O2", "-nostartfiles", str(FIRMWARE / "onnx2c.c"), str(FIRMWARE / machine.support),
-              f"-L{FIRMWARE}", f"-T{FIRMWARE / script}", "-Wl,--gc-sections", "-lm", "-o", str(target)])  # fmt: skip
+              f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections", "-lm",
+              "-o", str(target)])  # fmt: skip
     (folder / "samples.bin").write_bytes(content)
     output = run_tool([
         *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",

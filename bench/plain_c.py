@@ -58,15 +58,14 @@ def link(machine: Machine, compiled: Compiled, folder: Path, optimise: str = "-O
     generated = compiled.codegen(folder, "model")
     model = model_of(compiled.plan, "model", False, False)
     regions = {
-        side: "slow" if model.home(port.io.tensor) is Home.SLOW else "fast"
-        for side, (port,) in (("INPUT", model.inputs), ("OUTPUT", model.outputs))
+        side: "slow" if model.home(io.record.tensor) is Home.SLOW else "fast"
+        for side, (io,) in (("INPUT", model.inputs), ("OUTPUT", model.outputs))
     }
-    script = "rv32.ld" if machine.support == "rv32.c" else f"cortex_{machine.name[-2:]}.ld"
     target = folder / "model.elf"
     run_tool([
         *compiler(machine), optimise, "-nostartfiles", *(f"-DARENA_OF_{side}={name}" for side, name in regions.items()),
         f"-I{FIRMWARE}", f"-I{folder}", *(str(folder / name) for name in generated.files if name.endswith(".c")),
-        str(FIRMWARE / "plain_c.c"), str(FIRMWARE / machine.support), f"-L{FIRMWARE}", f"-T{FIRMWARE / script}",
+        str(FIRMWARE / "plain_c.c"), str(FIRMWARE / machine.support), f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}",
         "-Wl,--gc-sections", "-lm", "-o", str(target),
     ])  # fmt: skip
     return target
