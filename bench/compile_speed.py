@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.graphs import GRAPHS, HEIGHT, ROW_BYTES
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_arrangement
+from tigris_pio.compiler.plan.settings import WeightOptions
 
 MAP = HEIGHT * ROW_BYTES
 #: Name, fast and slow memory: whole maps fit; bands without slow memory; bands of ever fewer rows with it.

@@ -21,8 +21,8 @@ from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.fold_products import fold_products
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, front
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.search import plan_program
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.errors import BudgetError, PlanError
 from tigris_pio.format.enums import OpKind, TensorFlag, WeightMode
 from tigris_pio.format.records import Header

@@ -9,7 +9,7 @@ from typing import Any
 from tigris_pio.cli.console import out
 from tigris_pio.compiler.instructions.libraries import machines
 from tigris_pio.compiler.normalise import PassStatistics
-from tigris_pio.compiler.plan.attempts import Attempt
+from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.sizes import format_estimate, format_size
 from tigris_pio.text import counted
@@ -143,7 +143,6 @@ def print_attempts(attempts: Sequence[Attempt]) -> None:
         figures = ("" if value is None else f"{value:,.0f}" for value in (one.stages, one.fast, one.cost))
         slow = format_size(one.slow_limit) if one.slow_limit else "none"
         method = f"products folded; {one.how}" if one.folded else f"columns; {one.how}" if one.columns else one.how
-        method = method if one.smaller is None else f"in {one.smaller:,} bytes; {method}"
         rows.append((str(number), str(one.order), slow, method, *figures, one.outcome))
     out.print(FittedTable("attempts; cost: instructions beyond those of whole operators", columns, rows))
 

@@ -11,7 +11,7 @@ from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load.states import Tie
-from tigris_pio.compiler.plan.aim import WeightOptions
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.platformio.options import name_fault

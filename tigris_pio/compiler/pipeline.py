@@ -48,7 +48,7 @@ from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.lower.verify import checked
 from tigris_pio.compiler.normalise import PassStatistics, normalise
 from tigris_pio.compiler.options import DEFAULT_ALIGNMENT, UNLIMITED, CompileOptions
-from tigris_pio.compiler.plan.attempts import Attempt
+from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report

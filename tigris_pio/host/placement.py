@@ -12,6 +12,10 @@ from tigris_pio.host import library
 
 _INTS = ctypes.POINTER(ctypes.c_int32)
 NO_MEMORY = -2
+#: Outcomes of a search.
+FOUND, EXHAUSTED, LIMIT = 1, 0, -1
+#: Rules that prune it: values of TIGRIS_PLACE_… in runtime/host/placement_search.h.
+LOADS, HEADS, DOMINANCE, BLOCKERS, DECOMPOSITION = 1, 2, 4, 8, 16
 
 
 class _Problem(ctypes.Structure):

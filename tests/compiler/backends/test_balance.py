@@ -24,10 +24,10 @@ from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, analyze, front
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.prediction import predicted_instructions
 from tigris_pio.compiler.plan.search import find_plan
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.errors import BudgetError
 
 S3 = {"backend": "esp-nn", "chip": "esp32s3"}

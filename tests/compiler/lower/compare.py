@@ -11,9 +11,9 @@ from tigris_pio import Session, compile_model
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import Effort, find_plan
+from tigris_pio.compiler.plan.search import find_plan
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.format.enums import OpKind
 
 RANDOM = np.random.default_rng(7)
@@ -47,7 +47,7 @@ def in_little_memory(compiled: Compiled) -> bytes | None:
     index = ProgramIndex.of(compiled.plan.program)
     for share in SHARES:
         budget = Budget(int(compiled.plan.fast_bytes * share), SLOW)
-        plan = find_plan(index, budget, 16, WeightOptions(), effort=Effort.FIRST)
+        plan = find_plan(index, budget, 16, WeightOptions())
         if plan is not None:
             return write_plan(plan, False)
     return None

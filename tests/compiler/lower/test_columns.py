@@ -19,9 +19,9 @@ from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.columns import Tiles, is_tileable, live_outputs, tile_columns
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import Effort, find_plan
+from tigris_pio.compiler.plan.search import find_plan
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
 from tigris_pio.format.enums import OpKind, WeightMode
 from tigris_pio.format.reader import read_plan
@@ -61,7 +61,7 @@ def floating() -> Program:
 
 def run(of: Program, fast: int | None = None, mode: WeightMode = WeightMode.IN_PLACE) -> dict[str, np.ndarray]:
     budget, options = Budget(fast, 0 if fast is None else 1 << 20), WeightOptions(mode=mode)
-    plan = find_plan(ProgramIndex.of(of), budget, 16, options, effort=Effort.FULL if fast is None else Effort.FIRST)
+    plan = find_plan(ProgramIndex.of(of), budget, 16, options)
     assert plan is not None
     if fast is not None:
         Simulator(plan).run()
@@ -139,7 +139,7 @@ def test_what_tiles_have_in_common_is_stored_once(mode: WeightMode) -> None:
     for fast in (None, 6000):
         for name, values in run(tiled, fast, mode).items():
             np.testing.assert_array_equal(values, expected("int8")[name])
-    plan = find_plan(ProgramIndex.of(tiled), Budget(6000, 1 << 20), 16, WeightOptions(), effort=Effort.FIRST)
+    plan = find_plan(ProgramIndex.of(tiled), Budget(6000, 1 << 20), 16, WeightOptions())
     assert plan is not None and len(plan.stages) > 3
     weights = read_plan(write_plan(plan, False)).header.weights_bytes
     assert distinct_bytes(tiled) <= weights < distinct_bytes(tiled) + 32

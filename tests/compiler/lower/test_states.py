@@ -14,8 +14,8 @@ from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.lower import lower
 from tigris_pio.compiler.normalise import normalise
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.search import plan_program
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session
 

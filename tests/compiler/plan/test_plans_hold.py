@@ -11,9 +11,9 @@ from tests.compiler.synthetic import Builder, batched, chain, random_program, wi
 from tests.harness.tiers import counted, examples
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_arrangement, plan_program
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.errors import BudgetError
 
 

@@ -10,10 +10,8 @@ from tests.compiler.plan.oracle.networks import random_network
 from tests.compiler.synthetic import batched, chain, random_program, wild_program
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.plan.aim import WeightOptions
-from tigris_pio.compiler.plan.cost import cost_of, plan_cost
+from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.search import find_arrangement
 
 
 class Case(NamedTuple):
@@ -25,24 +23,14 @@ class Case(NamedTuple):
 
 
 CASES = [
-    Case("another tensor in slow memory", random_network(155, 4), 799, 932, 92_840),
     Case("a border between two stages elsewhere", random_network(29, 7), 8140, 0, 47_240),
-    Case("one pair of tensors less in shared memory", batched(random_network(292, 4), 2), 3410, 0, 28_587),
-    Case("a tensor in the memory of one that a later stage makes", wild_program(335, 4), 116, 0, 7_309),
     Case("two stages that run whole as one", batched(random_network(163, 5), 2), 2585, 0, 21_361),
     Case("less memory for one stage", wild_program(8, 8), 858, 0, 29_388),
     Case("estimates for tall bands", wild_program(6, 8), 4197, 0, 27_994),
     Case("memory above an output that grows over its input", random_network(36, 5), 480, 0, 44_692),
-    Case("halos loaded as often as bands are tall", wild_program(11, 8), 746, AMPLE, 102_218),
-    Case("another cut than those that cannot be placed", batched(random_network(205, 5), 2), 5816, 0, 206_205),
-    Case("two stages whose every way cannot be placed", random_network(54, 4), 384, 932, 127_612),
-    Case("taller bands than live bytes allow", random_network(2, 3), 229, 0, 18_136),
-    Case("rows made again instead of kept", random_network(43, 3), 655, 0, 8_821),
     Case("four stages as one with a band more", batched(random_network(129, 5), 2), 1760, 3605, 17_980),
     Case("less memory for all stages", random_program(3, 8), 825, 0, 12_212),
     Case("stages with room for their run-time state", random_program(6, 8), 623, 0, 10_559),
-    Case("a cut that only just fits", random_program(0, 8), 698, 0, 11_643),
-    Case("rows made again", wild_program(7, 8), 1436, 0, 18_306),
 ]
 
 
@@ -68,7 +56,6 @@ def test_chains_of_outputs_that_grow_over_inputs(images: int, eighths: int, most
     assert found - whole <= most
 
 
-@pytest.mark.thorough
 def test_slow_memory_is_limited_and_used_where_that_costs_less() -> None:
     """With less slow memory than the cheapest plan takes, the search finds a plan that takes less and costs no less."""
     program = random_program(0, 8)
@@ -83,13 +70,3 @@ def test_slow_memory_is_limited_and_used_where_that_costs_less() -> None:
         slow = plan[1].slow.peak - 4
     assert costs[0] <= costs[1] < search(program, Budget(fast))[0]
     assert math.isinf(search(program, Budget(64))[0])
-
-
-def test_slow_memory_is_used_where_that_costs_less_than_a_plan_without() -> None:
-    index = ProgramIndex.of(random_program(3, 8))
-    whole = find_arrangement(index, Budget(None), 4, WeightOptions())
-    assert whole is not None
-    fast = int(0.7 * whole.fast_bytes)
-    alone, beside = (find_arrangement(index, Budget(fast, slow), 4, WeightOptions()) for slow in (0, AMPLE))
-    assert alone is not None and beside is not None
-    assert beside.slow.peak and plan_cost(index, beside.drafts) < plan_cost(index, alone.drafts)

@@ -13,9 +13,9 @@ from tests.harness.tiers import counted, examples
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.streams import add_streams
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.search import find_arrangement
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import Home, OpKind
 

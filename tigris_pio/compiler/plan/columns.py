@@ -22,9 +22,7 @@ from tigris_pio.compiler.plan.band.calls import works_in_slow_memory
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, cost_of, op_costs
 from tigris_pio.compiler.plan.cut.estimate import Prices
 from tigris_pio.compiler.plan.cut.rolling_sweep import WindowRows, window_rows
-from tigris_pio.compiler.plan.cut.temporal import SCARCE, state_at_most
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.rungs import below
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
@@ -43,6 +41,10 @@ NEAR = 1.4
 STEPS, MOST_LESS, LEAST = 8, 0.96, 0.6
 #: What tiles must be expected to save, as a share of what the plan costs.
 WORTH = 0.03
+
+
+#: Run-time state is told apart where this share of the fast memory is at most so many bytes.
+STATE_SHARE, SCARCE = 1 / 8, 512
 
 
 class _Way(NamedTuple):
@@ -67,7 +69,7 @@ def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) 
     if planned - slow_byte * sum(size for size in bytes_of if size > plan.budget.fast) <= worth:
         return  # what lies in slow memory when the run begins is brought in any case
     known: set[tuple[object, ...]] = set()
-    least = state_at_most(plan.budget.fast, alignment)
+    least = round_up(int(STATE_SHARE * plan.budget.fast), alignment)
     for limit in _sizes(plan.budget.fast):
         whole = limit == plan.budget.fast
         kinds = [_Kind()]
@@ -93,7 +95,8 @@ def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) 
 def _sizes(fast: int) -> Iterator[int]:
     """What tiles are made for, the largest first."""
     yield fast
-    yield from itertools.takewhile(lambda size: size >= LEAST * fast, below(MOST_LESS * fast, STEPS))
+    most = math.ceil(STEPS * math.log2(MOST_LESS * fast)) - 1
+    yield from itertools.takewhile(lambda size: size >= LEAST * fast, (int(2 ** (at / STEPS)) for at in range(most, 0, -1)))
 
 
 def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:

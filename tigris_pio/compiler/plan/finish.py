@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 from tigris_pio.compiler.ir.plan import AllocationReport, Budget, ExecutionPlan, Location, Region, Stage, View
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.band.parking import parked_name
 from tigris_pio.compiler.plan.band.spatial import Draft, scratch_name, window_name
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement, home_request
 from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.compiler.plan.weight_blocks import offsets_of_blocks, shared_stages
 from tigris_pio.compiler.weights.block import WORTH_COMPRESSING, block_bytes, compression_saves
 from tigris_pio.format.enums import Home, WeightMode

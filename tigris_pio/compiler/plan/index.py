@@ -15,7 +15,6 @@ from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.lifetimes import Lifetime, lifetimes
 from tigris_pio.compiler.plan.memory.sharing import Block, links_of, share
 from tigris_pio.compiler.plan.timeline import Timeline, layer_by_layer, sweep
-from tigris_pio.compiler.plan.work import Work
 
 T = TypeVar("T")
 
@@ -28,13 +27,12 @@ class ProgramIndex:
     lives: Mapping[str, Lifetime]
     timeline: Timeline
     processor: str = DEFAULT  #: whose instructions costs count
-    work: Work = dataclasses.field(default_factory=Work, compare=False)  #: of all searches, by whoever shares it
 
     @staticmethod
-    def of(program: Program, processor: str = DEFAULT, work: Work | None = None) -> ProgramIndex:
+    def of(program: Program, processor: str = DEFAULT) -> ProgramIndex:
         """The index of `program`, with its lifetimes and live bytes."""
         lives = lifetimes(program)
-        return ProgramIndex(program, lives, layer_by_layer(program, lives), processor, work or Work())
+        return ProgramIndex(program, lives, layer_by_layer(program, lives), processor)
 
     @cached_property
     def body(self) -> ProgramIndex:
@@ -44,7 +42,7 @@ class ProgramIndex:
             return self
         program = dataclasses.replace(self.program, ops=self.ops[:end], states=())
         lives = {name: Lifetime(life.birth, min(life.death, end)) for name, life in self.lives.items()}
-        return ProgramIndex(program, lives, self.timeline, self.processor, self.work)
+        return ProgramIndex(program, lives, self.timeline, self.processor)
 
     @property
     def ops(self) -> tuple[ProgramOp, ...]:

@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Hashable, Mapping, Sequence
 
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.compiler.plan.aim import Aim
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.allocate import allocate
@@ -21,7 +20,6 @@ from tigris_pio.compiler.plan.memory.request import Request, lower_bound
 from tigris_pio.compiler.plan.placement import Arrangement
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.weights.block import WORTH_COMPRESSING, block_arrays, block_bytes, compression_saves
-from tigris_pio.format.enums import WeightMode
 
 #: A stage's weights are brought to fast memory if other stages read no more than this share of them: flash may hold
 #: these twice.
@@ -68,12 +66,14 @@ def shared_stages(blocks: Mapping[int, Sequence[ProgramOp]]) -> frozenset[int]:
     return frozenset(first for first, size in shared.items() if size > MAY_BE_TWICE * block_bytes(blocks[first]))
 
 
-def add_blocks(index: ProgramIndex, arrangement: Arrangement, aim: Aim) -> Arrangement:
-    """`arrangement` with the weight blocks of as many stages as fit within `aim.limit` bytes, smallest first.
+def add_blocks(
+    index: ProgramIndex, arrangement: Arrangement, limit: int, alignment: int, packed: bool
+) -> Arrangement:
+    """`arrangement` with the weight blocks of as many stages as fit within `limit` bytes, smallest first; `packed`: they
+    are compressed.
 
     A block that compression makes hardly smaller is better read in place. Equal blocks are compressed all or none.
     """
-    packed = aim.weights.mode is WeightMode.LZ4
     segments = [draft.segment for draft in arrangement.drafts]
     blocks = {segment.first: index.ops[segment.first : segment.end] for segment in segments}
     shared = shared_stages(blocks)
@@ -84,16 +84,16 @@ def add_blocks(index: ProgramIndex, arrangement: Arrangement, aim: Aim) -> Arran
             life = Lifetime(segment.first, segment.end - 1)
             key = tuple(block_arrays(ops)) if packed else segment.first
             equal.setdefault(key, []).append(Request(block_name(segment), block_bytes(ops), life))
-    free = aim.limit - arrangement.state_bytes
+    free = limit - arrangement.state_bytes
     accepted = sorted(
         (requests for requests in equal.values()
          if (not packed or compression_saves(blocks[requests[0].life.birth]) >= WORTH_COMPRESSING)
-         and all(lower_bound([*arrangement.requests, one], aim.alignment) <= free for one in requests)),
+         and all(lower_bound([*arrangement.requests, one], alignment) <= free for one in requests)),
         key=lambda requests: requests[0].bytes,
     )  # fmt: skip
     while accepted:
         requests = (*arrangement.requests, *itertools.chain.from_iterable(accepted))
-        fast = allocate(requests, aim.alignment)
+        fast = allocate(requests, alignment)
         if fast.peak <= free:
             return dataclasses.replace(arrangement, requests=requests, fast=fast)
         accepted.pop()

@@ -15,15 +15,19 @@ from tigris_pio import Session
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, View
 from tigris_pio.compiler.ir.program import Operand, Program, RowMap
-from tigris_pio.compiler.plan.aim import Aim, WeightOptions
 from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
-from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete, rolling_paces, unhurried
+from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete, rolling_paces, tallest_height, unhurried
+from tigris_pio.compiler.plan.band.spatial import draft_stage
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.request import EVERY_BAND
-from tigris_pio.compiler.plan.placement import arrange
+from tigris_pio.compiler.plan.placement import Arrangement, fast_requests, state_bytes
+from tigris_pio.compiler.plan.residency import crossing_tensors
 from tigris_pio.compiler.plan.search import find_arrangement, plan_program
 from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.compiler.plan.settings import WeightOptions
+from tigris_pio.format.enums import Home
 
 
 def hurried(index: ProgramIndex, segment: Segment, band_rows: int) -> dict[str, Pace] | None:
@@ -142,7 +146,7 @@ def test_rows_that_are_parked_do_not_overwrite_rows_that_are_about_to_come_back(
 
 def test_outputs_grow_over_inputs_in_stages_that_park_nothing():
     """Other stages of the plan do park; the image is streamed, so that it is not the largest tensor."""
-    plan = compiled("vww", fast=12_000, stream="input").plan
+    plan = compiled("vww", fast=12_288, stream="input").plan
     banded = [stage for stage in plan.stages if stage.bands > 1]
     parking = [any(view.parked is not None for view in stage.views) for stage in banded]
     assert any(parking) and not all(parking)
@@ -191,11 +195,14 @@ def windows(height, row_bytes, rows):
     return b.program(t)
 
 
-def one_stage(program, keep, room):
-    """The plan of a single banded stage in `room` bytes, and the overlays it relies on."""
+def one_stage(program, keep, share):
+    """The plan of a single banded stage, in bands of so many hundredths of the rows, and the overlays it relies on."""
     index, segment = ProgramIndex.of(program), Segment(0, len(program.ops), True, keep)
-    layout = arrange(index, [segment], Aim(room, 0, 1, room=room))
-    (draft,) = layout.drafts
+    homes = dict.fromkeys(crossing_tensors(index, [segment]), Home.FAST)
+    draft = draft_stage(index, segment, 1 + tallest_height(index, segment) * share // 100, homes)
+    requests = fast_requests(index, [draft], homes, 1)
+    nothing, state = allocate((), 1), state_bytes(index, [segment], 1)
+    layout = Arrangement((draft,), homes, requests, allocate(requests, 1), nothing, state)
     return finish(index, Budget(None), 1, WeightOptions(), layout), draft.overlays
 
 
@@ -213,8 +220,7 @@ def moved_up(plan, name):
 def test_rows_are_written_where_none_is_needed_and_not_a_byte_later(seen, height, row_bytes, rows, keep, extra):
     program = windows(height, row_bytes, rows)
     assume(program is not None)
-    least, _ = one_stage(program, keep, 0)
-    plan, overlays = one_stage(program, keep, least.fast_bytes * (100 + extra) // 100)
+    plan, overlays = one_stage(program, keep, extra)
     Simulator(plan).run()
     for overlay in overlays:
         eaten, grown = plan.homes[overlay.eaten].offset, plan.homes[overlay.grown].offset

@@ -17,9 +17,7 @@ from tests.compiler.synthetic import Builder
 from tests.harness.tiers import examples
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, RowMap
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory import branch
 from tigris_pio.compiler.plan.memory import problem as problem_module
 from tigris_pio.compiler.plan.memory.allocate import allocate
 from tigris_pio.compiler.plan.memory.exact import Rules, place_exactly
@@ -28,6 +26,7 @@ from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, check,
 from tigris_pio.compiler.plan.memory.sharing import Block, Kind, Link, share
 from tigris_pio.compiler.plan.memory.strategies import STRATEGIES
 from tigris_pio.compiler.plan.search import plan_program
+from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.sizes import round_up
 
 
@@ -262,19 +261,8 @@ def test_bounds_of_some_sections_find_the_same(monkeypatch):
         peak, answer = search(requests, 1)
         assert (peak, answer.lower_bound) == (lowest, lowest), seed
         problem = state_problem(requests, 1)
-        assert answer == search(requests, 1, run=lambda *a, p=problem: branch.run(p, *a))[1], seed
         some += 0 < problem.stacked < len(problem.sections)
     assert some > examples(2, 12)
-
-
-@pytest.mark.parametrize("rules", [Rules(), Rules(heads=False), Rules(dominance=False, decomposition=False)])
-def test_python_takes_the_same_steps_as_the_library(rules):
-    for seed in range(20):
-        requests = instance(seed, 5 + seed % 20, 0.3 * (seed % 2), steps=5 + seed, grain=1 + seed % 3)
-        problem = state_problem(requests, 1)
-        found = search(requests, 1, rules=rules, nodes=700)[1]
-        again = search(requests, 1, rules=rules, nodes=700, run=lambda *a, p=problem: branch.run(p, *a))[1]
-        assert found == again and found.nodes <= 700, seed
 
 
 def test_what_lies_behind_all_pieces_of_a_request_is_in_the_arena_too():

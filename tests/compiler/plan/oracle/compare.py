@@ -19,13 +19,13 @@ from tests.compiler.simulator import Simulator
 from tests.compiler.synthetic import batched, random_program, wild_program
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.plan.aim import WeightOptions
 from tigris_pio.compiler.plan.cost import plan_cost
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.placement import Arrangement
 from tigris_pio.compiler.plan.search import find_arrangement
+from tigris_pio.compiler.plan.settings import WeightOptions
 
 ALIGNMENT = 4
 #: What a plan found may cost, over the cheapest.

@@ -10,13 +10,12 @@ import numpy as np
 from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.plan import View
 from tigris_pio.compiler.ir.program import ProgramTensor
-from tigris_pio.compiler.plan.aim import Aim, Windows
 from tigris_pio.compiler.plan.band.geometry import BandRows, input_end, input_first, stage_rows
 from tigris_pio.compiler.plan.band.overlay import Overlay, find_overlays
-from tigris_pio.compiler.plan.band.paces import stage_schedule, tallest_height
+from tigris_pio.compiler.plan.band.paces import stage_schedule
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.lifetimes import Lifetime
-from tigris_pio.compiler.plan.memory.request import Part, Piece, Request, lower_bound
+from tigris_pio.compiler.plan.memory.request import Part, Piece, Request
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home, Strategy
 from tigris_pio.sizes import round_up
@@ -40,13 +39,6 @@ class Draft:
     recomputed_macs: int
     overlays: tuple[Overlay, ...] = ()
     rows: Mapping[str, BandRows] = dataclasses.field(default_factory=dict, repr=False, compare=False)
-
-    def need(self, index: ProgramIndex, alignment: int, windows: Windows = Windows.SHARED) -> int:
-        """Least bytes of the windows and scratch, less what the overlays save; may be negative."""
-        apart = windows is Windows.APART
-        requests = [Request(r.name, r.bytes, r.life) for r in self.requests] if apart else self.requests
-        least = lower_bound(requests, alignment, beside=windows is Windows.SHARED)
-        return least - sum(overlay.saving(index, alignment) for overlay in self.overlays) if self.overlays else least
 
 
 def window_name(segment: Segment, tensor: str) -> str:
@@ -219,55 +211,3 @@ def _read_directly(index: ProgramIndex, step: int, homes: Mapping[str, Home]) ->
 
 def _recomputed(macs: int, rows: BandRows, tensor: ProgramTensor) -> int:
     return int(macs * max(0, rows.made_rows - tensor.height) // max(1, tensor.height))
-
-
-def tallest_band(index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim) -> Draft:
-    """The draft with the fewest bands whose windows can fit `room` bytes; one-row bands when none does.
-
-    `aim.overlays`: outputs may grow over inputs, and do where that allows taller bands.
-    """
-    if not segment.banded or aim.lowest:
-        found = draft_stage(index, segment, 1, homes)
-        if segment.banded or not found.overlays:
-            return found
-        apart = dataclasses.replace(found, overlays=())
-        return apart if apart.need(index, aim.alignment, aim.windows) <= room else found
-    apart = _tallest(index, segment, homes, room, aim, overlaid=False)
-    grows = aim.overlays(segment.first, segment.end) and draft_stage(index, segment, 1, homes).overlays
-    if apart.bands == 1 or not grows:
-        return apart
-    shared = _tallest(index, segment, homes, room, aim, overlaid=True)
-    fits = apart.need(index, aim.alignment, aim.windows) <= room
-    return apart if fits and (aim.frugal or apart.bands <= shared.bands) else shared
-
-
-#: Numbers of bands, fewer than bisection found, that are tried.
-TALLER = 4
-
-
-def _tallest(
-    index: ProgramIndex, segment: Segment, homes: Mapping[str, Home], room: int, aim: Aim, overlaid: bool
-) -> Draft:
-    """By bisection: a taller band needs no fewer rows of any tensor. But how far an output must lie before the input it
-    grows over may be less of a taller band, so some that have fewer bands are tried too."""
-
-    def draft(band_rows: int) -> Draft:
-        found = draft_stage(index, segment, band_rows, homes)
-        return found if overlaid or not found.overlays else dataclasses.replace(found, overlays=())
-
-    tallest = tallest_height(index, segment)
-    low, high, best = 1, tallest, draft(1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        candidate = draft(middle)
-        if candidate.need(index, aim.alignment, aim.windows) <= room:
-            low, best = middle, candidate
-        else:
-            high = middle - 1
-    if best.overlays:
-        fewer = range(max(1, best.bands - TALLER), best.bands)
-        for rows in dict.fromkeys(-(-tallest // bands) for bands in fewer):
-            candidate = draft(rows)
-            if candidate.need(index, aim.alignment, aim.windows) <= room:
-                return candidate
-    return best

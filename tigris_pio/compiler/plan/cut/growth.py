@@ -30,40 +30,28 @@ class Pair(NamedTuple):
     growth: float  #: of the bytes that it starts before the input, with each further row a band
 
 
-class _Known(dict[tuple[Segment, int, int, int], tuple[Pair, ...]]):
-    """What grows in a segment, by what it eats and what it leaves, and the alignment."""
-
-
-class _Leads(dict[tuple[Segment, str, str], int]):
-    """How far an output must lie before an input, by the segment in bands of one row and both names."""
-
-
 class Growth:
     """Savings of the segments of a program in bands of one row."""
 
     def __init__(self, index: ProgramIndex, sets: Crossings) -> None:
         self.index, self.sets = index, sets
-        self.known = index.cache(_Known)
-        self.leads = index.cache(_Leads)
+        self._known: dict[tuple[Segment, int, int], tuple[Pair, ...]] = {}
+        self._rows: dict[tuple[int, int, str], np.ndarray] = {}  # made, by first step, bands and tensor
+        self._read: dict[tuple[int, int, str, int], np.ndarray] = {}  # no longer needed, by these and readers
 
-    def pairs(
-        self, segment: Segment, eaten: int, kept: int, lacking: int, bands: int, paces: Paces
-    ) -> tuple[Pair, ...]:
-        """What grows over what in a segment in `bands` bands, when that saves `lacking` bytes; nothing otherwise.
+    def pairs(self, segment: Segment, eaten: int, kept: int, bands: int, paces: Paces) -> tuple[Pair, ...]:
+        """What grows over what in a segment in `bands` bands.
 
         `eaten`: what ends with it in fast memory; `kept`: what it leaves there; `paces`: of what it makes, if it rolls.
         """
-        if lacking > min(self.sets.size(eaten), self.sets.size(kept)):
-            return ()
-        key = (segment, eaten, kept, self.sets.alignment)
-        if key not in self.known:
-            self.known[key] = (
+        key = segment, eaten, kept
+        if key not in self._known:
+            self._known[key] = (
                 self._rolling(segment, eaten, kept, bands, paces)
                 if segment.keep
                 else self._drafted(segment, eaten, kept)
             )
-        found = self.known[key]
-        return found if sum(pair.saving for pair in found) >= lacking else ()
+        return self._known[key]
 
     def _drafted(self, segment: Segment, eaten: int, kept: int) -> tuple[Pair, ...]:
         index, bit = self.index, self.sets.bit
@@ -73,18 +61,26 @@ class Growth:
         return tuple(self._pair(segment, each.lead, each.eaten, each.grown, 1.0) for each in overlays)
 
     def _rolling(self, segment: Segment, eaten: int, kept: int, bands: int, paces: Paces) -> tuple[Pair, ...]:
-        pairs = []
-        for over in self._plain(eaten, segment.end):
-            for under in self._plain(kept, segment.end):
-                lead = self._lead(segment, bands, paces, over, under)
+        overs, unders = self._plain(eaten, segment.end), self._plain(kept, segment.end)
+        if not overs or not unders:
+            return ()
+        written = np.array([self._written(segment, bands, paces, under) for under in unders])
+        sizes = np.array([self.sets.size(self.sets.bit[under]) for under in unders])
+        found: list[tuple[int, int, str, str]] = []  # bytes saved, the lead, and both names
+        for over in overs:
+            at_once = np.array([[self._at_once(segment, over, under)] for under in unders])
+            needed = self._needed(segment, bands, paces, over)
+            leads = np.maximum((written - np.where(at_once, needed[:-1], needed[1:])).max(axis=1), 0)
+            size = self.sets.size(self.sets.bit[over])
+            apart = size + sizes - np.maximum(leads + -leads % self.sets.alignment + size, sizes)
+            found += [(int(apart[at]), int(leads[at]), over, unders[at]) for at in np.flatnonzero(apart > 0)]
+        chosen: list[Pair] = []
+        used: set[str] = set()
+        for _, lead, over, under in sorted(found, key=lambda each: -each[0]):
+            if over not in used and under not in used:
+                used |= {over, under}
                 rows = paces[under].numerator / paces[under].denominator
-                pairs.append(self._pair(segment, lead, over, under, rows))
-        used = 0
-        chosen = []
-        for pair in sorted(pairs, key=lambda pair: -pair.saving):
-            if pair.saving > 0 and not used & (pair.eaten | pair.grown):
-                chosen.append(pair)
-                used |= pair.eaten | pair.grown
+                chosen.append(self._pair(segment, lead, over, under, rows))
         return tuple(chosen)
 
     def _plain(self, names: int, end: int) -> list[str]:
@@ -105,37 +101,36 @@ class Growth:
         steps = self.index.uses_within(eaten, segment.first, segment.end)
         return steps[-1] >= self.index.lives[grown].birth
 
-    def _lead(self, segment: Segment, bands: int, paces: Paces, eaten: str, grown: str) -> int:
-        key = segment, eaten, grown
-        if key not in self.leads:
-            self.leads[key] = self._find_lead(segment, bands, paces, eaten, grown)
-        return self.leads[key]
+    def _written(self, segment: Segment, bands: int, paces: Paces, name: str) -> np.ndarray:
+        """Bytes of an output that are there after each band."""
+        tensor = self.index.tensor(name)
+        return self._made(segment, bands, paces, name)[1:] * tensor.row_bytes
 
-    def _find_lead(self, segment: Segment, bands: int, paces: Paces, eaten: str, grown: str) -> int:
-        """Bytes that the output must lie before the input, as `overlay` finds them from the rows of a drafted stage."""
-        index = self.index
-        band = np.arange(bands + 1, dtype=np.int64)
-        tensor = index.tensor(eaten)
-        needed = np.full(bands, tensor.height, dtype=np.int64)
-        steps = index.uses_within(eaten, segment.first, segment.end)
-        after = 0 if self._at_once(segment, eaten, grown) else 1
-        for step in steps:
-            op = index.ops[step]
-            height = index.tensor(op.output).height
-            made = _rows(paces[op.output], band[after : bands + after], height)
-            for operand in op.operands:
-                if operand.tensor == eaten:
-                    rows = operand.rows
-                    first = clip((made * rows.numerator + rows.first) // rows.denominator, tensor.height)
-                    first[made >= height] = tensor.height
-                    np.minimum(needed, first, out=needed)
-        output = index.tensor(grown)
-        written = _rows(paces[grown], band[1:], output.height) * output.row_bytes
-        return max(0, int((written - needed * tensor.row_bytes).max()))
+    def _made(self, segment: Segment, bands: int, paces: Paces, name: str) -> np.ndarray:
+        """Rows of what a segment makes before the first band, and after each. Segments that start alike share them."""
+        key = segment.first, bands, name
+        if key not in self._rows:
+            height, pace = self.index.tensor(name).height, paces[name]
+            rows = clip((np.arange(bands + 1) * pace.numerator + pace.offset) // pace.denominator, height)
+            rows[0] = 0
+            self._rows[key] = rows
+        return self._rows[key]
 
-
-def _rows(pace: Pace, bands: np.ndarray, height: int) -> np.ndarray:
-    """Rows after so many bands, within 0 … height."""
-    rows = clip((bands * pace.numerator + pace.offset) // pace.denominator, height)
-    rows[bands == 0] = 0
-    return rows
+    def _needed(self, segment: Segment, bands: int, paces: Paces, name: str) -> np.ndarray:
+        """Bytes of an input that are no longer needed before the first band has read its rows, and after each has."""
+        index, tensor = self.index, self.index.tensor(name)
+        steps = index.uses_within(name, segment.first, segment.end)
+        key = segment.first, bands, name, len(steps)
+        if key not in self._read:
+            needed = np.full(bands + 1, tensor.height, np.int64)
+            for step in steps:
+                op = index.ops[step]
+                made = self._made(segment, bands, paces, op.output)
+                for operand in op.operands:
+                    if operand.tensor == name:
+                        rows = operand.rows
+                        first = clip((made * rows.numerator + rows.first) // rows.denominator, tensor.height)
+                        first[made >= index.tensor(op.output).height] = tensor.height
+                        np.minimum(needed, first, out=needed)
+            self._read[key] = needed * tensor.row_bytes
+        return self._read[key]

@@ -6,7 +6,6 @@ sweep visits every segment with that start at little more than the cost of the l
 
 from __future__ import annotations
 
-import abc
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +15,6 @@ from tigris_pio.compiler.ir.pace import Pace
 from tigris_pio.compiler.ir.program import ProgramTensor, RowMap
 from tigris_pio.compiler.plan.band.paces import Rolling, bands_until_complete
 from tigris_pio.compiler.plan.cost import op_costs
-from tigris_pio.compiler.plan.cut.repeats import earliest_alike
 from tigris_pio.compiler.plan.cut.size import NO_SIZE, Size
 from tigris_pio.compiler.plan.index import ProgramIndex
 
@@ -24,20 +22,12 @@ from tigris_pio.compiler.plan.index import ProgramIndex
 MOST_BANDS = 64
 
 
-class Sizes(NamedTuple):
-    """Of windows together, by how they share: one for each of `Windows`, in that order."""
-
-    apart: Size
-    shared: Size
-    stairs: Size
-
-
 class RollingFit(NamedTuple):
     """A segment that ends before `end`, at one input row a band."""
 
     end: int
-    inner: Sizes  #: of windows of what is made and used up in it, at the fullest step
-    all: Sizes  #: the same when nothing that it reads and leaves lies in fast memory
+    inner: Size  #: of windows of what is made and used up in it, at the fullest step
+    all: Size  #: the same when nothing that it reads and leaves lies in fast memory
     outside: tuple[tuple[str, Size], ...]  #: what it reads from before
     leaving: tuple[tuple[str, Size], ...]  #: what it makes that outlives it
     bands: int
@@ -79,37 +69,26 @@ class _Window:
 class _Sums:
     """The sizes of windows at each step of a segment.
 
-    Of a window that keeps rows only these are live all the time. But they lie at its start, so no two such windows can
-    share memory: the rest of one, while it is free, can hold only windows that keep nothing.
+    Of a window that keeps rows only these are live all the time.
     """
 
     def __init__(self, first: int) -> None:
         self._first = first
         self._kept = 0
-        self._keeping = [0, 0.0, 0.0]  # bytes, growth and credit of windows that keep rows
         self._bytes: list[int] = []  # live at each step, next to those that are kept
         self._growth: list[float] = []
         self._credit: list[float] = []
-        self._alone: list[tuple[int, float, float]] = []  # of windows that keep nothing
 
     def step(self, scratch: int) -> None:
         """One operator more."""
         self._bytes.append(scratch)
         self._growth.append(0.0)
         self._credit.append(0.0)
-        self._alone.append((scratch, 0.0, 0.0))
 
     def count(self, window: _Window, sign: int) -> None:
         """Takes a window in, or out again."""
         size, growth, credit = (sign * each for each in window.size)
         steps = range(window.birth - self._first, window.death - self._first + 1)
-        if window.kept:
-            for place, each in enumerate((size, growth, credit)):
-                self._keeping[place] += each
-        else:
-            for at in steps:
-                some, grows, owes = self._alone[at]
-                self._alone[at] = some + int(size), grows + growth, owes + credit
         passing = int(size) - sign * window.kept
         self._kept += sign * window.kept
         for at in steps:
@@ -118,13 +97,11 @@ class _Sums:
             self._credit[at] += credit
 
     @property
-    def most(self) -> Sizes:
+    def most(self) -> Size:
         """At the fullest step."""
-        keeping = Size(int(self._keeping[0]), self._keeping[1], self._keeping[2])
         most = max(self._bytes)
         at = self._bytes.index(most)
-        shared = Size(self._kept + most, self._growth[at], self._credit[at])
-        return Sizes(keeping + Size(*max(self._alone)), max(shared, keeping), shared)
+        return Size(self._kept + most, self._growth[at], self._credit[at])
 
     @property
     def least(self) -> int:
@@ -267,36 +244,18 @@ def _tallest(window: _Window) -> tuple[int, int]:
     return most, kept
 
 
-class Rolled(abc.ABC):
+class Rolled:
     """The segments that start at one operator, shortest first, as far as was asked for."""
 
-    def __init__(self) -> None:
-        self.fits: list[RollingFit] = []
-
-    @property
-    @abc.abstractmethod
-    def paces(self) -> Mapping[str, Pace]:
-        """Of all that they make."""
-
-    @abc.abstractmethod
-    def extend(self, room: int) -> None:
-        """By those whose windows may stay within `room`."""
-
-
-class _Swept(Rolled):
     def __init__(self, index: ProgramIndex, first: int, resident: bool, reach: int) -> None:
-        super().__init__()
+        self.fits: list[RollingFit] = []
         self._sweep: _Sweep | None = _Sweep(index, first, resident)
-        self._paces = self._sweep.rolling.paces
+        self.paces: Mapping[str, Pace] = self._sweep.rolling.paces  #: of all that they make
         self._steps = range(first, min(first + reach, len(index.ops)))
         self._pending = -1  # bytes of the windows of one step more than there are fits, if it was taken in
 
-    @property
-    def paces(self) -> Mapping[str, Pace]:
-        return self._paces
-
     def extend(self, room: int) -> None:
-        """More operators never take less, so each is taken in once."""
+        """By those whose windows may stay within `room`. More operators never take less, so each is taken in once."""
         while self._sweep is not None:
             at = len(self.fits)
             if self._pending < 0 and not (at < len(self._steps) and self._sweep.add(self._steps[at])):
@@ -307,36 +266,6 @@ class _Swept(Rolled):
                 return
             self.fits.append(self._sweep.fit(self._steps[at] + 1))
             self._pending = -1
-
-
-class _Twin(Rolled):
-    """The segments that start `shift` operators after those that are alike."""
-
-    def __init__(self, index: ProgramIndex, original: Rolled, shift: int) -> None:
-        super().__init__()
-        self._index, self._original, self._shift = index, original, shift
-        self._paces: dict[str, Pace] = {}
-
-    @property
-    def paces(self) -> Mapping[str, Pace]:
-        original = self._original.paces
-        if len(self._paces) < len(original):
-            self._paces = {self._name(name): pace for name, pace in original.items()}
-        return self._paces
-
-    def extend(self, room: int) -> None:
-        self._original.extend(room)
-        for fit in self._original.fits[len(self.fits) :]:
-            outside, leaving = self._moved(fit.outside), self._moved(fit.leaving)
-            self.fits.append(fit._replace(end=fit.end + self._shift, outside=outside, leaving=leaving))
-
-    def _moved(self, sizes: tuple[tuple[str, Size], ...]) -> tuple[tuple[str, Size], ...]:
-        return tuple((self._name(name), size) for name, size in sizes)
-
-    def _name(self, name: str) -> str:
-        """The tensor that plays the same part; an input plays its own."""
-        birth = self._index.lives[name].birth
-        return name if birth < 0 else self._index.ops[birth + self._shift].output
 
 
 class _Known(dict[tuple[int, bool, int], Rolled]):
@@ -352,11 +281,7 @@ def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, rea
     """
     cache, key = index.cache(_Known), (first, resident, reach)
     if key not in cache:
-        alike = earliest_alike(index, reach)[first]
-        if alike == first:
-            cache[key] = _Swept(index, first, resident, reach)
-        else:
-            cache[key] = _Twin(index, rolling_fits(index, alike, resident, room, reach), first - alike)
+        cache[key] = Rolled(index, first, resident, reach)
     cache[key].extend(room)
     return cache[key]
 

@@ -23,11 +23,21 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-from tigris_pio.compiler.plan.memory import branch
 from tigris_pio.compiler.plan.memory.problem import Problem, state_problem
 from tigris_pio.compiler.plan.memory.request import Request
 from tigris_pio.errors import ToolError
-from tigris_pio.host.placement import Geometry, PlacementSearch
+from tigris_pio.host.placement import (
+    BLOCKERS,
+    DECOMPOSITION,
+    DOMINANCE,
+    EXHAUSTED,
+    FOUND,
+    HEADS,
+    LIMIT,
+    LOADS,
+    Geometry,
+    PlacementSearch,
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +56,10 @@ class Rules:
         return sum(bit for bit, on in zip(_BITS, dataclasses.astuple(self), strict=True) if on)
 
 
-#: Whether one run found something, the starts it found and its nodes, as `branch.run` tells them.
+#: Whether one run found something, the starts it found and its nodes, as `PlacementSearch.run` tells them.
 Search = Callable[..., tuple[int, list[int], int]]
 
-_BITS = (branch.LOADS, branch.HEADS, branch.DOMINANCE, branch.BLOCKERS, branch.DECOMPOSITION)
+_BITS = (LOADS, HEADS, DOMINANCE, BLOCKERS, DECOMPOSITION)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,12 +97,15 @@ def place_exactly(
     """Searches for a placement lower than `peak` within a budget of nodes; both heights in bytes, aligned.
 
     `lower_bound`: no placement is lower. `enough`: a peak at which the search stops. `run`: the search to use; by
-    default the library's, or `branch.run`. `problem`: the requests' own, kept from a search before.
+    default the library's; without a library there is no answer. `problem`: the requests' own, kept from a search before.
     """
     problem = problem or state_problem(requests, alignment)
     if not problem.names or sum(problem.height) >= MOST_UNITS:
         return Answer(None, lower_bound, 0)
-    search = _Driver(problem, rules, run or searcher(problem), nodes)
+    run = run or searcher(problem)
+    if run is None:
+        return Answer(None, lower_bound, 0)
+    search = _Driver(problem, rules, run, nodes)
     aim = max(-(-lower_bound // problem.unit), enough // problem.unit)
     reached = search.lower(aim, -(-peak // problem.unit))
     bound = max(lower_bound, reached * problem.unit) if reached > aim or enough <= lower_bound else lower_bound
@@ -103,15 +116,15 @@ def place_exactly(
     return Answer(offsets, bound, search.nodes)
 
 
-def searcher(problem: Problem) -> Search:
-    """The library's search for a problem; without a library the same one in Python."""
+def searcher(problem: Problem) -> Search | None:
+    """The library's search for a problem; None without a library."""
     geometry = Geometry(
         problem.first_piece, problem.offset, problem.size, problem.first_member, problem.members, problem.stacked
     )
     try:
         return PlacementSearch(geometry).run
     except ToolError:
-        return lambda *arguments: branch.run(problem, *arguments)
+        return None
 
 
 def luby(number: int) -> int:
@@ -149,10 +162,10 @@ class _Driver:
                 if capacity >= high or self.nodes >= self.budget:
                     return low
                 outcome = self._round(number, capacity, limit)
-                if outcome == branch.FOUND:
+                if outcome == FOUND:
                     assert self.starts is not None
                     high = max(start + h for start, h in zip(self.starts, self.problem.height, strict=True))
-                elif outcome == branch.EXHAUSTED:
+                elif outcome == EXHAUSTED:
                     low = capacity + 1
                 elif not at_bound:
                     hope = capacity + 1
@@ -164,12 +177,12 @@ class _Driver:
         disturbance = DISTURBANCES[number % 2] if number else 0
         for letters in ORDERS:
             outcome = self._run(self._rank(letters, disturbance), capacity, number % 2 == 0, False, limit)
-            if outcome == branch.FOUND or (outcome == branch.EXHAUSTED and not interlocking):
+            if outcome == FOUND or (outcome == EXHAUSTED and not interlocking):
                 return outcome
-            if outcome == branch.EXHAUSTED:
+            if outcome == EXHAUSTED:
                 break
         if not interlocking:
-            return branch.LIMIT
+            return LIMIT
         return self._run(self._rank(ORDERS[0], 0), capacity, True, True, limit)
 
     def _run(
@@ -177,10 +190,10 @@ class _Driver:
     ) -> int:
         limit = min(limit, self.budget - self.nodes)
         if limit <= 0:
-            return branch.LIMIT
+            return LIMIT
         outcome, starts, nodes = self.run(rank, capacity, self.rules.bits, fullest_first, staircases_first, limit)
         self.nodes += min(nodes, limit)
-        if outcome == branch.FOUND:
+        if outcome == FOUND:
             self.starts = starts
         return outcome
 
