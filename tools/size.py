@@ -21,7 +21,7 @@ else:
 ROOT = Path(__file__).resolve().parents[1]
 BUDGET = Path(__file__).with_name("size.toml")
 LANGUAGES = {".py": "Python", ".c": "C", ".h": "C", ".cpp": "C"}
-GENERATED = ("tigris_params.h", "tigris_format.h", "tigris_kernels.h")
+GENERATED = ("tigris_params.h", "tigris_format.h", "tigris_kernels.h", "kinds.h")
 
 
 def python_lines(text: str) -> int:

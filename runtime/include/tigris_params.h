@@ -621,19 +621,6 @@ typedef struct tigris_transpose_conv_float_params {
 } tigris_transpose_conv_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_float_params) == 36U, tigris_transpose_conv_float_params_size);
 
-/* out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes. */
-typedef struct tigris_binary_function_params {
-    /* tigris_binary_function */
-    uint32_t function;
-    /* elements from one row to the next, of input 0 and 1 */
-    int32_t row_step[2];
-    /* elements from one column to the next */
-    int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
-    int32_t channel_step[2];
-} tigris_binary_function_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_function_params) == 28U, tigris_binary_function_params_size);
-
 /* out = 1 where function(a, b), else 0, in float32, of two int8 tensors in TensorFlow Lite's
  * arithmetic. Each is (q - zero_point) * 256, requantised. Element steps are 0 along broadcast
  * axes. */
@@ -654,6 +641,19 @@ typedef struct tigris_compare_int8_params {
     int32_t channel_step[2];
 } tigris_compare_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_compare_int8_params) == 52U, tigris_compare_int8_params_size);
+
+/* out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes. */
+typedef struct tigris_binary_function_params {
+    /* tigris_binary_function */
+    uint32_t function;
+    /* elements from one row to the next, of input 0 and 1 */
+    int32_t row_step[2];
+    /* elements from one column to the next */
+    int32_t column_step[2];
+    /* elements from one channel to the next, 0 or 1 */
+    int32_t channel_step[2];
+} tigris_binary_function_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_function_params) == 28U, tigris_binary_function_params_size);
 
 /* out = a is not 0 ? b : c of three tensors, the first float32. Element steps are 0 along broadcast
  * axes. */
@@ -713,23 +713,6 @@ typedef struct tigris_arg_reduce_params {
 } tigris_arg_reduce_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_arg_reduce_params) == 16U, tigris_arg_reduce_params_size);
 
-/* out[o][k][i] = function of in[o][k][i] and its vector in[o][…][i]; all axes flattened. */
-typedef struct tigris_vector_params {
-    /* tigris_vector_function */
-    uint32_t function;
-    /* elements of one vector */
-    uint32_t length;
-    /* elements from one element of a vector to the next */
-    uint32_t inner;
-    /* see the function */
-    float epsilon;
-    /* CUMULATIVE_SUM, 1: without the element itself */
-    uint32_t exclusive;
-    /* CUMULATIVE_SUM, 1: from the end */
-    uint32_t reverse;
-} tigris_vector_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_vector_params) == 24U, tigris_vector_params_size);
-
 /* out[o][k][i] = sum up to k of in[o][k][i] in TensorFlow Lite's arithmetic; all axes flattened. A
  * sum is begin + sum of (q - input_zero_point), times 2^19, modulo 2^32, requantised. */
 typedef struct tigris_cumulative_int8_params {
@@ -753,6 +736,23 @@ typedef struct tigris_cumulative_int8_params {
     int32_t output_zero_point;
 } tigris_cumulative_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_cumulative_int8_params) == 36U, tigris_cumulative_int8_params_size);
+
+/* out[o][k][i] = function of in[o][k][i] and its vector in[o][…][i]; all axes flattened. */
+typedef struct tigris_vector_params {
+    /* tigris_vector_function */
+    uint32_t function;
+    /* elements of one vector */
+    uint32_t length;
+    /* elements from one element of a vector to the next */
+    uint32_t inner;
+    /* see the function */
+    float epsilon;
+    /* CUMULATIVE_SUM, 1: without the element itself */
+    uint32_t exclusive;
+    /* CUMULATIVE_SUM, 1: from the end */
+    uint32_t reverse;
+} tigris_vector_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_vector_params) == 24U, tigris_vector_params_size);
 
 /* out[c] = in[c] / (bias + alpha * sum of in[j]^2) ^ beta, j from c - before to c + after, inside
  * the pixel. */
@@ -808,37 +808,6 @@ typedef struct tigris_normalise_int8_params {
 } tigris_normalise_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_normalise_int8_params) == 56U, tigris_normalise_int8_params_size);
 
-/* out = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
-typedef struct tigris_mat_mul_float_params {
-    /* matrices */
-    uint32_t batch[3];
-    /* rows of a product */
-    uint32_t rows;
-    /* terms of a sum */
-    uint32_t depth;
-    /* columns of a product */
-    uint32_t columns;
-    /* elements from one matrix of A to the next; 0: the same for all */
-    uint32_t batch_step_a[3];
-    /* elements from one row of A to the next */
-    uint32_t row_step_a;
-    /* elements from one term to the next */
-    uint32_t depth_step_a;
-    /* see A */
-    uint32_t batch_step_b[3];
-    /* elements from one term to the next */
-    uint32_t depth_step_b;
-    /* elements from one column of B to the next */
-    uint32_t column_step_b;
-    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
-    uint32_t interleaved;
-    /* lowest output value; -inf: none */
-    float activation_min;
-    /* highest output value; inf: none */
-    float activation_max;
-} tigris_mat_mul_float_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 76U, tigris_mat_mul_float_params_size);
-
 /* TensorFlow Lite's BatchMatMul of int8: sums of (a - zero_point) * (b - zero_point), requantised. */
 typedef struct tigris_mat_mul_int8_params {
     /* matrices */
@@ -877,6 +846,37 @@ typedef struct tigris_mat_mul_int8_params {
     int32_t activation_max;
 } tigris_mat_mul_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int8_params) == 96U, tigris_mat_mul_int8_params_size);
+
+/* out = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
+typedef struct tigris_mat_mul_float_params {
+    /* matrices */
+    uint32_t batch[3];
+    /* rows of a product */
+    uint32_t rows;
+    /* terms of a sum */
+    uint32_t depth;
+    /* columns of a product */
+    uint32_t columns;
+    /* elements from one matrix of A to the next; 0: the same for all */
+    uint32_t batch_step_a[3];
+    /* elements from one row of A to the next */
+    uint32_t row_step_a;
+    /* elements from one term to the next */
+    uint32_t depth_step_a;
+    /* see A */
+    uint32_t batch_step_b[3];
+    /* elements from one term to the next */
+    uint32_t depth_step_b;
+    /* elements from one column of B to the next */
+    uint32_t column_step_b;
+    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
+    uint32_t interleaved;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+} tigris_mat_mul_float_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 76U, tigris_mat_mul_float_params_size);
 
 /* Elements in another type. To integers: truncated and saturated, NaN becomes 0; to BOOL: 0 or 1. */
 typedef struct tigris_cast_params {
@@ -1080,30 +1080,6 @@ typedef struct tigris_asymmetric_conv_int8_params {
 } tigris_asymmetric_conv_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_conv_int8_params) == 52U, tigris_asymmetric_conv_int8_params_size);
 
-/* out[r][o] = clamp(scale[o] * (bias[o] + sum_i weights[o][i] * in[r][i])): int8 in, sums of int32,
- * float32 out. */
-typedef struct tigris_fully_connected_int32_params {
-    /* vectors, each in_features long */
-    uint32_t rows;
-    /* input vector length */
-    uint32_t in_features;
-    /* output vector length */
-    uint32_t out_features;
-    /* 0: one scale for all outputs; 1: one per output */
-    uint32_t scale_step;
-    /* lowest output value; -inf: none */
-    float activation_min;
-    /* highest output value; inf: none */
-    float activation_max;
-    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
-    uint32_t weights;
-    /* int32 per output, the input's zero point folded in */
-    uint32_t bias;
-    /* float32, the input's times the weights' */
-    uint32_t scale;
-} tigris_fully_connected_int32_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int32_params) == 36U, tigris_fully_connected_int32_params_size);
-
 /* As FULLY_CONNECTED, but weight_zero_points[o] * (sum of the vector) is subtracted from each sum. */
 typedef struct tigris_asymmetric_fully_connected_int8_params {
     /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
@@ -1214,66 +1190,6 @@ typedef struct tigris_recurrent_params {
     uint32_t recurrent_scales;
 } tigris_recurrent_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_params) == 100U, tigris_recurrent_params_size);
-
-/* LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it; steps and rows as in
- * recurrent_params. The operands behind the input hold hidden, int8, and cell, int16, before the
- * first step. A state is int8 [batch][3 * units]: hidden, then the cell's values as two bytes each.
- * Gates are input, forget, cell, output. Each is sigmoid(i + h), the third tanh(i + h): i is the
- * product of its weights and the input, h that of its recurrent weights and hidden. Both are
- * requantised to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the table:
- * sigmoid(x) at 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 +
- * input * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. */
-typedef struct tigris_recurrent_int16_params {
-    /* tigris_recurrent_cell: LSTM */
-    uint32_t cell;
-    /* steps in a row */
-    uint32_t steps;
-    /* sequences */
-    uint32_t batch;
-    /* elements of one step of one sequence */
-    uint32_t inputs;
-    /* hidden values */
-    uint32_t units;
-    /* 0 */
-    uint32_t reverse;
-    /* int8 [unit][gate][inputs], packed as SPEC.md section 6 says */
-    uint32_t input_weights;
-    /* int8 [unit][gate][units], packed alike */
-    uint32_t recurrent_weights;
-    /* int32 [unit][gate], zero point folded in */
-    uint32_t input_bias;
-    /* int32 [unit][gate]: correction for the zero point */
-    uint32_t recurrent_bias;
-    /* 256 uint16: sigmoid(place / 24) in Q0.16 */
-    uint32_t table;
-    /* Q0.31, of each gate */
-    int32_t input_multiplier[4];
-    /* positive: left */
-    int32_t input_shift[4];
-    /* Q0.31, of each gate */
-    int32_t recurrent_multiplier[4];
-    /* positive: left */
-    int32_t recurrent_shift[4];
-    /* Q0.31: from Q0.30 to the cell's scale */
-    int32_t cell_multiplier;
-    /* positive: left */
-    int32_t cell_shift;
-    /* lowest value of the cell */
-    int32_t cell_min;
-    /* highest value of the cell */
-    int32_t cell_max;
-    /* of the cell's value before its tanh, whose place is this / 2^tanh_shift / 2^8 */
-    uint32_t tanh_multiplier;
-    /* right, rounded; at most 31 */
-    uint32_t tanh_shift;
-    /* Q0.31: from Q0.30 to hidden's scale */
-    int32_t output_multiplier;
-    /* positive: left */
-    int32_t output_shift;
-    /* added after requantisation */
-    int32_t output_zero_point;
-} tigris_recurrent_int16_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_int16_params) == 144U, tigris_recurrent_int16_params_size);
 
 /* out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i *
  * s2]. Negative positions count from the end. A position outside is moved to the nearest inside;
@@ -1418,6 +1334,69 @@ typedef struct tigris_fully_connected_int16_params {
 } tigris_fully_connected_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int16_params) == 40U, tigris_fully_connected_int16_params_size);
 
+/* out[r][o] = clamp(scale[o] * (bias[o] + sum_i weights[o][i] * in[r][i])): int8 in, sums of int32,
+ * float32 out. */
+typedef struct tigris_fully_connected_int32_params {
+    /* vectors, each in_features long */
+    uint32_t rows;
+    /* input vector length */
+    uint32_t in_features;
+    /* output vector length */
+    uint32_t out_features;
+    /* 0: one scale for all outputs; 1: one per output */
+    uint32_t scale_step;
+    /* lowest output value; -inf: none */
+    float activation_min;
+    /* highest output value; inf: none */
+    float activation_max;
+    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
+    uint32_t weights;
+    /* int32 per output, the input's zero point folded in */
+    uint32_t bias;
+    /* float32, the input's times the weights' */
+    uint32_t scale;
+} tigris_fully_connected_int32_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int32_params) == 36U, tigris_fully_connected_int32_params_size);
+
+/* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. As TensorFlow Lite
+ * computes it: differences to the largest, requantised so that -65535 is -10, pass a table of
+ * exponentials. The sum's reciprocal comes from a table of 1 / (1 + x). Entry t[i] is for the input
+ * 128 * (i - 256); f steps above it the result is t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7
+ * (LUTLookup). */
+typedef struct tigris_softmax_int16_params {
+    /* elements of one vector, at most 65536 */
+    uint32_t length;
+    /* Q0.31 */
+    int32_t multiplier;
+    /* positive: left */
+    int32_t shift;
+    /* 513 int16, Q0.15: exp(x) of -10 … 0 */
+    uint32_t exponentials;
+    /* 513 int16, Q0.15: 1 / (1 + x) of 0 … 1 */
+    uint32_t reciprocals;
+} tigris_softmax_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int16_params) == 20U, tigris_softmax_int16_params_size);
+
+/* Any function of one int16, piecewise linear: the table has values at -32768, -32640, … 32768, 4
+ * fraction bits. With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] -
+ * t[0]) + 1024) >> 11). */
+typedef struct tigris_lookup_int16_params {
+    /* 513 int32, from -2^22 to 2^22 */
+    uint32_t table;
+} tigris_lookup_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_lookup_int16_params) == 4U, tigris_lookup_int16_params_size);
+
+/* QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale. */
+typedef struct tigris_quantize_int16_params {
+    /* positive */
+    float scale;
+    /* an int16 */
+    int32_t zero_point;
+    /* tigris_rounding of halves; of DEQUANTIZE 0 */
+    uint32_t rounding;
+} tigris_quantize_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 12U, tigris_quantize_int16_params_size);
+
 /* Transposed Conv2D of int16, as TRANSPOSE_CONV of int8; sums as in tigris_conv_int16_params. */
 typedef struct tigris_transpose_conv_int16_params {
     /* rows of the kernel */
@@ -1490,24 +1469,65 @@ typedef struct tigris_mat_mul_int16_params {
 } tigris_mat_mul_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 84U, tigris_mat_mul_int16_params_size);
 
-/* Softmax over vectors of length contiguous int16; the output's scale is 2^-15. As TensorFlow Lite
- * computes it: differences to the largest, requantised so that -65535 is -10, pass a table of
- * exponentials. The sum's reciprocal comes from a table of 1 / (1 + x). Entry t[i] is for the input
- * 128 * (i - 256); f steps above it the result is t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7
- * (LUTLookup). */
-typedef struct tigris_softmax_int16_params {
-    /* elements of one vector, at most 65536 */
-    uint32_t length;
-    /* Q0.31 */
-    int32_t multiplier;
+/* LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it; steps and rows as in
+ * recurrent_params. The operands behind the input hold hidden, int8, and cell, int16, before the
+ * first step. A state is int8 [batch][3 * units]: hidden, then the cell's values as two bytes each.
+ * Gates are input, forget, cell, output. Each is sigmoid(i + h), the third tanh(i + h): i is the
+ * product of its weights and the input, h that of its recurrent weights and hidden. Both are
+ * requantised to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the table:
+ * sigmoid(x) at 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 +
+ * input * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. */
+typedef struct tigris_recurrent_int16_params {
+    /* tigris_recurrent_cell: LSTM */
+    uint32_t cell;
+    /* steps in a row */
+    uint32_t steps;
+    /* sequences */
+    uint32_t batch;
+    /* elements of one step of one sequence */
+    uint32_t inputs;
+    /* hidden values */
+    uint32_t units;
+    /* 0 */
+    uint32_t reverse;
+    /* int8 [unit][gate][inputs], packed as SPEC.md section 6 says */
+    uint32_t input_weights;
+    /* int8 [unit][gate][units], packed alike */
+    uint32_t recurrent_weights;
+    /* int32 [unit][gate], zero point folded in */
+    uint32_t input_bias;
+    /* int32 [unit][gate]: correction for the zero point */
+    uint32_t recurrent_bias;
+    /* 256 uint16: sigmoid(place / 24) in Q0.16 */
+    uint32_t table;
+    /* Q0.31, of each gate */
+    int32_t input_multiplier[4];
     /* positive: left */
-    int32_t shift;
-    /* 513 int16, Q0.15: exp(x) of -10 … 0 */
-    uint32_t exponentials;
-    /* 513 int16, Q0.15: 1 / (1 + x) of 0 … 1 */
-    uint32_t reciprocals;
-} tigris_softmax_int16_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_softmax_int16_params) == 20U, tigris_softmax_int16_params_size);
+    int32_t input_shift[4];
+    /* Q0.31, of each gate */
+    int32_t recurrent_multiplier[4];
+    /* positive: left */
+    int32_t recurrent_shift[4];
+    /* Q0.31: from Q0.30 to the cell's scale */
+    int32_t cell_multiplier;
+    /* positive: left */
+    int32_t cell_shift;
+    /* lowest value of the cell */
+    int32_t cell_min;
+    /* highest value of the cell */
+    int32_t cell_max;
+    /* of the cell's value before its tanh, whose place is this / 2^tanh_shift / 2^8 */
+    uint32_t tanh_multiplier;
+    /* right, rounded; at most 31 */
+    uint32_t tanh_shift;
+    /* Q0.31: from Q0.30 to hidden's scale */
+    int32_t output_multiplier;
+    /* positive: left */
+    int32_t output_shift;
+    /* added after requantisation */
+    int32_t output_zero_point;
+} tigris_recurrent_int16_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_int16_params) == 144U, tigris_recurrent_int16_params_size);
 
 /* TensorFlow Lite's logistic function and tanh of int16. The output's scale is 2^-15. x = (in *
  * multiplier + half) >> shift. Results lie on straight lines between the table's entries, one for
@@ -1523,15 +1543,6 @@ typedef struct tigris_logistic_int16_params {
     uint32_t table;
 } tigris_logistic_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_logistic_int16_params) == 16U, tigris_logistic_int16_params_size);
-
-/* Any function of one int16, piecewise linear: the table has values at -32768, -32640, … 32768, 4
- * fraction bits. With t = table + 256 + (in >> 7) and f = in & 127: clamp((128 * t[0] + f * (t[1] -
- * t[0]) + 1024) >> 11). */
-typedef struct tigris_lookup_int16_params {
-    /* 513 int32, from -2^22 to 2^22 */
-    uint32_t table;
-} tigris_lookup_int16_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_lookup_int16_params) == 4U, tigris_lookup_int16_params_size);
 
 /* out = clamp(requantise(in - input_zero_point) + output_zero_point), from int8 or int16 to int8 or
  * int16. Differences of 0 and above have the first multiplier and shift, those below the second. */
@@ -1553,17 +1564,6 @@ typedef struct tigris_rescale_params {
     int32_t activation_max;
 } tigris_rescale_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_rescale_params) == 36U, tigris_rescale_params_size);
-
-/* QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale. */
-typedef struct tigris_quantize_int16_params {
-    /* positive */
-    float scale;
-    /* an int16 */
-    int32_t zero_point;
-    /* tigris_rounding of halves; of DEQUANTIZE 0 */
-    uint32_t rounding;
-} tigris_quantize_int16_params;
-TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 12U, tigris_quantize_int16_params_size);
 
 /* Levels of frequency bands from int16 samples: window, Fourier transform, weighted sums of
  * energies, square root. Samples are multiplied by the window's elements, shifted right, and

@@ -1,6 +1,7 @@
 #include "band.h"
 
 #include "extents.h"
+#include "kinds.h"
 #include "tigris_kernel.h"
 
 static int32_t clip(int32_t row, int32_t height)
@@ -53,21 +54,7 @@ void tigris_operand_rows(const tigris_operand_record *operand, int32_t height, i
 enum { KERNEL = 1U, CHANNELS = 2U, VECTOR = 4U };
 
 /* The factors of each kind of operator; 0: one call makes all rows of a band. */
-static const uint8_t factors[] = {
-    [TIGRIS_OP_KIND_CONV_2D] = KERNEL | CHANNELS,
-    [TIGRIS_OP_KIND_DEPTHWISE_CONV_2D] = KERNEL,
-    [TIGRIS_OP_KIND_FULLY_CONNECTED] = VECTOR,
-    [TIGRIS_OP_KIND_AVERAGE_POOL] = KERNEL,
-    [TIGRIS_OP_KIND_MAX_POOL] = KERNEL,
-    [TIGRIS_OP_KIND_TRANSPOSE_CONV] = KERNEL | CHANNELS,
-    [TIGRIS_OP_KIND_LRN] = CHANNELS,
-    [TIGRIS_OP_KIND_PLAIN_CONV_2D] = KERNEL | CHANNELS,
-    [TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D] = KERNEL,
-    [TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED] = VECTOR,
-    [TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D] = KERNEL | CHANNELS,
-    [TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D] = KERNEL,
-    [TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED] = VECTOR,
-};
+static const uint8_t factors[] = {TIGRIS_FACTORS_OF_KINDS};
 
 int32_t tigris_rows_per_call(const tigris_stage_run *run, const tigris_op_record *op,
                              const tigris_tensor_record *output, int32_t rows)

@@ -5,6 +5,7 @@
  * result is the same bytes. */
 #include "band.h"
 #include "extents.h"
+#include "kinds.h"
 #include "tigris_kernel.h"
 
 #define WORKERS 2U
@@ -24,34 +25,13 @@ typedef struct split_call {
  * data. */
 static int is_row_parallel(uint32_t kind)
 {
-    switch (kind) {
-    case TIGRIS_OP_KIND_CONV_2D:
-    case TIGRIS_OP_KIND_DEPTHWISE_CONV_2D:
-    case TIGRIS_OP_KIND_FULLY_CONNECTED:
-    case TIGRIS_OP_KIND_AVERAGE_POOL:
-    case TIGRIS_OP_KIND_MAX_POOL:
-    case TIGRIS_OP_KIND_ADD:
-    case TIGRIS_OP_KIND_SUB:
-    case TIGRIS_OP_KIND_MUL:
-    case TIGRIS_OP_KIND_SOFTMAX:
-    case TIGRIS_OP_KIND_LOOKUP:
-    case TIGRIS_OP_KIND_UNARY:
-    case TIGRIS_OP_KIND_RESAMPLE:
-    case TIGRIS_OP_KIND_TRANSPOSE_CONV:
-    case TIGRIS_OP_KIND_PLAIN_CONV_2D:
-    case TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D:
-    case TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED:
-    case TIGRIS_OP_KIND_EXTREME:
-    case TIGRIS_OP_KIND_PRELU:
-    case TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D:
-    case TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D:
-    case TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED:
-    case TIGRIS_OP_KIND_RESCALE:
-    case TIGRIS_OP_KIND_LOGISTIC:
-        return 1;
-    default:
-        return 0;
+    static const uint8_t kinds[] = {TIGRIS_KINDS_THAT_SPLIT};
+    for (uint32_t i = 0; i < sizeof kinds; i++) {
+        if (kinds[i] == kind) {
+            return 1;
+        }
     }
+    return 0;
 }
 
 /* Whether a kernel's backend asks for no scratch. A backend has one scratch for all calls, and libraries keep its

@@ -16,7 +16,7 @@ from tigris_pio import compile_model
 from tigris_pio.errors import PlanError
 from tigris_pio.format import c_header, spec
 from tigris_pio.format.describe import describe_plan
-from tigris_pio.format.params import parameter_records
+from tigris_pio.format.kinds import parameter_records
 from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.format.record import Record, u8, u32
 from tigris_pio.format.records import CRC_COVERS_FROM, MAGIC, STRUCTURE, Header, OperandRecord

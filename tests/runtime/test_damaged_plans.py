@@ -12,7 +12,7 @@ from tests.runtime.fuzz.seeds import seeds
 from tests.runtime.loader import Status
 from tests.runtime.plan_builder import changed
 from tests.runtime.replays import outcomes
-from tigris_pio.format.params import PARAMS
+from tigris_pio.format.kinds import PARAMS
 from tigris_pio.format.records import Header, OpRecord, StageRecord
 
 

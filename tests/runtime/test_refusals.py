@@ -21,7 +21,8 @@ from tigris_pio.cli.inspect import inspect
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, TensorFlag, UnaryFunction, ViewFlag
-from tigris_pio.format.params import PARAMS, ConvInt8Params, CopyParams, UnaryFloatParams
+from tigris_pio.format.kinds import PARAMS
+from tigris_pio.format.params import ConvInt8Params, CopyParams, UnaryFloatParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import Header, IoRecord, OperandRecord, OpRecord, StageRecord, TensorRecord, ViewRecord
 from tigris_pio.host import Session

@@ -4,6 +4,7 @@
     runtime/include/tigris_params.h     the kernels' parameters, which applications do not see
     runtime/include/tigris_kernels.h    an entry for each kind and type that has parameters
     runtime/src/kernels/portable.c      the table of them
+    runtime/src/kinds.h                 traits of kinds that the executor needs
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from tigris_pio.format import enums, records
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import PARAMS, parameter_records
+from tigris_pio.format.kinds import PARAMS, TRAITS, parameter_records
 from tigris_pio.format.record import Record
 
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
@@ -155,12 +156,27 @@ def render_table() -> str:
     )
 
 
+def render_kinds() -> str:
+    """The text of kinds.h."""
+    prefix = "TIGRIS_OP_KIND_"
+    split = [f"{prefix}{kind.name}" for kind, traits in TRAITS.items() if traits.split]
+    factors = [f"[{prefix}{kind.name}]={traits.work.factors}" for kind, traits in TRAITS.items() if traits.work.factors]
+    macros = {"KINDS_THAT_SPLIT": split, "FACTORS_OF_KINDS": factors}
+    text = "".join(f"#define TIGRIS_{name} \\\n" + " \\\n".join(textwrap.wrap(", ".join(items), 110)) + "\n\n"
+                   for name, items in macros.items())  # fmt: skip
+    return (
+        f"/* Traits of kinds as elements of arrays, {_BY}. Do not edit. */\n"
+        f'#ifndef TIGRIS_KINDS_H\n#define TIGRIS_KINDS_H\n\n#include "tigris_format.h"\n\n{text}#endif\n'
+    )
+
+
 #: Path of each generated file to the function that makes its text.
 FILES: dict[Path, Callable[[], str]] = {
     HEADER_PATH: render,
     HEADER_PATH.with_name("tigris_params.h"): render_params,
     HEADER_PATH.with_name("tigris_kernels.h"): render_kernels,
     _RUNTIME / "src" / "kernels" / "portable.c": render_table,
+    _RUNTIME / "src" / "kinds.h": render_kinds,
 }
 
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
-from tigris_pio.format.params import PARAMS, CommitParams
+from tigris_pio.format.kinds import PARAMS
+from tigris_pio.format.params import CommitParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
     CRC_COVERS_FROM,

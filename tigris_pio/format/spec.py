@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tigris_pio.format import enums
 from tigris_pio.format.c_header import enum_notes
-from tigris_pio.format.params import PARAMS, parameter_records
+from tigris_pio.format.kinds import PARAMS, parameter_records
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import STRUCTURE
 
