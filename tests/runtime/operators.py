@@ -7,13 +7,13 @@ import numpy as np
 
 from tests.runtime.kernel_harness import Operator, Shape, operator
 from tests.runtime.operators_int16 import GEOMETRY, STEPS, TURNED, WINDOW, int16_operators
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.numerics import dequantise_table, quantise_table
 from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format import enums as e
 from tigris_pio.format import params as p
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS
 from tigris_pio.host.io import NUMPY_TYPES
 
 INT8, FLOAT32 = DType.INT8, DType.FLOAT32

@@ -12,8 +12,8 @@ from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, Way, operator, run, run_all_ways
 from tests.runtime.strategies import Window, int8_array, seeds, windows
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS
 from tigris_pio.format.params import ConvFloatParams, ConvInt8Params
 
 CONV, DEPTHWISE = OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D

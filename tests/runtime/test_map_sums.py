@@ -25,6 +25,7 @@ from tigris_pio.compiler.plan.search import plan_program
 from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.errors import BudgetError, PlanError
 from tigris_pio.format.enums import OpKind, TensorFlag, WeightMode
+from tigris_pio.format.kinds import Access, kinds_with
 from tigris_pio.format.records import Header
 
 SHAPE = (1, 6, 13, 9)
@@ -199,7 +200,7 @@ def test_only_what_does_not_fit_otherwise_is_folded(int8: bool) -> None:
 
 
 KNOW_FOLDED_INPUTS = {OpKind.MEAN_OF_SUMS, OpKind.SCALE_SUMS}
-KNOW_FOLDED_OUTPUTS = {OpKind.SUM_MAP, OpKind.SUM_PRODUCTS, OpKind.RECURRENT}
+KNOW_FOLDED_OUTPUTS = kinds_with(lambda traits: traits.access is Access.STATE)
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")

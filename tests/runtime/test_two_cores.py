@@ -20,9 +20,10 @@ from tests.runtime.plan_builder import PlanBuilder, changed, with_crc
 from tests.runtime.test_sessions import SOURCE, sanitised
 from tests.runtime.two_cores import Turned, all_split, marked
 from tigris_pio import Session, compile_model
-from tigris_pio.compiler.plan.two_cores import KINDS, MOST_OPERANDS
+from tigris_pio.compiler.plan.two_cores import MOST_OPERANDS
 from tigris_pio.errors import ArgumentError, UsageError
 from tigris_pio.format.enums import OpFlag, OpKind
+from tigris_pio.format.kinds import TRAITS
 from tigris_pio.format.records import Header, OpRecord
 
 #: Fast memory, slow memory: whole, and in bands whose outputs grow over inputs.
@@ -45,8 +46,7 @@ def result_of(op: Operator, plan: bytes) -> tuple[np.ndarray, int]:
 @pytest.mark.usefixtures("turned")
 @pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
 def test_every_kernel_gives_the_same_bytes(op: Operator) -> None:
-    """Runs each kernel in every way a stage can. Only KINDS are split, even if a plan marks other kinds."""
-    assert {op.kind for op in operators()} >= KINDS
+    """Runs each kernel in every way a stage can. Only kinds with the trait are split, even if a plan marks others."""
     expected = run(op, Way(op.output_shape[1])).tobytes()
     most = 0
     for way in ways(op):
@@ -54,7 +54,7 @@ def test_every_kernel_gives_the_same_bytes(op: Operator) -> None:
         assert output.tobytes() == expected, way
         most = max(most, shared)
     whole_batch = op.images == 1 and op.output_shape[0] > 1
-    splits = op.kind in KINDS and len(op.inputs) <= MOST_OPERANDS and not whole_batch and op.output_shape[1] > 1
+    splits = TRAITS[op.kind].split and len(op.inputs) <= MOST_OPERANDS and not whole_batch and op.output_shape[1] > 1
     assert (most > 0) == splits
 
 

@@ -8,12 +8,12 @@ import pytest
 from tests.harness.tiers import sampled
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends import BACKENDS, Assignment, find_backend
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS
 from tigris_pio.compiler.emit.model_header import fast_bytes, kernel_symbols
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS
 from tigris_pio.format.params import ConvInt8Params
 
 

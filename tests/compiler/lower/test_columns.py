@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bench.quantised_net import QuantisedNet
 from tests.compiler.lower.compare import noise
+from tests.compiler.lower.test_int16_operators import NUMBERS, Model, layer
 from tests.compiler.models import make, node, program
 from tests.compiler.simulator import Simulator
 from tests.harness.tiers import examples
@@ -59,6 +60,19 @@ def floating() -> Program:
     return program(make(nodes, {"x": (1, 3, 9, 20)}, ["y"], weights))
 
 
+@functools.cache
+def int16() -> Program:
+    model = Model()
+    convolved = layer(model, "Conv", model.rounded("x", "int16"), (4, 3, 3, 3), NUMBERS["int16"][0],
+                      pads=[1, 2, 1, 0], strides=[1, 2])
+    model.then("Sigmoid", model.rounded(convolved, "int16", 1e-3), "s")
+    model.then("Identity", model.rounded("s", "int8", 0.004, -128), "y")
+    return program(make(model.nodes, {"x": (1, 3, 9, 20)}, ["y"], model.weights, 21))
+
+
+PROGRAMS = {"int8": int8, "int16": int16, "float": floating}
+
+
 def run(of: Program, fast: int | None = None, mode: WeightMode = WeightMode.IN_PLACE) -> dict[str, np.ndarray]:
     budget, options = Budget(fast, 0 if fast is None else 1 << 20), WeightOptions(mode=mode)
     plan = find_plan(ProgramIndex.of(of), budget, 16, options)
@@ -73,7 +87,7 @@ def run(of: Program, fast: int | None = None, mode: WeightMode = WeightMode.IN_P
 
 @functools.cache
 def expected(which: str) -> dict[str, np.ndarray]:
-    return run({"int8": int8, "float": floating}[which]())
+    return run(PROGRAMS[which]())
 
 
 def regions(of: Program, draw: Callable[[st.SearchStrategy[int]], int]) -> list[Tiles]:
@@ -89,11 +103,11 @@ def regions(of: Program, draw: Callable[[st.SearchStrategy[int]], int]) -> list[
     return found
 
 
-@pytest.mark.parametrize("which", ["int8", "float"])
+@pytest.mark.parametrize("which", PROGRAMS)
 @settings(max_examples=examples(12, 25, 100), deadline=None)
 @given(data=st.data())
 def test_tiles_make_the_same_bytes(which: str, data: st.DataObject) -> None:
-    of = {"int8": int8, "float": floating}[which]()
+    of = PROGRAMS[which]()
     chosen = regions(of, data.draw)
     split_tensors = {op.output for op in of.ops if data.draw(st.booleans())}
     found = tile_columns(of, chosen, split_tensors)
@@ -103,9 +117,9 @@ def test_tiles_make_the_same_bytes(which: str, data: st.DataObject) -> None:
         np.testing.assert_array_equal(values, expected(which)[name])
 
 
-@pytest.mark.parametrize("which", ["int8", "float"])
+@pytest.mark.parametrize("which", PROGRAMS)
 def test_tiles_in_bands_beside_slow_memory(which: str) -> None:
-    of = {"int8": int8, "float": floating}[which]()
+    of = PROGRAMS[which]()
     found = tile_columns(of, [Tiles(0, 3, 3)], {op.output for op in of.ops})
     for name, values in run(found, 6000).items():
         np.testing.assert_array_equal(values, expected(which)[name])
@@ -119,6 +133,7 @@ def test_operators_that_may_be_tiled() -> None:
     """Operators without columns stay whole, and so do constants with a number for each column."""
     assert tiled(int8()) >= {OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.AVERAGE_POOL, OpKind.MAX_POOL, OpKind.ADD,
                              OpKind.LOOKUP, OpKind.SELECT, OpKind.CONCAT}
+    assert tiled(int16()) == {OpKind.CONV_2D, OpKind.LOGISTIC, OpKind.RESCALE}
     assert tiled(floating()) >= {OpKind.CONV_2D, OpKind.MUL, OpKind.UNARY, OpKind.SELECT, OpKind.AVERAGE_POOL}
     tensors = {name: dataclasses.replace(item, batch=2) for name, item in int8().tensors.items()}
     assert not tiled(dataclasses.replace(int8(), tensors=tensors))

@@ -7,12 +7,14 @@ import dataclasses
 import numpy as np
 
 from tigris_pio.compiler.backends.backend import Backend
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS, SHAPED_KINDS, shape_of
+from tigris_pio.compiler.backends.shape import SHAPED_KINDS, shape_of
 from tigris_pio.compiler.ir.program import Program, ProgramOp
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.weights.packing import PACKED_KINDS
 from tigris_pio.format.enums import Packing
+from tigris_pio.format.kinds import PLAIN_KINDS, TRAITS
 from tigris_pio.format.params import ConvInt8Params
+from tigris_pio.format.work import DEPTHWISE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,9 +90,9 @@ def _unfolded_bias(op: ProgramOp) -> np.ndarray | None:
     bias = op.blobs["bias"]
     if not isinstance(op.params, ConvInt8Params):
         return bias
-    weights = op.blobs["weights"].astype(np.int64)
-    channels = weights.shape[-1] if op.kind.name.startswith("DEPTHWISE") else weights.shape[0]
-    by_channel = weights.reshape(-1, channels).T if op.kind.name.startswith("DEPTHWISE") else weights
+    weights, is_depthwise = op.blobs["weights"].astype(np.int64), TRAITS[op.kind].work is DEPTHWISE
+    channels = weights.shape[-1] if is_depthwise else weights.shape[0]
+    by_channel = weights.reshape(-1, channels).T if is_depthwise else weights
     sums = by_channel.reshape(channels, -1).sum(axis=1)
     own = bias.astype(np.int64) + op.params.input_zero_point * sums
     own = np.where(op.blobs["multiplier"] == 0, 0, own)  # the output does not depend on the sum

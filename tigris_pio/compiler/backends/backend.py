@@ -9,10 +9,11 @@ import numpy as np
 
 from tigris_pio.compiler.backends import cmsis_nn, esp_nn, pie
 from tigris_pio.compiler.backends.chips import auto_choice
-from tigris_pio.compiler.backends.shape import PLAIN_KINDS, PlainShape
+from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind, Packing
+from tigris_pio.format.kinds import PLAIN_KINDS
 from tigris_pio.sizes import round_up
 from tigris_pio.spelling import option
 

@@ -13,12 +13,13 @@ from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.weights.pie import LANES, TAPS
 from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
 from tigris_pio.sizes import round_up
 
 CHIP = "esp32s3"
 ALIGNMENT = LANES
-KINDS = {kind: kind for kind in (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED)}
+KINDS = {kind: kind for kind in PLAIN_KINDS}
 #: Layers whose words are cached: the search takes up to seconds, and a model is planned many times.
 _KEPT = 512
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp
-from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS, TRAITS
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
+from tigris_pio.format.work import DEPTHWISE
 
-#: The plain kind of each packed one.
-PLAIN_KINDS = {
-    OpKind.CONV_2D: OpKind.PLAIN_CONV_2D,
-    OpKind.DEPTHWISE_CONV_2D: OpKind.PLAIN_DEPTHWISE_CONV_2D,
-    OpKind.FULLY_CONNECTED: OpKind.PLAIN_FULLY_CONNECTED,
-}
 #: Kinds with a PlainShape.
 SHAPED_KINDS = frozenset((*PLAIN_KINDS, *PLAIN_KINDS.values()))
 #: Libraries store sizes in 16 bits.
@@ -114,5 +109,5 @@ def shape_of(
         result.height if output_rows is None else min(output_rows, result.height),
         (params.kernel_height, params.kernel_width), (params.stride_height, params.stride_width),
         (params.dilation_height, params.dilation_width), (above, params.pad_left), (below, right),
-        banded, params.groups, op.kind in (OpKind.DEPTHWISE_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D),
+        banded, params.groups, TRAITS[op.kind].work is DEPTHWISE,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from tigris_pio.compiler.instructions.call import Call
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.kinds import TRAITS
 
 #: For a multiplication, and for an element of what is written or, where that is more, read.
 Cost = tuple[float, float]
@@ -40,7 +41,6 @@ _INT16: Mapping[OpKind, Cost] = {
     OpKind.LOOKUP: (0, 20), OpKind.SOFTMAX: (0, 70), OpKind.AVERAGE_POOL: (0, 14), OpKind.MAX_POOL: (0, 10),
     OpKind.REDUCE: (0, 12), OpKind.QUANTIZE: (0, 336), OpKind.DEQUANTIZE: (0, 162),
 }  # fmt: skip
-_MOVING = frozenset((OpKind.COPY, OpKind.COMMIT, OpKind.CONCAT, OpKind.SELECT, OpKind.TRANSPOSE, OpKind.GATHER))
 _OTHER_INTEGERS: Cost = (6, 25)
 _SOFT_FLOAT: Cost = (165, 150)
 _FPU: Mapping[OpKind, Cost] = {
@@ -63,6 +63,6 @@ def fallback(call: Call, processor: str) -> float:
 def _cost(op: ProgramOp, fpu: bool) -> Cost:
     if op.dtype is DType.INT16 and op.kind in _INT16 and not (fpu and op.kind in (OpKind.QUANTIZE, OpKind.DEQUANTIZE)):
         return _INT16[op.kind]
-    if op.dtype is not DType.FLOAT32 or op.kind in _MOVING or op.kind in (OpKind.QUANTIZE, OpKind.DEQUANTIZE):
+    if op.dtype is not DType.FLOAT32 or TRAITS[op.kind].moves or op.kind in (OpKind.QUANTIZE, OpKind.DEQUANTIZE):
         return _INTEGERS.get(op.kind, _OTHER_INTEGERS)
     return _FPU.get(op.kind, _OTHER_FLOATS) if fpu else _SOFT_FLOAT

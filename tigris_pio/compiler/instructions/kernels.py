@@ -9,6 +9,7 @@ from tigris_pio.compiler.instructions import convolutions, mve, others
 from tigris_pio.compiler.instructions.call import Call, Work
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS, kinds_with
 from tigris_pio.format.params import ResampleParams, SelectParams
 
 
@@ -20,11 +21,7 @@ class InstructionSet(enum.Enum):
     MVE = enum.auto()  #: vectors of Armv8.1-M, beside DSP instructions
 
 
-_PLAIN = {
-    OpKind.PLAIN_CONV_2D: OpKind.CONV_2D,
-    OpKind.PLAIN_DEPTHWISE_CONV_2D: OpKind.DEPTHWISE_CONV_2D,
-    OpKind.PLAIN_FULLY_CONNECTED: OpKind.FULLY_CONNECTED,
-}
+_PACKED = {plain: packed for packed, plain in PLAIN_KINDS.items()}
 #: What these do depends on whether there are DSP instructions.
 _INT8: Mapping[OpKind, Callable[[Call, bool], Work]] = {
     OpKind.CONV_2D: convolutions.conv_int8,
@@ -44,14 +41,14 @@ _ANY: Mapping[OpKind, Callable[[Call], Work]] = {
     OpKind.MEAN_OF_SUMS: others.reduced,
     OpKind.REDUCE: others.reduced,
     OpKind.ARG_REDUCE: others.reduced,
+    **dict.fromkeys(kinds_with(lambda traits: traits.moves), others.elements),
     **dict.fromkeys((OpKind.FETCH, OpKind.TAKE), others.called),
-    **dict.fromkeys((OpKind.COPY, OpKind.CONCAT, OpKind.SELECT, OpKind.TRANSPOSE, OpKind.COMMIT), others.elements),
 }
 
 
 def work_of(call: Call, instructions: InstructionSet = InstructionSet.PORTABLE) -> Work:
     """What a call does, on a processor with these instructions."""
-    kind = _PLAIN.get(call.op.kind, call.op.kind)
+    kind = _PACKED.get(call.op.kind, call.op.kind)
     if call.op.dtype is DType.INT8 and instructions is InstructionSet.MVE and kind in mve.KERNELS:
         vectors = mve.KERNELS[kind](call)
         if vectors is not None:
@@ -67,7 +64,7 @@ def work_of(call: Call, instructions: InstructionSet = InstructionSet.PORTABLE) 
 
 def name_of(op: ProgramOp, instructions: InstructionSet = InstructionSet.PORTABLE) -> str:
     """The name of what an operator runs: kernels that do the same work for the same instructions share one."""
-    kind, params = _PLAIN.get(op.kind, op.kind), op.params
+    kind, params = _PACKED.get(op.kind, op.kind), op.params
     name = f"{kind.name} {op.dtype.name}"
     if kind in (OpKind.AVERAGE_POOL, OpKind.MAX_POOL):
         sizes = getattr(params, "kernel_height", 0), getattr(params, "kernel_width", 0)

@@ -12,16 +12,11 @@ from collections import Counter
 
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.compiler.lower.rowwise import params_of_part
 from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import TRAITS
 from tigris_pio.format.params import CopyParams
-
-#: Kinds that compute each row from the row of the same index of their first operand.
-_ROWWISE_KINDS = frozenset((
-    OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED, OpKind.VECTOR, OpKind.NORMALISE, OpKind.LOOKUP,
-    OpKind.UNARY, OpKind.QUANTIZE, OpKind.DEQUANTIZE, OpKind.RESCALE,
-))  # fmt: skip
 
 
 def remove_batch_copies(program: Program) -> Program:
@@ -84,14 +79,12 @@ class _BatchedProgram:
         return self._readers[name] == 1 and name not in self._kept
 
     def _is_rowwise(self, name: str) -> bool:
-        """Whether a row-wise operator makes a tensor of one image, and one operator reads it."""
+        """Whether a row-wise operator of one operand makes a tensor of one image, and one operator reads it."""
         op = self._ops.get(name)
-        if op is None or op.kind not in _ROWWISE_KINDS or not self._has_one_reader(name) or op.images != 1:
+        if op is None or not TRAITS[op.kind].rowwise or not self._has_one_reader(name) or op.images != 1:
             return False
-        source, *others = (self._tensors[item.tensor] for item in op.operands)
-        whole = all(item.constant is not None for item in others)
-        tensor = self._tensors[name]
-        return whole and op.operands[0].rows == RowMap.same() and source.batch == tensor.batch == 1 \
+        source, tensor = self._tensors[op.operands[0].tensor], self._tensors[name]
+        return [item.rows for item in op.operands] == [RowMap.same()] and source.batch == tensor.batch == 1 \
             and source.height == tensor.height
 
     def _add_smaller_copy(self, copy: ProgramOp, source: str, images: int) -> str:
@@ -125,7 +118,7 @@ class _BatchedProgram:
                        if item.tensor in self._ops and item.tensor not in ordered and item.tensor != op.output]
             if op.output not in ordered:
                 waiting += [op, *missing] if missing else []
-                ordered |= {} if missing else {op.output: with_sharing(op, self._tensors)}
+                ordered |= {} if missing else {op.output: with_derived(op, self._tensors)}
         return dataclasses.replace(self._before, ops=tuple(ordered.values()), tensors=self._tensors,
                                    values=self._values)
 
@@ -136,5 +129,5 @@ def _as_images(tensor: ProgramTensor, images: int) -> ProgramTensor:
 
 def _op_per_image(op: ProgramOp, source: str, output: str, images: int) -> ProgramOp:
     params = params_of_part(op.params, 1, images)
-    operands = (dataclasses.replace(op.operands[0], tensor=source), *op.operands[1:])
+    operands = (dataclasses.replace(op.operands[0], tensor=source),)
     return dataclasses.replace(op, operands=operands, output=output, params=params, images=images)

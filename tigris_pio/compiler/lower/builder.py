@@ -18,7 +18,7 @@ from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramO
 from tigris_pio.compiler.lower import element_types, numerics
 from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
 from tigris_pio.compiler.lower.element_order import Layout, default_dims, row_major, same_bytes, transpose_strides
-from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.compiler.lower.islands import island_warning
 from tigris_pio.compiler.lower.rearrange import banded_transpose
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -195,7 +195,7 @@ class Builder:
         target = self.add_storage(name, source.numeric, cell)
         count = math.prod(cell.dims) * source.numeric.dtype.bytes
         self._add_op("copy", OpKind.COPY, source.numeric.dtype, ((source.name, None),), target, CopyParams(count), {},
-                     False, 0)
+                     False)
         return target
 
     def _transposed(self, name: str, value: Value, layout: Layout) -> Value:
@@ -219,7 +219,7 @@ class Builder:
         params = TransposeParams(len(sizes), source.numeric.dtype.bytes, sizes + (1,) * pad, step + (0,) * pad)
         target = self.add_storage(f"{name}/transposed", source.numeric, Cell(dims, fixed=banded is not None))
         self._add_op("transpose", OpKind.TRANSPOSE, source.numeric.dtype, ((source.name, rows),), target, params, {},
-                     banded is not None, 0)
+                     banded is not None)
         result = Value(target, layout)
         self.add_value(name, result)
         return result
@@ -231,7 +231,7 @@ class Builder:
             # QUANTIZE reads float32 only.
             numbers = self.add_storage(f"{target_name}/float", FLOAT, source.cell)
             self._add_op("cast", OpKind.CAST, DType.FLOAT32, ((source.name, RowMap.same()),), numbers,
-                         CastParams(source.numeric.dtype, DType.FLOAT32), {}, True, 0)
+                         CastParams(source.numeric.dtype, DType.FLOAT32), {}, True)
             value, source = Value(numbers, value.layout), self.storages[numbers]
         target = self.add_storage(target_name, numeric, source.cell)
         blobs: dict[str, np.ndarray] = {}
@@ -253,7 +253,7 @@ class Builder:
             kind, suffix, params = OpKind.LOOKUP, "requantize", LookupParams(0)
             codes = (np.arange(-128, 128) - source.numeric.zero_point) * source.numeric.scale
             blobs = {"table": numerics.quantize(codes, numeric.scale, numeric.zero_point)}
-        self._add_op(suffix, kind, dtype, ((source.name, RowMap.same()),), target, params, blobs, True, 0)
+        self._add_op(suffix, kind, dtype, ((source.name, RowMap.same()),), target, params, blobs, True)
         result = Value(target, value.layout)
         self.add_value(name, result)
         return result
@@ -262,7 +262,7 @@ class Builder:
 
     def emit(self, kind: OpKind, dtype: DType, sources: Sequence[tuple[str, RowMap | None]], output: str,
              layout: Layout, numeric: Numeric, cell: Cell, params: Record, *,
-             blobs: Mapping[str, np.ndarray] | None = None, per_image: bool = True, macs: int = 0,
+             blobs: Mapping[str, np.ndarray] | None = None, per_image: bool = True,
              scratch_bytes: int = 0) -> str:
         """Emits the kernel call that computes a node's output; returns the storage that the kernel writes.
 
@@ -272,12 +272,11 @@ class Builder:
           has another element type, a conversion follows. Readers convert integers without a scale
         blobs: arrays by the names of their fields in `params`
         per_image: whether the kernel is called once for each image of the output's batch
-        macs: multiply-accumulates of all calls
         """
         final = self.numeric(output) == numeric or (numeric.is_unquantised and numeric != FLOAT)
         name = output if final else f"{output}/{'float' if numeric == FLOAT else 'raw'}"
         target = self.add_storage(name, numeric, cell)
-        self._add_op("", kind, dtype, tuple(sources), target, params, dict(blobs or {}), per_image, macs, scratch_bytes)
+        self._add_op("", kind, dtype, tuple(sources), target, params, dict(blobs or {}), per_image, scratch_bytes)
         value = Value(target, layout)
         if final:
             self.add_value(output, value)
@@ -286,22 +285,22 @@ class Builder:
         return target
 
     def _add_op(self, suffix: str, kind: OpKind, dtype: DType, sources: tuple[tuple[str, RowMap | None], ...],
-                target: str, params: Record, blobs: Mapping[str, np.ndarray], per_image: bool, macs: int,
+                target: str, params: Record, blobs: Mapping[str, np.ndarray], per_image: bool,
                 scratch_bytes: int = 0) -> None:
         try:
             params.pack()
         except ValueError as error:
             raise Refusal(f"a parameter is out of range: {error}") from None
         name = self._op_names.fresh(f"{self._node}/{suffix}" if suffix else self._node)
-        op = ProgramOp(name, kind, dtype, (), target, params, blobs, 1, macs, scratch_bytes)
+        op = ProgramOp(name, kind, dtype, (), target, params, blobs, scratch_bytes=scratch_bytes)
         self.pending.append(PendingOp(op, sources, per_image))
 
     def emit_part(self, name: str, kind: OpKind, dtype: DType, sources: Sequence[tuple[str, RowMap | None]], cell: Cell,
                   numeric: Numeric, params: Record, blobs: Mapping[str, np.ndarray] | None = None,
-                  folded: bool = False, sequential: bool = False, macs: int = 0, scratch_bytes: int = 0) -> str:
+                  folded: bool = False, sequential: bool = False, scratch_bytes: int = 0) -> str:
         """Emits a kernel call whose result is no graph tensor; returns its storage. Arguments are those of `emit`."""
         target = self.add_storage(name, numeric, cell, folded=folded, sequential=sequential)
-        self._add_op("part", kind, dtype, tuple(sources), target, params, dict(blobs or {}), True, macs, scratch_bytes)
+        self._add_op("part", kind, dtype, tuple(sources), target, params, dict(blobs or {}), True, scratch_bytes)
         return target
 
     def add_alias(self, source: str, output: str, layouts: Sequence[Layout | None]) -> None:
@@ -342,7 +341,7 @@ class Builder:
         """Emits the COMMIT of a state, after all other operators."""
         self._node = state.name
         self._add_op("commit", OpKind.COMMIT, DType.INT8, tuple((name, None) for name in sources), state.tensor, params,
-                     {}, False, 0)
+                     {}, False)
 
     def finish(self, inputs: tuple[ProgramIo, ...], outputs: tuple[ProgramIo, ...],
                states: tuple[ProgramIo, ...] = ()) -> Program:
@@ -351,7 +350,7 @@ class Builder:
         used = {io.tensor for io in (*inputs, *outputs)} | {op.output for op in ops}
         used |= {operand.tensor for op in ops for operand in op.operands}
         tensors = {name: storage.tensor() for name, storage in self.storages.items() if name in used}
-        ops = tuple(with_sharing(op, tensors) for op in ops)
+        ops = tuple(with_derived(op, tensors) for op in ops)
         warnings = tuple(dict.fromkeys(filter(None, (*self.warnings, island_warning(ops, self.graph.nodes)))))
         values = {name: self._stored_value(name) for name in self.values
                   if name in self.graph.tensors and name not in self.graph.output_permutations}

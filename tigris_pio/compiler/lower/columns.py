@@ -11,29 +11,19 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.compiler.lower.operators.concat import MOST_OPERANDS
 from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format.enums import OpKind
-from tigris_pio.format.params import (
-    AsymmetricConvInt8Params,
-    ConcatParams,
-    ConvFloatParams,
-    ConvInt8Params,
-    PoolFloatParams,
-    PoolInt8Params,
-    SelectParams,
-)
+from tigris_pio.format.kinds import TRAITS, Access
+from tigris_pio.format.params import ConcatParams, SelectParams
 from tigris_pio.format.record import Record
 
 _COLUMN_AXIS = 1  #: the axis of a CONCAT
-_SPATIAL_PARAMS = (ConvInt8Params, AsymmetricConvInt8Params, ConvFloatParams, PoolInt8Params, PoolFloatParams)
-#: Kinds whose kernel computes each element from the element at the same place, for any width.
-_POINTWISE_KINDS = frozenset({OpKind.LOOKUP, OpKind.UNARY})
 
 
 class Span(NamedTuple):
@@ -65,7 +55,7 @@ def is_tileable(program: Program, op: ProgramOp) -> bool:
     plain = not (output.folded or output.sequential or output.streamed) and output.batch == op.images == 1
     if not plain or not tensors or any(tensor.batch != 1 or tensor.folded for tensor in tensors):
         return False
-    if isinstance(params, _SPATIAL_PARAMS):
+    if _is_spatial(op):
         return True
     if isinstance(params, SelectParams):
         return params.column_table == NO_TABLE and params.numerator[1] > 0 and _is_inside(params, tensors[0], output)
@@ -73,7 +63,12 @@ def is_tileable(program: Program, op: ProgramOp) -> bool:
         return params.axis != _COLUMN_AXIS and all(tensor.constant is None for tensor in tensors)
     if hasattr(params, "row_step"):
         return all(_is_columnwise(op, place, tensor, output) for place, tensor in enumerate(tensors))
-    return op.kind in _POINTWISE_KINDS
+    return TRAITS[op.kind].access is Access.ELEMENT
+
+
+def _is_spatial(op: ProgramOp) -> bool:
+    """Whether an operator reads a window of columns, and its parameters say which."""
+    return TRAITS[op.kind].access is Access.WINDOW
 
 
 def _is_inside(params: SelectParams, source: ProgramTensor, output: ProgramTensor) -> bool:
@@ -106,10 +101,10 @@ def _selected_columns(params: SelectParams, span: Span) -> Span:
 
 def _reach(op: ProgramOp, span: Span) -> Span:
     """The operand columns that the output columns `span` read, beyond the borders where padding is read."""
-    params = op.params
+    params: Any = op.params
     if isinstance(params, SelectParams):
         return _selected_columns(params, span)
-    if not isinstance(params, _SPATIAL_PARAMS):
+    if not _is_spatial(op):
         return span
     first = span.first * params.stride_width - params.pad_left
     last = (span.end - 1) * params.stride_width - params.pad_left + (params.kernel_width - 1) * params.dilation_width
@@ -253,10 +248,9 @@ class _TiledProgram:
         operands = tuple(Operand(source.tensor, each.rows) for source, each in zip(sources, op.operands, strict=True))
         narrow = dataclasses.replace(
             op, name=f"{op.name}/columns {tile}", operands=operands, output=part.tensor,
-            params=self._params(op, span, sources), macs=op.macs * (span.end - span.first)
-            // self.program.tensors[op.output].width,
+            params=self._params(op, span, sources),
         )  # fmt: skip
-        self.ops.append(with_sharing(narrow, self.tensors))
+        self.ops.append(with_derived(narrow, self.tensors))
         return part
 
     def _source(
@@ -279,14 +273,14 @@ class _TiledProgram:
         if isinstance(op.params, SelectParams) or known.span == wanted:
             return known
         padded = _reach(op, span).end > tensor.width
-        if isinstance(op.params, _SPATIAL_PARAMS) and known.span.first == wanted.first and not padded:
+        if _is_spatial(op) and known.span.first == wanted.first and not padded:
             return known  # the kernel does not read columns behind its last tap
         return _Part(self._columns_of(tensor.name, known, wanted, tile), wanted)
 
     def _params(self, op: ProgramOp, span: Span, sources: Sequence[_Part]) -> Record:
         params = op.params
-        if isinstance(params, _SPATIAL_PARAMS):
-            return dataclasses.replace(params, pad_left=max(0, -_reach(op, span).first))
+        if _is_spatial(op):
+            return dataclasses.replace(params, pad_left=max(0, -_reach(op, span).first))  # type: ignore[type-var]
         if isinstance(params, SelectParams):
             at = params.first[1] + span.first * params.numerator[1] - sources[0].span.first * params.denominator[1]
             return dataclasses.replace(params, first=(params.first[0], at, params.first[2]))
@@ -340,7 +334,7 @@ class _TiledProgram:
     def _emit(self, kind: OpKind, output: str, sources: Sequence[str], params: SelectParams | ConcatParams) -> None:
         operands = tuple(Operand(source, RowMap.same()) for source in sources)
         op = ProgramOp(output, kind, self.tensors[output].dtype, operands, output, params)
-        self.ops.append(with_sharing(op, self.tensors))
+        self.ops.append(with_derived(op, self.tensors))
 
     def _new_part(self, name: str, span: Span, tile: str) -> _Part:
         """Declares a tensor for columns of `name`."""

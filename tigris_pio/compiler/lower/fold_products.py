@@ -13,6 +13,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.format.enums import DType, OpKind, Packing
 from tigris_pio.format.params import (
     FullyConnectedFloatParams,
@@ -33,7 +34,7 @@ def fold_products(program: Program) -> Program | None:
         if source is not None and source.name in made and _is_layer_of_map(op, source):
             sums = _sums_tensor(op, source, names.fresh(f"{op.output}/sums"))
             tensors[sums.name] = sums
-            ops += _sum_and_scale(op, source, sums)
+            ops += [with_derived(part, tensors) for part in _sum_and_scale(op, source, sums)]
         else:
             ops.append(op)
     if len(ops) == len(program.ops):
@@ -68,12 +69,12 @@ def _sum_and_scale(op: ProgramOp, source: ProgramTensor, sums: ProgramTensor) ->
     products = ProgramOp(
         f"{op.name}/sums", OpKind.SUM_PRODUCTS, op.dtype, (Operand(source.name, RowMap.same()),), sums.name,
         SumProductsParams(row, params.out_features, weights=0, bias=0),
-        {"weights": matrix.transpose(1, 0, 2), "bias": op.blobs["bias"]}, macs=op.macs,
+        {"weights": matrix.transpose(1, 0, 2), "bias": op.blobs["bias"]},
     )  # fmt: skip
     scaling, blobs = _scale_params(op)
     last = Operand(sums.name, RowMap.whole(sums.height))
     return products, dataclasses.replace(
-        op, kind=OpKind.SCALE_SUMS, operands=(last,), params=scaling, blobs=blobs, macs=0, in_place=(), aliases=(),
+        op, kind=OpKind.SCALE_SUMS, operands=(last,), params=scaling, blobs=blobs,
         backend="", packing=Packing.PORTABLE, stream=None, scratch_bytes=0,
     )
 

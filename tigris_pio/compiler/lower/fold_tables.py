@@ -12,7 +12,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, RowMap
 from tigris_pio.compiler.lower import numerics
-from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import BinaryInt8Params, LookupParams
 
@@ -30,7 +30,7 @@ def fold_tables(program: Program) -> Program:
             continue
         changed = True
         folded, factor = found
-        ops[op.output] = with_sharing(folded, program.tensors)
+        ops[op.output] = with_derived(folded, program.tensors)
         readers[factor] -= 1
         if not readers[factor] and factor not in program.ports:
             del ops[factor]

@@ -13,17 +13,11 @@ import numpy as np
 
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.compiler.lower.in_place import IN_PLACE, with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.compiler.lower.rowwise import params_of_part
 from tigris_pio.compiler.lower.selection import is_slice
-from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import TRAITS
 from tigris_pio.format.params import SelectParams
-
-#: Kinds that compute each row from the row of the same index and from operands that all rows read.
-_ROWWISE_KINDS = IN_PLACE | {
-    OpKind.DEQUANTIZE, OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED, OpKind.MAT_MUL, OpKind.VECTOR,
-    OpKind.NORMALISE,
-}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +96,7 @@ class _HoistedProgram:
 
     def _is_rowwise(self, op: ProgramOp, height: int) -> bool:
         """Whether each row of the output depends on the row of the same index, and on operands that all rows read."""
-        if op.kind not in _ROWWISE_KINDS:
+        if not TRAITS[op.kind].rowwise:
             return False
         tensors = [(self._tensors[item.tensor], item.rows) for item in op.operands]
         return any(rows == RowMap.same() for _, rows in tensors) and all(
@@ -136,11 +130,10 @@ class _HoistedProgram:
 
     def _op_of_rows(self, op: ProgramOp, operands: tuple[Operand, ...], output: str, span: _RowRange) -> ProgramOp:
         return dataclasses.replace(op, operands=operands, output=output,
-                                   params=params_of_part(op.params, span.count, span.height),
-                                   macs=op.macs * span.count // span.height)
+                                   params=params_of_part(op.params, span.count, span.height))
 
     def program(self) -> Program:
         """The changed program."""
         ops = sorted(self._ops.values(), key=lambda op: self._place[op.output])
         before = dataclasses.replace(self._before, tensors=self._tensors, values=self._values)
-        return before.with_ops(with_sharing(op, self._tensors) for op in ops)
+        return before.with_ops(with_derived(op, self._tensors) for op in ops)

@@ -1,7 +1,7 @@
-"""Finds the operands that an operator may overwrite, and the bytes that a copy shares with its operands.
+"""Derives facts of an operator: the operands that it may overwrite, the bytes that a copy shares, and its MACs.
 
 A kernel may overwrite an operand if it reads element i before it writes element i, and reads no earlier element again.
-All kernels of IN_PLACE satisfy this for every operand with one element for each output element; a test runs them so.
+The trait `in_place` promises this for every operand with one element for each output element; a test runs them so.
 """
 
 from __future__ import annotations
@@ -12,14 +12,9 @@ from collections.abc import Mapping
 from tigris_pio.compiler.ir.program import Alias, ProgramOp, ProgramTensor
 from tigris_pio.compiler.lower.selection import is_slice
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.kinds import TRAITS
 from tigris_pio.format.params import ConcatParams, SelectParams
 
-#: Kinds whose kernels read and write their elements, or vectors of them, once and in order.
-IN_PLACE = frozenset({
-    OpKind.ADD, OpKind.SUB, OpKind.MUL, OpKind.DIVIDE, OpKind.SQUARED_DIFFERENCE, OpKind.EXTREME, OpKind.PRELU,
-    OpKind.BINARY, OpKind.WHERE, OpKind.LOOKUP, OpKind.UNARY, OpKind.TRIGONOMETRIC, OpKind.RESCALE, OpKind.LOGISTIC,
-    OpKind.SOFTMAX, OpKind.QUANTIZE, OpKind.CAST,
-})
 #: (operand type, output type) of kinds that may also write smaller elements over larger ones. Their kernels write
 #: bytes. All other kinds need equal types.
 _NARROWING = {
@@ -31,14 +26,16 @@ _NARROWING = {
 _STEPS = ("row_step", "column_step", "channel_step")
 
 
-def with_sharing(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> ProgramOp:
-    """`op` with `in_place` and `aliases`: the memory that its output may share with its operands."""
-    return dataclasses.replace(op, in_place=in_place(op, tensors), aliases=aliases(op, tensors))
+def with_derived(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> ProgramOp:
+    """`op` with the facts that follow from its kind, parameters and tensors: `macs`, `in_place` and `aliases`."""
+    source = tensors[op.operands[0].tensor] if op.operands else None
+    macs = TRAITS[op.kind].work.macs(op.params, op.images, source, tensors[op.output])
+    return dataclasses.replace(op, macs=macs, in_place=in_place(op, tensors), aliases=aliases(op, tensors))
 
 
 def in_place(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> tuple[int, ...]:
     """Indices of the operands that the output may overwrite."""
-    if op.kind not in IN_PLACE:
+    if not TRAITS[op.kind].in_place:
         return ()
     output = tensors[op.output]
     matches = [_is_matched(op, place, tensors[operand.tensor], output) for place, operand in enumerate(op.operands)]

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.kinds import kinds_with
 
-_MOVES = frozenset((OpKind.COPY, OpKind.TRANSPOSE, OpKind.CONCAT, OpKind.SELECT, OpKind.CAST))
+_MOVES = kinds_with(lambda traits: traits.moves) | {OpKind.CAST}
 #: int8 and int16 operators of these kinds also occur in float32 networks.
-_NEUTRAL = _MOVES | {OpKind.QUANTIZE, OpKind.DEQUANTIZE, OpKind.LOOKUP, OpKind.RESCALE, OpKind.COMMIT}
+_NEUTRAL = _MOVES | {OpKind.QUANTIZE, OpKind.DEQUANTIZE, OpKind.LOOKUP, OpKind.RESCALE}
 #: Most names that a warning lists.
 _MOST_NAMES = 8
 

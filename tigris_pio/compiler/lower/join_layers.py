@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import ConcatParams, FullyConnectedFloatParams, FullyConnectedInt8Params
 
@@ -34,7 +35,7 @@ def join_layers(program: Program) -> Program:
         if len(layers) == len(steps) > 1 and alone and _can_join(program, op, layers):
             for at in (*steps, step):
                 ops[at] = None  # type: ignore[index]  # no element of `steps` is None here
-            ops[max(at for at in steps if at is not None)] = _joined(op, layers)
+            ops[max(at for at in steps if at is not None)] = with_derived(_joined(op, layers), program.tensors)
     kept = tuple(op for op in ops if op is not None)
     if len(kept) == len(program.ops):
         return program
@@ -67,10 +68,7 @@ def _joined(join: ProgramOp, layers: list[ProgramOp]) -> ProgramOp:
                                           for layer, count in zip(layers, outputs, strict=True)])
     steps = {"requantise_step": 1} if "multiplier" in blobs else {}
     params = dataclasses.replace(layers[0].params, out_features=sum(outputs), **steps)  # type: ignore[type-var]
-    return dataclasses.replace(
-        layers[0], name=join.name, output=join.output, params=params, blobs=blobs,
-        macs=sum(layer.macs for layer in layers),
-    )  # fmt: skip
+    return dataclasses.replace(layers[0], name=join.name, output=join.output, params=params, blobs=blobs)
 
 
 def _outputs(layer: ProgramOp) -> int:

@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
-from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.compiler.lower.selection import is_slice
 from tigris_pio.format.params import (
     AsymmetricFullyConnectedInt8Params,
@@ -39,7 +39,7 @@ def split_layers(program: Program) -> Program:
         copied = any(not ops[name].aliases for name in parts)
         if copied and all(part is not None for part in parts.values()):
             del ops[layer.output]
-            ops |= {name: with_sharing(part, program.tensors) for name, part in parts.items() if part is not None}
+            ops |= {name: with_derived(part, program.tensors) for name, part in parts.items() if part is not None}
     if len(ops) == len(program.ops):
         return program
     return program.with_ops(ops.values())
@@ -60,8 +60,7 @@ def _part(program: Program, layer: ProgramOp, selection: ProgramOp) -> ProgramOp
             values = layer.blobs[name].reshape(-1)
             blobs[name] = values if values.size == 1 < outputs else values[first : first + count]
     params = dataclasses.replace(layer.params, out_features=count)
-    return dataclasses.replace(layer, name=selection.name, output=selection.output, params=params, blobs=blobs,
-                               macs=layer.macs * count // outputs)
+    return dataclasses.replace(layer, name=selection.name, output=selection.output, params=params, blobs=blobs)
 
 
 def _selected(selection: ProgramOp, whole: ProgramTensor, part: ProgramTensor, outputs: int) -> tuple[int, int] | None:

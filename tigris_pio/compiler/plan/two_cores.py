@@ -13,19 +13,8 @@ from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 from tigris_pio.compiler.plan.prediction import predicted_instructions
-from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS, TRAITS
 
-#: Kinds whose kernels keep nothing from row to row and read and write at places that follow from their parameters
-#: alone; the runtime splits no others.
-KINDS = frozenset({
-    OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.AVERAGE_POOL, OpKind.MAX_POOL, OpKind.ADD,
-    OpKind.SUB, OpKind.MUL, OpKind.SOFTMAX, OpKind.LOOKUP, OpKind.UNARY, OpKind.RESAMPLE, OpKind.TRANSPOSE_CONV,
-    OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D, OpKind.PLAIN_FULLY_CONNECTED, OpKind.EXTREME, OpKind.PRELU,
-    OpKind.ASYMMETRIC_CONV_2D, OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D, OpKind.ASYMMETRIC_FULLY_CONNECTED, OpKind.RESCALE,
-    OpKind.LOGISTIC,
-})  # fmt: skip
-#: Those of libraries, whose scratch is one for all kernels: with them only what is left to portable kernels is split.
-_PLAIN = frozenset({OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D, OpKind.PLAIN_FULLY_CONNECTED})
 #: Operands of an operator that is split, at most.
 MOST_OPERANDS = 3
 #: Instructions of a call that is worth it. To wake the other core and to wait for it takes FreeRTOS some microseconds,
@@ -53,8 +42,9 @@ def may_split(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> bool:
     touched = [tensors[name] for name in (op.output, *(operand.tensor for operand in op.operands))]
     whole = op.images == 1 and any(tensor.batch > 1 for tensor in touched)
     bound = any(tensor.folded or tensor.sequential for tensor in touched)
-    library = op.backend != "" and op.kind in _PLAIN
-    return op.kind in KINDS and len(op.operands) <= MOST_OPERANDS and not (whole or bound or library)
+    # The scratch of a library is one for all its kernels. With a library only portable kernels are split.
+    library = op.backend != "" and op.kind in PLAIN_KINDS.values()
+    return TRAITS[op.kind].split and len(op.operands) <= MOST_OPERANDS and not (whole or bound or library)
 
 
 def longer_instructions(plan: ExecutionPlan, processor: str) -> int:

@@ -12,22 +12,10 @@ from collections.abc import Mapping
 
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.lower.selection import NO_TABLE
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import DType
+from tigris_pio.format.kinds import TRAITS, Access
 from tigris_pio.format.params import SelectParams
 
-#: Kinds whose kernel takes any row offset: they check only that the row map spans the kernel's height.
-SPATIAL_KINDS = frozenset(
-    (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.ASYMMETRIC_CONV_2D, OpKind.ASYMMETRIC_DEPTHWISE_CONV_2D,
-     OpKind.AVERAGE_POOL, OpKind.MAX_POOL)
-)  # fmt: skip
-#: Kinds that compute each row from the same row of their inputs, if their row maps are RowMap.same().
-ROWWISE_KINDS = frozenset(
-    (OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED, OpKind.ADD, OpKind.SUB, OpKind.MUL, OpKind.SOFTMAX,
-     OpKind.LOOKUP, OpKind.UNARY, OpKind.TRANSPOSE, OpKind.CONCAT, OpKind.QUANTIZE, OpKind.DEQUANTIZE,
-     OpKind.TRIGONOMETRIC, OpKind.BINARY, OpKind.WHERE, OpKind.REDUCE, OpKind.ARG_REDUCE, OpKind.VECTOR, OpKind.LRN,
-     OpKind.CAST, OpKind.EXTREME, OpKind.PRELU, OpKind.DIVIDE, OpKind.SQUARED_DIFFERENCE, OpKind.LOG_SOFTMAX,
-     OpKind.RESCALE, OpKind.LOGISTIC)
-)  # fmt: skip
 #: Types for which CONCAT and SELECT have kernels.
 KEPT_TYPES = frozenset((DType.INT8, DType.INT16, DType.FLOAT32))
 
@@ -127,7 +115,8 @@ def _why_row_number_matters(tensors: Mapping[str, ProgramTensor], op: ProgramOp)
     if any(operand.rows.numerator == 0 for operand in computed):
         return "each of its rows depends on all rows"
     is_rowwise = all(operand.rows == RowMap.same() for operand in computed)
-    if op.kind in SPATIAL_KINDS or (op.kind in ROWWISE_KINDS and is_rowwise) or _is_strided_select(op):
+    traits = TRAITS[op.kind]
+    if traits.access is Access.WINDOW or (traits.rowwise and is_rowwise) or _is_strided_select(op):
         return None
     return "its rows depend on rows at other places"
 

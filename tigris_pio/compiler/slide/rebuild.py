@@ -1,6 +1,6 @@
 """Builds the program that makes the pieces: operators run on parts of their rows, COMMITs keep rows for the next run.
 
-Each piece is a tensor of its own. The operator's kernel makes it under a shifted row map. Operands of SPATIAL_KINDS and
+Each piece is a tensor of its own. The operator's kernel makes it under a shifted row map. Operands of Access.WINDOW and
 SELECT may have more rows than are read; operands of all other kinds have exactly the rows that are read.
 """
 
@@ -13,21 +13,14 @@ import numpy as np
 
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Alias, Operand, Program, ProgramIo, ProgramOp, ProgramTensor, RowMap
-from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
+from tigris_pio.compiler.lower.rowwise import params_of_part
 from tigris_pio.compiler.lower.selection import identity, select_params
 from tigris_pio.compiler.lower.states import commit_params
-from tigris_pio.compiler.slide.motion import SPATIAL_KINDS
 from tigris_pio.compiler.slide.pieces import Pieces, Rows, needed_rows
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import (
-    ConcatParams,
-    FullyConnectedFloatParams,
-    FullyConnectedInt8Params,
-    FullyConnectedInt16Params,
-    FullyConnectedInt32Params,
-    SelectParams,
-    TransposeParams,
-)
+from tigris_pio.format.kinds import TRAITS, Access
+from tigris_pio.format.params import ConcatParams, SelectParams
 from tigris_pio.format.record import Record
 
 
@@ -105,7 +98,7 @@ class Rebuilder:
         in `lasting`: read after the first COMMIT. If readers see a few rows only, the join gets no aliases, because a
         rolling stage then takes less memory.
         """
-        shared = with_sharing(op, self.tensors)
+        shared = with_derived(op, self.tensors)
         if op.params != ConcatParams(0) or op.output in lasting:
             return shared
         if not self._is_mostly_read_at_once(op.output):
@@ -139,9 +132,8 @@ class Rebuilder:
         if rows == (0, height) and operands == op.operands:
             self.ops.append(op)
             return
-        count = rows[1] - rows[0]
         self.ops.append(dataclasses.replace(
-            op, name=op.name + suffix, operands=operands, output=output, macs=op.macs * count // height,
+            op, name=op.name + suffix, operands=operands, output=output,
             params=_params_for_rows(op, rows, height, operands)))  # fmt: skip
 
     def _operand(self, op: ProgramOp, operand: Operand, rows: Rows) -> Operand:
@@ -153,7 +145,7 @@ class Rebuilder:
         if op.output not in self.pieces:
             return Operand(self._exact_part(name, (0, tensor.height)).name, row_map)
         needed = needed_rows(row_map, rows, tensor.height)
-        within = op.kind in SPATIAL_KINDS or op.kind is OpKind.SELECT
+        within = TRAITS[op.kind].access in (Access.WINDOW, Access.INDEX)
         part = self._covering_part(name, needed) if within else self._exact_part(name, needed)
         return Operand(part.name, _shifted(row_map, rows, part))
 
@@ -292,13 +284,6 @@ def _shifted(rows: RowMap, made: Rows, part: Part) -> RowMap:
 
 def _params_for_rows(op: ProgramOp, rows: Rows, height: int, operands: tuple[Operand, ...]) -> Record:
     """The operator's parameters for `rows` of an output of `height` rows."""
-    params, count = op.params, rows[1] - rows[0]
-    if isinstance(params, SelectParams):
-        return dataclasses.replace(params, first=(operands[0].rows.first, *params.first[1:]))
-    if isinstance(params, TransposeParams):
-        return dataclasses.replace(params, output_shape=(params.output_shape[0] * count // height,
-                                                         *params.output_shape[1:]))
-    if isinstance(params, FullyConnectedInt8Params | FullyConnectedFloatParams | FullyConnectedInt16Params
-                  | FullyConnectedInt32Params):
-        return dataclasses.replace(params, rows=params.rows * count // height)
-    return params
+    if isinstance(op.params, SelectParams):
+        return dataclasses.replace(op.params, first=(operands[0].rows.first, *op.params.first[1:]))
+    return params_of_part(op.params, rows[1] - rows[0], height)

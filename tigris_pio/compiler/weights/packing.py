@@ -16,6 +16,7 @@ import numpy as np
 
 from tigris_pio.format import enums
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.kinds import PLAIN_KINDS, TRAITS
 from tigris_pio.format.params import ConvInt8Params, RecurrentInt16Params
 from tigris_pio.format.record import Record
 from tigris_pio.sizes import round_up
@@ -61,13 +62,8 @@ PACKINGS: dict[enums.Packing, PackingLayout] = {
     enums.Packing.LANES_16: PackingLayout("16 lanes", 1, 16, tuple(range(16)), Padding.PIXEL, 16),
 }
 _PORTABLE = PACKINGS[enums.Packing.PORTABLE]
-#: Kinds whose int8 weights are packed.
-_ORDERED_KINDS = frozenset((
-    OpKind.CONV_2D, OpKind.ASYMMETRIC_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.ASYMMETRIC_FULLY_CONNECTED,
-    OpKind.SUM_PRODUCTS, OpKind.DEPTHWISE_CONV_2D,
-))  # fmt: skip
 #: Kinds that a backend may pack in its own order; weights of all other kinds have the portable packing.
-PACKED_KINDS = frozenset((OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED))
+PACKED_KINDS = frozenset(PLAIN_KINDS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +96,7 @@ def stored_order(
     if isinstance(params, RecurrentInt16Params):
         if field not in ("input_weights", "recurrent_weights"):
             return None
-    elif field != "weights" or dtype not in (DType.INT8, DType.INT32) or kind not in _ORDERED_KINDS:
+    elif field != "weights" or dtype not in (DType.INT8, DType.INT32) or not TRAITS[kind].packed:
         return None
     if kind == OpKind.DEPTHWISE_CONV_2D:
         return ArrayOrder(packing, True, 1, (math.prod(shape[:-1]), shape[-1]))

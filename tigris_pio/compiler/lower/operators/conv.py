@@ -74,7 +74,6 @@ def lower_conv(builder: Builder, node: Node) -> None:
         kind, DType.INT8 if int8 else DType.FLOAT32,
         [(storage, geometry.row_map())], node.outputs[0], channels_last(shape), numeric,
         Cell(image_dims(shape), fixed=True), params, blobs=blobs,
-        macs=math.prod(shape) * math.prod(builder.shape(weight)[1:]),
     )
 
 
@@ -116,10 +115,9 @@ def _emit_sums(builder: Builder, node: Node, geometry: KernelGeometry) -> bool:
     taps = _gather_taps(builder, node, geometry)
     source = builder.value_in_order(taps, channels_last(builder.shape(taps)), builder.numeric(taps))
     storage = builder.with_dims(source, image_dims(builder.shape(taps)))
-    pixels = math.prod(shape[2:])
     emit_scaled_sums(builder, node, [(storage, RowMap.same())], channels_last(shape),
-                     Cell(image_dims(shape), fixed=True), (pixels, matrix.shape[1], len(matrix)), made,
-                     shape[0] * pixels, True)
+                     Cell(image_dims(shape), fixed=True), (math.prod(shape[2:]), matrix.shape[1], len(matrix)), made,
+                     True)
     return True
 
 
@@ -184,8 +182,7 @@ def emit_conv(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeomet
     storage = builder.with_dims(source, image_dims(builder.shape(name)))
     shape = builder.shape(output)
     builder.emit(kind, DType.INT16, [(storage, geometry.row_map())], output, channels_last(shape), found.output,
-                 Cell(image_dims(shape), fixed=True), params, blobs=blobs,
-                 macs=math.prod(shape) * math.prod(builder.shape(node.inputs[1])[1:]))
+                 Cell(image_dims(shape), fixed=True), params, blobs=blobs)
 
 
 def _kernel_geometry(builder: Builder, node: Node) -> KernelGeometry:

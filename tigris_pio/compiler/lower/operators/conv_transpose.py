@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 
@@ -75,8 +74,7 @@ def lower_conv_transpose(builder: Builder, node: Node) -> None:
     params, blobs = (_int8 if int8 else _float)(builder, node, geometry, weight, bias)
     shape = builder.shape(output)
     builder.emit(OpKind.TRANSPOSE_CONV, numeric.dtype if int8 else DType.FLOAT32, [(storage, geometry.row_map())],
-                 output, channels_last(shape), numeric, Cell(image_dims(shape), fixed=True), params, blobs=blobs,
-                 macs=math.prod(builder.shape(name)) * math.prod(builder.shape(weight)[1:]))
+                 output, channels_last(shape), numeric, Cell(image_dims(shape), fixed=True), params, blobs=blobs)
 
 
 def _geometry(builder: Builder, node: Node) -> TransposeGeometry:
@@ -175,6 +173,5 @@ def _emit_int16(builder: Builder, node: Node, geometry: TransposeGeometry) -> bo
     shape = builder.shape(node.outputs[0])
     builder.emit(OpKind.TRANSPOSE_CONV, DType.INT16, [(storage, geometry.row_map())], node.outputs[0],
                  channels_last(shape), found.output, Cell(image_dims(shape), fixed=True), params,
-                 blobs=constants.blobs(weights),
-                 macs=math.prod(builder.shape(name)) * math.prod(builder.shape(weight)[1:]))
+                 blobs=constants.blobs(weights))
     return True

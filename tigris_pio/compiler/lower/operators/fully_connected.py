@@ -175,22 +175,16 @@ def _emit(builder: Builder, node: Node, product: _Product) -> None:
     builder.emit(
         kind, DType.INT8 if int8 else DType.FLOAT32, [(value.storage, call.rows)], node.outputs[0],
         row_major(builder.shape(node.outputs[0])), result, call.cell, params, blobs=blobs, per_image=call.per_image,
-        macs=call.vectors * product.inputs * product.outputs,
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Call:
-    """A kernel call: row by row if each input row holds whole vectors, for all vectors otherwise.
+    """A kernel call: row by row if each input row holds whole vectors, for all vectors otherwise."""
 
-    rows: the row map, None to read all rows
-    vectors: the vectors of all images
-    """
-
-    rows: RowMap | None
+    rows: RowMap | None  #: None to read all rows
     cell: Cell
     per_image: bool
-    vectors: int
 
 
 def _call(builder: Builder, value: Value, product: _Product) -> tuple[_Call, _Product]:
@@ -198,11 +192,11 @@ def _call(builder: Builder, value: Value, product: _Product) -> tuple[_Call, _Pr
     dims = settle_contiguous_vectors(builder, value.storage, product.inputs) if product.rows > 1 else None
     if dims is None:
         cell = Cell(default_dims((product.rows, product.outputs)), fixed=True)
-        return _Call(None, cell, False, product.rows), product
+        return _Call(None, cell, False), product
     batch, height, width, channels = dims
     cell = Cell((batch, height, width * channels // product.inputs, product.outputs), fixed_rows=True)
     one_image = dataclasses.replace(product, rows=product.rows // batch)
-    return _Call(RowMap.same(), cell, True, product.rows), one_image
+    return _Call(RowMap.same(), cell, True), one_image
 
 
 def _emit_int16(builder: Builder, node: Node, product: _Product, found: Int16Types) -> None:
@@ -221,7 +215,7 @@ def _emit_int16(builder: Builder, node: Node, product: _Product, found: Int16Typ
     builder.emit(
         OpKind.FULLY_CONNECTED, DType.INT16, [(value.storage, call.rows)], node.outputs[0],
         row_major(builder.shape(node.outputs[0])), found.output, call.cell, params, blobs=constants.blobs(matrix),
-        per_image=call.per_image, macs=call.vectors * product.inputs * product.outputs,
+        per_image=call.per_image,
     )
 
 
@@ -240,7 +234,7 @@ def _emit_sums(builder: Builder, node: Node, product: _Product) -> bool:
         return False
     call, product = _call(builder, value, product)
     emit_scaled_sums(builder, node, [(value.storage, call.rows)], row_major(builder.shape(output)), call.cell,
-                     (product.rows, product.inputs, product.outputs), made, call.vectors, call.per_image)
+                     (product.rows, product.inputs, product.outputs), made, call.per_image)
     return True
 
 

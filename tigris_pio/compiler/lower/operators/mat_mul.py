@@ -69,7 +69,7 @@ def emit_product(builder: Builder, node: Node, first: str, second: str) -> None:
         order = [*range(call.outer), row, *range(call.outer, row), *range(row + 1, len(layout.order))]
         layout = Layout(layout.factors, tuple(order))
     builder.emit(OpKind.MAT_MUL, dtype, [(a_storage, call.rows), (b_storage, None)], output, layout, numerics_of[2],
-                 call.cell, params, per_image=call.per_image, macs=math.prod(builder.shape(output)) * depth)
+                 call.cell, params, per_image=call.per_image)
 
 
 @dataclasses.dataclass(frozen=True)

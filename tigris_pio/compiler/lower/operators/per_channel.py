@@ -48,4 +48,4 @@ def emit_per_channel(builder: Builder, node: Node, name: str, factor: np.ndarray
         params = ConvFloatParams(**_POINT.fields(), groups=1, **fused.float_fields(node), weights=0, bias=0)
         blobs = {"weights": factor.astype(np.float32).reshape(1, 1, -1), "bias": offset.astype(np.float32)}
     builder.emit(OpKind.DEPTHWISE_CONV_2D, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
-                 layout, numeric, Cell(dims, fixed=True), params, blobs=blobs, macs=int(np.prod(dims)))
+                 layout, numeric, Cell(dims, fixed=True), params, blobs=blobs)

@@ -24,10 +24,10 @@ from tigris_pio.compiler.lower.selection import select_params, selected_rows
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Value
 from tigris_pio.format.enums import DType, OpKind, RecurrentCell, RecurrentFunction
 from tigris_pio.format.params import MeanOfSumsFloatParams, RecurrentParams
+from tigris_pio.format.work import GATES
 
 _F = RecurrentFunction
 _CELLS = {"LSTM": RecurrentCell.LSTM, "GRU": RecurrentCell.GRU, "RNN": RecurrentCell.RNN}
-_GATES = {RecurrentCell.LSTM: 4, RecurrentCell.GRU: 3, RecurrentCell.RNN: 1}
 _DEFAULTS = {
     RecurrentCell.LSTM: ("sigmoid", "tanh", "tanh"), RecurrentCell.GRU: ("sigmoid", "tanh"),
     RecurrentCell.RNN: ("tanh",),
@@ -105,7 +105,7 @@ def _layer(composer: Composer) -> _Layer:
         raise Refusal(f"its sequence_lens {lengths} are not all {steps}, the length of its input; leave them out")
     layer = _Layer(_CELLS[node.op], source, weights, recurrent, bias, hidden, cells, peepholes, _DIRECTIONS[direction],
                    steps, batch, inputs, units)
-    rows, count = _GATES[layer.cell] * units, len(layer.reverse)
+    rows, count = GATES[layer.cell] * units, len(layer.reverse)
     wanted = {weights: (count, rows, inputs), recurrent: (count, rows, units), bias: (count, 2 * rows),
               hidden: (count, batch, units), cells: (count, batch, units), peepholes: (count, 3 * units)}
     for name, shape in wanted.items():
@@ -143,13 +143,12 @@ def _emit_direction(composer: Composer, layer: _Layer, place: int, full: bool) -
         initial.append(_initial_state(composer, layer, layer.cells, place))
     dtype, params, blobs = _params(builder, node, layer, place, steps)
     name = builder.fresh(f"{node.outputs[0] or node.name}/{'reverse' if turned else 'forward'}")
-    rows = _GATES[layer.cell] * layer.units
     scratch = layer.units * (2 if layer.cell is RecurrentCell.GRU else 1)
     storage = builder.emit_part(
         f"{name}/states", OpKind.RECURRENT, dtype, [(source, RowMap.same()), *((item, RowMap(0, 1, 0, 0))
                                                                                for item in initial)],
         Cell(dims, fixed=True), FLOAT, params, blobs, folded=folded, sequential=height > 1 and not folded,
-        macs=layer.steps * layer.batch * rows * (layer.inputs + layer.units), scratch_bytes=4 * scratch,
+        scratch_bytes=4 * scratch,
     )
     if folded:
         storage = builder.emit_part(f"{name}/last", OpKind.MEAN_OF_SUMS, DType.FLOAT32,
@@ -289,7 +288,7 @@ def _scales(builder: Builder, name: str, place: int) -> np.ndarray | None:
 
 def _bias(builder: Builder, node: Node, layer: _Layer, place: int) -> np.ndarray:
     """The sum of ONNX's two biases, [gate][unit]; the one inside a GRU's reset product is appended instead of added."""
-    rows = _GATES[layer.cell] * layer.units
+    rows = GATES[layer.cell] * layer.units
     both = builder.float_constant(layer.bias)[place] if layer.bias else np.zeros(2 * rows, np.float32)
     total = both[:rows] + both[rows:]
     if layer.cell is not RecurrentCell.GRU:

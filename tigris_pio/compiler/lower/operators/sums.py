@@ -72,8 +72,8 @@ def scaled_sums(builder: Builder, source: Numeric, matrix: np.ndarray, scales: n
 
 
 def emit_scaled_sums(builder: Builder, node: Node, sources: Sequence[tuple[str, RowMap | None]], layout: Layout,
-                     cell: Cell, sizes: tuple[int, int, int], made: ScaledSums, vectors: int, per_image: bool) -> None:
-    """Emits the kernel call. sizes: vectors of a call, inputs and outputs; vectors: of all images"""
+                     cell: Cell, sizes: tuple[int, int, int], made: ScaledSums, per_image: bool) -> None:
+    """Emits the kernel call. sizes: vectors of a call, inputs and outputs"""
     output, fields = node.outputs[0], fused.float_fields(node)
     if made.offset is not None:
         plain = builder.fresh(f"{output}/sums")
@@ -82,7 +82,7 @@ def emit_scaled_sums(builder: Builder, node: Node, sources: Sequence[tuple[str, 
     params = FullyConnectedInt32Params(*sizes, int(made.scale.size > 1), **fields, weights=0, bias=0, scale=0)
     blobs = {"weights": made.weights, "bias": made.bias, "scale": made.scale}
     builder.emit(OpKind.FULLY_CONNECTED, DType.INT32, sources, output, layout, FLOAT, cell, params, blobs=blobs,
-                 per_image=per_image, macs=vectors * sizes[1] * sizes[2])
+                 per_image=per_image)
     if made.offset is not None:
         composer = Composer(builder, node)
         behind = (1,) * (len(builder.shape(output)) - 2 if node.op.startswith("Conv") else 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -36,7 +35,6 @@ def lower_spectrum(builder: Builder, node: Node) -> None:
     builder.emit(OpKind.SPECTRUM, DType.INT16, [(source.storage, None)], output, layout, UINT32,
                  Cell(default_dims(layout.stored_shape)), params,
                  blobs={"window": window, "sine": sine, "bands": bands, "weights": weights},
-                 macs=len(window) + points * int(math.log2(points)) + 2 * len(weights),
                  scratch_bytes=4 * (points // 2 + 1))
 
 

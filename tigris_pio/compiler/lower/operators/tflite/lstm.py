@@ -61,7 +61,7 @@ def lower_lstm(builder: Builder, node: Node) -> None:
         [(builder.with_dims(sequence, (1, steps, batch, inputs)), RowMap.same()),
          *((name, RowMap(0, 1, 0, 0)) for name in initial)],
         Cell(dims, fixed=True), Numeric(DType.INT8), params, blobs, sequential=steps > 1,
-        macs=steps * batch * _GATES * units * (inputs + units), scratch_bytes=2 * _GATES * units,
+        scratch_bytes=2 * _GATES * units,
     )
     of_hidden = np.arange(units)
     if builder.is_read(full):

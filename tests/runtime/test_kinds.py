@@ -1,0 +1,51 @@
+"""The traits of kinds, held against the kernels: every kind has a row, and rows depend on what `access` says."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.runtime.kernel_harness import Operator, Way, operator, run
+from tests.runtime.operators import operators
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.lower.rowwise import params_of_part
+from tigris_pio.format.enums import OpKind
+from tigris_pio.format.kinds import TRAITS, Access
+from tigris_pio.format.params import TransposeParams
+
+#: Columns and channels of each row change places.
+TURNED = operator(OpKind.TRANSPOSE, TransposeParams(3, 1, (6, 4, 4, 1, 1, 1, 1, 1), (16, 1, 4, 0, 0, 0, 0, 0)),
+                  np.arange(96, dtype=np.int8).reshape(1, 6, 4, 4))
+OPERATORS = [op for op in (*operators(), TURNED)
+             if all(rows.numerator == 1 and rows.first in (-1, 0) for rows in op.rows)
+             and (TRAITS[op.kind].rowwise or TRAITS[op.kind].access is Access.WINDOW)]
+
+
+def test_every_kind_has_traits() -> None:
+    assert set(TRAITS) == set(OpKind)
+
+
+def parts(op: Operator, whole: np.ndarray) -> Iterator[tuple[Operator, np.ndarray]]:
+    """Operators that compute a part, each with the part of `whole`: all rows but the first, from tensors that begin one
+    row later; halves of the rows as two images; two columns."""
+    _, height, width, channels = op.output_shape
+    later = tuple(array[:, 1 + rows.first :] for array, rows in zip(op.inputs, op.rows, strict=True))
+    rows = tuple(RowMap(1, 1, 0, rows.last - rows.first) for rows in op.rows)
+    shorter = params_of_part(op.params, height - 1, height)
+    yield dataclasses.replace(op, inputs=later, rows=rows, params=shorter,
+                              output_shape=(1, height - 1, width, channels)), whole[:, 1:]
+    if TRAITS[op.kind].rowwise and len(op.inputs) == 1 and height % 2 == 0:
+        images = op.inputs[0].reshape(2, height // 2, *op.inputs[0].shape[2:])
+        shape = (2, height // 2, width, channels)
+        yield dataclasses.replace(op, inputs=(images,), params=params_of_part(op.params, 1, 2), output_shape=shape,
+                                  images=2), whole.reshape(shape)
+    if TRAITS[op.kind].access is Access.ELEMENT and not hasattr(op.params, "row_step"):
+        yield dataclasses.replace(op, inputs=tuple(array[:, :, 1:3] for array in op.inputs),
+                                  output_shape=(1, height, 2, channels)), whole[:, :, 1:3]
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
+def test_parts_are_the_same_bytes(op: Operator) -> None:
+    for part, expected in parts(op, run(op, Way(op.output_shape[1]))):
+        np.testing.assert_array_equal(run(part, Way(part.output_shape[1])), expected)
