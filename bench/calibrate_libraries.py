@@ -2,27 +2,24 @@
     [--pie]
 
 Runs the int8 networks at three budgets and single layers, planned for a library, on emulated machines that count
-instructions. The command fits the instructions of each step of the library's kernels
-(tigris_pio/compiler/instructions/libraries.py) and prints the error of the model.
+instructions. The command fits the rows of the library's kernels and prints the error of the model.
 
 - ESP-NN, ESP32-S3: an interpreter counts the assembly of single kernels; the C around it is estimated
   (bench/xtensa/esp_nn_cases.py).
 - ESP-NN, ESP32-P4: an interpreter counts whole kernels (bench/riscv).
 - `--pie`: the runtime's own kernels for the ESP32-S3. Their assembly is interpreted; rv32imc counts the C around it.
 
-`--write` writes the coefficients to tigris_pio/compiler/instructions/counted_libraries.py and keeps those of a library
-that is not given. Takes some minutes.
+`--write` writes the rows to tigris_pio/compiler/cost/table.json and keeps those of a library that is not given. Takes
+some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import itertools
 import math
 import sys
 import tempfile
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,8 +31,8 @@ import numpy as np
 import onnx
 
 from bench.calibration_cases import SHAPES, Subject, content_of
-from bench.emulator import FIRMWARE, MACHINES, NETWORKS, ROOT, BenchError, build, measure
-from bench.fit import fit
+from bench.emulator import FIRMWARE, MACHINES, NETWORKS, BenchError, build, measure
+from bench.fit import Sample, fit_rows, write_table
 from bench.layers import build_layer
 from bench.libraries import Sources, library_sources
 from bench.riscv import whole
@@ -44,27 +41,25 @@ from bench.xtensa import whole as xtensa
 from bench.xtensa.esp_nn_cases import LAYERS, counted
 from bench.xtensa.esp_nn_cases import MACHINE as ESP32S3
 from tigris_pio import compile_model
-from tigris_pio.compiler.instructions.call import Call
-from tigris_pio.compiler.instructions.counted_libraries import LIBRARY_COEFFICIENTS
-from tigris_pio.compiler.instructions.libraries import library_name_of, library_work_of
+from tigris_pio.compiler.cost.kernel import kernel_of
+from tigris_pio.compiler.cost.model import TABLE, price
 from tigris_pio.compiler.ir.plan import ExecutionPlan
-from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 from tigris_pio.errors import BudgetError
 
-MODULE = ROOT / "tigris_pio" / "compiler" / "instructions" / "counted_libraries.py"
 #: Emulated machines by library, each with the chip that plans are made for.
 EMULATED: Mapping[str, Mapping[str, str]] = {
-    "cmsis-nn": {"cortex-m4": "cortex-m4", "cortex-m7": "cortex-m7", "cortex-m55": "cortex-m55", "rv32imc": "esp32c3"},
+    "cmsis-nn": {"cortex-m4": "cortex-m4", "cortex-m55": "cortex-m55", "rv32imc": "esp32c3"},
     "esp-nn": {"rv32imc": "esp32c3"},
 }
 BUDGETS = ("256K", "24K", "10K")
 _LARGE = ("resnet", "vww", "person_detect")
-#: Coefficients below are what rounding left of none.
-_LEAST = 1e-6
+#: Importance of the relative error of a layer by itself, beside that of all of a network's run.
+ALONE = 0.1
 Row = dict[str, Any]
-Coefficients = Mapping[str, Mapping[str, float]]
+#: The subject's name, and the counts of one kernel.
+Count = tuple[str, Sample]
 
 
 def models() -> Iterator[Subject]:
@@ -85,23 +80,21 @@ def plans(subject: Subject, library: str, chip: str) -> Iterator[Compiled]:
             continue
 
 
-def calls_of(plan: ExecutionPlan) -> Iterator[tuple[int, ProgramOp, dict[str, float]]]:
-    """Of each operator that the library runs its place, itself and what a run does."""
+def samples(name: str, plan: ExecutionPlan, counts: Sequence[float]) -> Iterator[Count]:
+    """The counts of each operator that the library runs."""
+    ops, total = plan.program.ops, sum(counts)
     for stage in plan.stages:
         found = plan_stage_calls(plan, stage)
-        for step, counts in enumerate(found.calls, stage.first_op):
-            op = plan.program.ops[step]
-            if not op.backend:
-                continue
-            work: dict[str, float] = defaultdict(float)
-            for rows, count in counts.items():
-                for name, amount in library_work_of(Call.of(op, plan.program.tensors, rows)).items():
-                    work[name] += amount * count * op.images
-            yield step, op, dict(work)
+        for step, calls in enumerate(found.calls, stage.first_op):
+            if ops[step].backend:
+                kernel = kernel_of(ops[step], plan.program.tensors)
+                share = 0.0 if " " in name else counts[step] / total
+                made = {rows: count * ops[step].images for rows, count in calls.items()}
+                yield name, Sample(kernel, made, counts[step], ALONE + share)
 
 
-def emulated(library: str, machine: str, chip: str, source: Sources, folder: Path) -> Iterator[Row]:
-    """A row for each operator that the library ran."""
+def emulated(library: str, machine: str, chip: str, source: Sources, folder: Path) -> Iterator[Count]:
+    """The counts of each operator that the library ran."""
     extra = ("-DNDEBUG", *source.flags, *map(str, source.files))
     program = build(MACHINES[machine], folder, extra=extra)
     for subject in models():
@@ -109,13 +102,11 @@ def emulated(library: str, machine: str, chip: str, source: Sources, folder: Pat
             result = measure(MACHINES[machine], program, compiled.data, content_of(subject, compiled), folder)
             if not result.right:
                 raise BenchError(f"{library} on {machine}: {subject.name} is wrong")
-            for step, op, work in calls_of(compiled.plan):
-                kernel = library_name_of(Call.of(op, compiled.plan.program.tensors))
-                yield {"model": subject.name, "kernel": kernel, "work": work, "counted": result.ops[step]}
+            yield from samples(subject.name, compiled.plan, result.ops)
 
 
-def interpreted(checkout: Path, folder: Path) -> Iterator[Row]:
-    """Rows for the ESP32-P4: networks at one budget, and small layers."""
+def interpreted(checkout: Path, folder: Path) -> Iterator[Count]:
+    """Counts for the ESP32-P4: networks at one budget, and small layers."""
     program = whole.build(folder, checkout)
     subjects = [subject for subject in models() if " " not in subject.name]
     subjects += [Subject(layer.name, "int8", build_layer(layer), BUDGETS[:1]) for layer in LAYERS]
@@ -125,13 +116,12 @@ def interpreted(checkout: Path, folder: Path) -> Iterator[Row]:
         found = whole.run(program, checkout, compiled.data, bytes(size))
         if found.status != 0:
             raise BenchError(f"{subject.name} on {ESP32P4}: status {found.status}")
-        for step, op, work in calls_of(compiled.plan):
-            kernel = library_name_of(Call.of(op, compiled.plan.program.tensors))
-            yield {"model": subject.name, "kernel": kernel, "work": work, "counted": found.instructions[step]}
+        steps = range(len(compiled.plan.program.ops))
+        yield from samples(subject.name, compiled.plan, [found.instructions.get(step, 0) for step in steps])
 
 
-def own_kernels(folder: Path) -> Iterator[Row]:
-    """Rows for the runtime's own kernels on the ESP32-S3. Large networks are counted at one budget."""
+def own_kernels(folder: Path) -> Iterator[Count]:
+    """Counts for the runtime's own kernels on the ESP32-S3. Large networks are counted at one budget."""
     assembly, machine = xtensa.build(folder), MACHINES["rv32imc"]
     flags = ("-DNDEBUG", "-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
     around = build(machine, folder, extra=(*flags, str(FIRMWARE / "pie_nothing.c")))
@@ -141,96 +131,40 @@ def own_kernels(folder: Path) -> Iterator[Row]:
             size = math.prod(compiled.plan.program.inputs[0].stored_shape)
             found = xtensa.run(assembly, compiled.data, bytes(size)).instructions
             ops = measure(machine, around, compiled.data, content_of(subject, compiled), folder).ops
-            for step, op, work in calls_of(compiled.plan):
-                kernel = library_name_of(Call.of(op, compiled.plan.program.tensors))
-                counted = ops[step] + found[step]
-                yield {"model": subject.name, "kernel": kernel, "work": work, "counted": counted}
+            counts = [count + found.get(step, 0) for step, count in enumerate(ops)]
+            yield from samples(subject.name, compiled.plan, counts)
 
 
-def coefficients(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """The coefficients of one library on one machine, by kernel."""
-    found = {}
-    for kernel, group in itertools.groupby(sorted(rows, key=lambda row: row["kernel"]), lambda row: row["kernel"]):
-        ops = list(group)
-        names = list(dict.fromkeys(name for op in ops for name in op["work"]))
-        found[kernel] = fit([op["work"] for op in ops], [op["counted"] for op in ops], names)
-    return found
-
-
-def print_errors(library: str, machine: str, rows: Sequence[Row], known: Coefficients) -> None:
-    """Prints the error of the model: for the operators of each kernel, and for each network."""
+def fitted(library: str, machine: str, counts: Sequence[Count]) -> dict[str, Row]:
+    """The rows of a library on a machine. Prints the errors of each kernel's operators and of networks."""
+    rows = fit_rows(one for _, one in counts)
     by_kernel: dict[str, list[float]] = defaultdict(list)
     by_network: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for row in rows:
-        guess = sum(known[row["kernel"]].get(name, 0.0) * amount for name, amount in row["work"].items())
-        by_kernel[row["kernel"]].append(abs(guess / row["counted"] - 1))
-        if " " not in row["model"]:
-            by_network[row["model"]][0] += guess
-            by_network[row["model"]][1] += row["counted"]
+    for name, one in counts:
+        row = next(rows[known] for known in sorted(rows, key=len, reverse=True) if one.kernel.name.startswith(known))
+        guess = sum(count * price(row, one.kernel, made) for made, count in one.calls.items())
+        by_kernel[one.kernel.name].append(abs(guess / one.counted - 1))
+        if " " not in name:
+            by_network[name][0] += guess
+            by_network[name][1] += one.counted
     for kernel, errors in by_kernel.items():
-        print(f"{library:9}{machine:11}{kernel:22}{len(errors):4} times, off by {np.mean(errors):6.1%} on average, "
+        print(f"{library:9}{machine:11}{kernel:36}{len(errors):4} times, off by {np.mean(errors):6.1%} on average, "
               f"{max(errors):6.1%} at most")  # fmt: skip
     for name, (guess, count) in by_network.items():
         print(f"{library:9}{machine:11}{name:22}{count:14,.0f}{guess:14,.0f}{guess / count - 1:8.1%}")
+    return rows
 
 
-def module(known: Mapping[str, Mapping[str, Coefficients]], notes: Sequence[str]) -> str:
-    """The source of counted_libraries.py."""
-    lines = [
-        '"""Instructions that kernels of libraries take, by library, machine, kernel and what is done. Generated.',
-        "",
-        "Written by `python -m bench.calibrate_libraries --write`:",
-        *notes,
-        '"""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Mapping",
-        "",
-        "LIBRARY_COEFFICIENTS: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]] = {",
-    ]
-    for library, by_machine in sorted(known.items()):
-        lines.append(f'    "{library}": {{')
-        for machine, kernels in by_machine.items():
-            lines.append(f'        "{machine}": {{')
-            for kernel, values in kernels.items():
-                parts = (f'"{name}": {value:g},' for name, value in values.items() if value >= _LEAST)
-                text = " ".join(part.replace(" ", "\0") for part in parts)
-                lines.append(f'            "{kernel}": {{')
-                wrapped = textwrap.wrap(text, 119, initial_indent=" " * 16, subsequent_indent=" " * 16)
-                lines += [line.replace("\0", " ") for line in wrapped]
-                lines.append("            },")
-            lines.append("        },")
-        lines.append("    },")
-    return "\n".join([*lines, "}", ""])
-
-
-def calibrated(library: str, checkout: Path) -> dict[str, Coefficients]:
-    """By machine."""
-    found: dict[str, Coefficients] = {}
+def calibrated(library: str, checkout: Path) -> Iterator[tuple[str, dict[str, Row]]]:
+    """The rows of a library, by machine."""
     for machine, chip in EMULATED[library].items():
         with tempfile.TemporaryDirectory() as folder:
-            rows = list(emulated(library, machine, chip, library_sources(library, checkout), Path(folder)))
-        found[machine] = coefficients(rows)
-        print_errors(library, machine, rows, found[machine])
+            found = list(emulated(library, machine, chip, library_sources(library, checkout), Path(folder)))
+        yield machine, fitted(library, machine, found)
     if library == "esp-nn":
-        rows = list(counted(checkout))
-        found[ESP32S3] = coefficients(rows)
-        print_errors(library, ESP32S3, rows, found[ESP32S3])
+        yield ESP32S3, fitted(library, ESP32S3, [(name, Sample(*one)) for name, *one in counted(checkout)])
         with tempfile.TemporaryDirectory() as folder:
-            rows = list(interpreted(checkout, Path(folder)))
-        found[ESP32P4] = coefficients(rows)
-        print_errors(library, ESP32P4, rows, found[ESP32P4])
-    return found
-
-
-#: What was counted, and how, of the checkouts that the coefficients in the file come from.
-NOTES = {
-    "cmsis-nn": "at commit 99f736a6 (July 2026), counted under QEMU with gcc -O2 on 2026-11-23; cortex-m55 with MVE",
-    "esp-nn": "1.2.3, on 2026-11-23; rv32imc: C under QEMU; esp32s3: assembly interpreted, C estimated; "
-    "esp32p4: interpreted",
-    "pie": "on 2026-11-27; assembly interpreted, the C around it counted as rv32imc's under QEMU",
-}
+            yield ESP32P4, fitted(library, ESP32P4, list(interpreted(checkout, Path(folder))))
 
 
 def main() -> int:
@@ -239,23 +173,21 @@ def main() -> int:
     for library in EMULATED:
         parser.add_argument(f"--{library}", type=Path, metavar="CHECKOUT", dest=library)
     parser.add_argument("--pie", action="store_true", help="count the runtime's own kernels for the ESP32-S3")
-    parser.add_argument("--write", action="store_true", help=f"write {MODULE.name}")
+    parser.add_argument("--write", action="store_true", help="write the table")
     options = vars(parser.parse_args())
-    known = dict(LIBRARY_COEFFICIENTS)
     try:
-        for library in EMULATED:
-            if options[library]:
-                known[library] = calibrated(library, options[library])
+        found = [(library, item) for library in EMULATED if options[library]
+                 for item in calibrated(library, options[library])]  # fmt: skip
         if options["pie"]:
             with tempfile.TemporaryDirectory() as folder:
-                rows = list(own_kernels(Path(folder)))
-            known["pie"] = {ESP32S3: coefficients(rows)}
-            print_errors("pie", ESP32S3, rows, known["pie"][ESP32S3])
+                found.append(("pie", (ESP32S3, fitted("pie", ESP32S3, list(own_kernels(Path(folder)))))))
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    for library, (machine, rows) in found:
+        TABLE["processors"][machine].setdefault("libraries", {})[library] = rows
     if options["write"]:
-        MODULE.write_text(module(known, [f"{library} {note}." for library, note in NOTES.items()]))
+        write_table(TABLE)
     return 0
 
 

@@ -12,7 +12,6 @@ import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from bench.assembly.c_library import COPY, COPY_BYTE
 from bench.assembly.memory import Memory
@@ -22,8 +21,8 @@ from bench.layers import Layer, build_layer
 from bench.xtensa.machine import Machine
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends.shape import PlainShape, shape_of
-from tigris_pio.compiler.instructions.call import Call
-from tigris_pio.compiler.instructions.libraries import library_name_of, library_work_of
+from tigris_pio.compiler.cost.kernel import Kernel as Counted
+from tigris_pio.compiler.cost.kernel import kernel_of
 from tigris_pio.sizes import round_up
 
 MACHINE = "esp32s3"
@@ -215,16 +214,15 @@ LAYERS = (
 )  # fmt: skip
 
 
-def counted(checkout: Path) -> Iterator[dict[str, Any]]:
-    """A row for each layer, whole and in a band: its kernel, what it does, and instructions."""
+def counted(checkout: Path) -> Iterator[tuple[str, Counted, dict[int, int], float]]:
+    """The name of each layer, its kernel, and its calls with their instructions: whole and in a band."""
     library = Library(_program(checkout))
     for layer in LAYERS:
         program = compile_model(build_layer(layer), backend="esp-nn", chip=MACHINE).plan.program
         for op in program.ops:
             if not op.backend:
                 continue
+            source = program.tensors[op.operands[0].tensor]
             for rows in {program.tensors[op.output].height, 1}:
-                call = Call.of(op, program.tensors, rows)
-                shape = shape_of(program, op, call.read // (call.inputs[0].width * call.inputs[0].channels), rows)
-                yield {"model": layer.name, "kernel": library_name_of(call), "work": library_work_of(call),
-                       "counted": library.call(shape)}  # fmt: skip
+                shape = shape_of(program, op, min(op.operands[0].rows.rows_read(rows), source.height), rows)
+                yield layer.name, kernel_of(op, program.tensors), {rows: 1}, library.call(shape)

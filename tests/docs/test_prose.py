@@ -17,7 +17,6 @@ CODE = sorted([*(ROOT / "tigris_pio").rglob("*.py"), *(ROOT / "runtime").rglob("
 LATER = (
     "tigris_pio/compiler/plan/",
     "tigris_pio/compiler/choose.py",
-    "tigris_pio/compiler/instructions/",
     "tigris_pio/compiler/backends/balance.py",
     "runtime/host/placement_",
 )

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compile_options
-from tigris_pio.compiler.instructions.predict import instructions
+from tigris_pio.compiler.cost.model import instructions
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tigris_pio.cli.console import out
-from tigris_pio.compiler.instructions.libraries import machines
+from tigris_pio.compiler.cost.model import machines
 from tigris_pio.compiler.normalise import PassStatistics
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.fitted import Column, Facts, FittedTable

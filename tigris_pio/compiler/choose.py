@@ -8,8 +8,8 @@ import dataclasses
 import math
 
 from tigris_pio.compiler.backends.balance import Balances, Find, judged_cost
+from tigris_pio.compiler.cost.model import nearest_for
 from tigris_pio.compiler.emit.writer import write_plan
-from tigris_pio.compiler.instructions.predict import nearest_for
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.fold_products import fold_products

@@ -16,7 +16,7 @@
     cut          plan/cut/                         stages and memory assignment
     bands        plan/heights.py, plan/band/       rows, windows and paces of a stage
     placement    plan/placement.py, plan/memory/   offsets in the arenas
-    cost         plan/cost.py, instructions/       predicted instructions and slow traffic
+    cost         plan/cost.py, cost/               predicted instructions and slow traffic
     refine       plan/refine.py, plan/finish.py    local changes, then the execution plan
     refusal      plan/refusal.py                   the smallest memory that works, if no plan fits
 """

@@ -6,8 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tigris_pio.compiler.instructions.libraries import machines
-from tigris_pio.compiler.instructions.predict import PROCESSORS
+from tigris_pio.compiler.cost.model import PROCESSORS, machines
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramIo
 from tigris_pio.compiler.plan.prediction import stage_instructions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tigris_pio.compiler.instructions.predict import call_instructions, operator_instructions
+from tigris_pio.compiler.cost.model import CostModel, operator_instructions
 from tigris_pio.compiler.ir.program import Program, ProgramOp
 from tigris_pio.compiler.weights.block import block_bytes
 from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
@@ -121,7 +121,7 @@ def picture(plan: PlanFile, program: Program | None = None, processor: str = "")
 def _instructions(program: Program, op: ProgramOp, processor: str) -> float:
     if not processor:
         return operator_instructions(program, op, fpu=op.dtype is DType.FLOAT32)
-    return op.images * call_instructions(op, program.tensors, None, (processor,))[0]
+    return op.images * CostModel.of(processor).call(op, program.tensors)
 
 
 def _operators(plan: PlanFile, program: Program | None, processor: str) -> tuple[Operator, ...]:

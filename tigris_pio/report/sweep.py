@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from tigris_pio.compiler.choose import Indices, plan_of
-from tigris_pio.compiler.instructions.predict import DEFAULT, FPU
+from tigris_pio.compiler.cost.model import DEFAULT, FPU
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Front

@@ -17,9 +17,8 @@ from tests.runtime.backends.libraries import VARIABLES, checkout
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends import BACKENDS
 from tigris_pio.compiler.backends.balance import MOST_CAPS, Balances, judged_cost
+from tigris_pio.compiler.cost.model import PROCESSORS, machines, nearest_for
 from tigris_pio.compiler.emit.model_header import fast_bytes
-from tigris_pio.compiler.instructions.libraries import machines
-from tigris_pio.compiler.instructions.predict import PROCESSORS, nearest_for
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.options import CompileOptions

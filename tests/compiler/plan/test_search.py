@@ -21,7 +21,7 @@ from tests.harness.tiers import examples
 from tests.networks.folders import OWN
 from tests.networks.plans import compiled
 from tigris_pio.cli.main import cli
-from tigris_pio.compiler.instructions.predict import PROCESSORS
+from tigris_pio.compiler.cost.model import PROCESSORS
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.attempt import Attempt

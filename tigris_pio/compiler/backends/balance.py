@@ -1,7 +1,7 @@
 """Shares fast memory between a plan's arena and a library's scratch: tries caps on the scratch for the cheapest plan.
 
 Less scratch leaves more memory for activations, so bands are taller, but operators with more scratch stay portable.
-Costs are predicted with the library's own instructions (compiler/instructions/libraries.py). The user requested the
+Costs are predicted with the library's own instructions (compiler/cost). The user requested the
 library, or it is the fastest on the chip. An operator that is portable for lack of scratch therefore counts at least
 the library's instructions.
 """
@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator
 from tigris_pio.compiler.backends.assign import Assignment
 from tigris_pio.compiler.backends.backend import Backend
 from tigris_pio.compiler.backends.scratch import plan_scratch, scratch_bytes, scratch_of
-from tigris_pio.compiler.instructions.libraries import machines
-from tigris_pio.compiler.instructions.predict import call_instructions
+from tigris_pio.compiler.cost.model import CostModel, machines
 from tigris_pio.compiler.ir.plan import BackendUse, Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.cost import cost_of
@@ -104,7 +103,7 @@ class Balances:
         """Instructions of each operator run whole, portable and by the library where that runs it."""
         for pair in zip(self._program.ops, self._all.ops, strict=True):
             portable, library = (
-                op.images * call_instructions(op, self._program.tensors, None, (self._processor,))[0] for op in pair
+                op.images * CostModel.of(self._processor).call(op, self._program.tensors) for op in pair
             )
             yield pair[0].name, (portable, library)
 

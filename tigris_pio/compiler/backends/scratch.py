@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from tigris_pio.compiler.backends.backend import Backend
 from tigris_pio.compiler.backends.shape import SHAPED_KINDS, PlainShape, shape_of
-from tigris_pio.compiler.instructions.call import rows_read
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program, ProgramOp
 from tigris_pio.sizes import round_up
@@ -19,7 +18,7 @@ def scratch_of(program: Program, op: ProgramOp, backend: Backend, chip: str, hei
     source, result = program.tensors[op.operands[0].tensor], program.tensors[op.output]
     if height is None or height >= result.height:
         return backend.scratch(shape_of(program, op), chip)
-    rows = min(source.height, rows_read(op.operands[0].rows, height))
+    rows = min(source.height, op.operands[0].rows.rows_read(height))
     return backend.scratch(shape_of(program, op, rows, height, banded=True), chip)
 
 

@@ -123,4 +123,4 @@ class ExecutionPlan:
     warnings: tuple[str, ...] = ()
     backend: BackendUse | None = None  #: None: portable kernels alone
     split: frozenset[int] | None = None  #: indices of the operators that two cores share; None: for one core
-    processor: str = ""  #: a processor of `compiler/instructions`, for which the cost is predicted; "": the default
+    processor: str = ""  #: a processor of `compiler/cost`, for which the cost is predicted; "": the default

@@ -31,6 +31,10 @@ class RowMap:
     first: int
     last: int
 
+    def rows_read(self, made: int) -> int:
+        """Input rows that `made` output rows need, before clipping to the tensor."""
+        return ((made - 1) * self.numerator + self.last - self.first) // self.denominator + 1
+
     @staticmethod
     def same() -> RowMap:
         """For pointwise operators: output row r needs input row r."""

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tigris_pio.compiler.instructions.predict import DEFAULT
+from tigris_pio.compiler.cost.model import DEFAULT
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower.columns import Span, Tiles, is_tileable, tile_columns, tile_span, tile_spans

@@ -1,6 +1,6 @@
 """What a plan costs: the one number by which the search compares candidates, once the heights of their bands are known.
 
-The unit is an instruction, as predicted for the processor that the index names (`compiler/instructions`, measured by
+The unit is an instruction, as predicted for the processor that the index names (`compiler/cost`, measured by
 `python -m bench.calibrate`). A cost is additive over stages. That of a stage is what its kernels' calls and the
 executor around them take, rows made again and rows moved included, and more for each byte moved to or from slow memory.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tigris_pio.compiler.instructions.predict import DEFAULT, call_instructions, executor_instructions
+from tigris_pio.compiler.cost.model import DEFAULT
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.plan.band.calls import stage_calls, works_in_slow_memory
 from tigris_pio.compiler.plan.band.spatial import Draft
@@ -58,7 +58,7 @@ class _Calls(dict[tuple[int, int], float]):
 def _op_cost(index: ProgramIndex, step: int) -> tuple[float, float, float]:
     op, height = index.ops[step], index.tensor(index.ops[step].output).height
     walked = {"call": 1, "band operand": len(op.operands)}
-    around = executor_instructions(walked, index.processor)
+    around = index.model.executor(walked)
     few = next((rows for rows in PIXELS if 2 * rows <= height), 1)
     most, whole = height - height % few, call_cost(index, step, height)
     row = (call_cost(index, step, most) - call_cost(index, step, few)) / (most - few) if most > few else whole / height
@@ -70,8 +70,7 @@ def call_cost(index: ProgramIndex, step: int, rows: int) -> float:
     """Instructions of one call of an operator's kernel that makes `rows` rows of one image."""
     known = index.cache(_Calls)
     if (step, rows) not in known:
-        taken = call_instructions(index.ops[step], index.program.tensors, rows, (index.processor,))
-        known[step, rows] = taken[0]
+        known[step, rows] = index.model.call(index.ops[step], index.program.tensors, rows)
     return known[step, rows]
 
 
@@ -86,7 +85,7 @@ def stage_cost(index: ProgramIndex, draft: Draft) -> float:
     moved = draft.slow_read + draft.slow_written
     ops = index.ops[first:end]
     found = stage_calls(ops, index.program.tensors, draft.views, draft.rows, 0 if draft.segment.direct else moved)
-    cost = executor_instructions(found.walked, index.processor)
+    cost = index.model.executor(found.walked)
     for step, counts in enumerate(found.calls, first):
         cost += index.ops[step].images * sum(count * call_cost(index, step, rows) for rows, count in counts.items())
     return cost + (DIRECT_BYTE if draft.segment.direct else SLOW_BYTE) * moved

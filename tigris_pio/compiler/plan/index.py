@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tigris_pio.compiler.instructions.predict import DEFAULT
+from tigris_pio.compiler.cost.model import DEFAULT, CostModel
 from tigris_pio.compiler.ir.program import Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.lifetimes import Lifetime, lifetimes
 from tigris_pio.compiler.plan.memory.sharing import Block, links_of, share
@@ -33,6 +33,11 @@ class ProgramIndex:
         """The index of `program`, with its lifetimes and live bytes."""
         lives = lifetimes(program)
         return ProgramIndex(program, lives, layer_by_layer(program, lives), processor)
+
+    @cached_property
+    def model(self) -> CostModel:
+        """The cost model of the processor."""
+        return CostModel.of(self.processor)
 
     @cached_property
     def body(self) -> ProgramIndex:

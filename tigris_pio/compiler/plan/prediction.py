@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tigris_pio.compiler.instructions.predict import DEFAULT, PROCESSORS, call_instructions, executor_instructions
+from tigris_pio.compiler.cost.model import DEFAULT, PROCESSORS, CostModel
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 
@@ -17,12 +17,13 @@ def stage_instructions(plan: ExecutionPlan, stage: Stage, processors: Sequence[s
     for zeros than for other numbers; it counts as of average ones.
     """
     found, tensors = plan_stage_calls(plan, stage), plan.program.tensors
-    taken = [executor_instructions(found.walked, processor) for processor in processors]
-    for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True):
-        for rows, count in counts.items():
-            for place, one in enumerate(call_instructions(op, tensors, rows, processors)):
-                taken[place] += op.images * count * one
-    return {processor: round(amount) for processor, amount in zip(processors, taken, strict=True)}
+    calls = list(zip(plan.program.ops[stage.first_op : stage.end_op], found.calls, strict=True))
+    taken = {}
+    for processor in processors:
+        model = CostModel.of(processor)
+        work = sum(op.images * model.calls(op, tensors, counts) for op, counts in calls)
+        taken[processor] = round(model.executor(found.walked) + work)
+    return taken
 
 
 def predicted_instructions(plan: ExecutionPlan, processor: str = DEFAULT) -> int:

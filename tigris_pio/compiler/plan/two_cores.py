@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tigris_pio.compiler.instructions.predict import DEFAULT, PROCESSORS, call_instructions
+from tigris_pio.compiler.cost.model import DEFAULT, PROCESSORS, CostModel
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
 from tigris_pio.compiler.plan.band.calls import plan_stage_calls
@@ -75,8 +75,7 @@ def _calls(plan: ExecutionPlan, stage: Stage) -> Sequence[tuple[int, Mapping[int
 
 def _taken(op: ProgramOp, plan: ExecutionPlan, calls: Mapping[int, int], processor: str) -> float:
     """Instructions of one image's calls, each of so many rows so often."""
-    tensors = plan.program.tensors
-    return sum(count * call_instructions(op, tensors, rows, (processor,))[0] for rows, count in calls.items())
+    return CostModel.of(processor).calls(op, plan.program.tensors, calls)
 
 
 def _halves(calls: Mapping[int, int]) -> dict[int, int]:

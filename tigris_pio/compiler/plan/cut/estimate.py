@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tigris_pio.compiler.instructions.predict import executor_instructions
+from tigris_pio.compiler.cost.model import CostModel
 from tigris_pio.compiler.plan.cost import SLOW_BYTE
 from tigris_pio.compiler.plan.cut.size import Size
 
@@ -27,7 +27,7 @@ class Prices(NamedTuple):
     def of(processor: str) -> Prices:
         """Those of a processor."""
         names = ("stage", "view", "moved byte", "copy", "copied byte")
-        stage, view, moved, copy, copied = (executor_instructions({name: 1}, processor) for name in names)
+        stage, view, moved, copy, copied = (CostModel.of(processor).executor({name: 1}) for name in names)
         return Prices(stage, view, moved, copy, copied + SLOW_BYTE)
 
 
