@@ -1,6 +1,7 @@
-"""Errors that a user can act on. The command line prints them without a traceback.
+"""Errors that a user can act on, and the error for faults of tigris-pio itself.
 
-Each message names what is wrong (node, file, option, value), and what to do.
+The command line prints them without a traceback. Each message names what is wrong (node, file, option, value), and
+what to do.
 """
 
 from __future__ import annotations
@@ -62,3 +63,16 @@ class ModelFileError(FileError, ModelError):
 
 class PlanFileError(FileError, PlanError):
     """A plan file does not exist or cannot be read; exit status 2."""
+
+
+class InternalError(Exception):
+    """A fault of tigris-pio, not of the input: please report it. The message names the pass and the node, if known."""
+
+    exit_status = 4
+
+
+def internal_error(where: str, cause: Exception) -> InternalError:
+    """The error for an unforeseen exception in a step of the compiler, or in a command."""
+    reason = f"{type(cause).__name__}: {cause}".removesuffix(": ")
+    return InternalError(f"internal error in {where} ({reason}): this is a fault of tigris-pio; please report it "
+                         "with the traceback")

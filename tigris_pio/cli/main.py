@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
+import tempfile
+import traceback
 from typing import Any
 
 import click
 
 from tigris_pio import __version__
 from tigris_pio.cli.lazy import LazyGroup
-from tigris_pio.errors import TigrisError, UnsupportedError
+from tigris_pio.errors import InternalError, TigrisError, UnsupportedError, internal_error
 from tigris_pio.spelling import caller_of_command, messages_for
 from tigris_pio.text import visible
 
@@ -64,6 +67,7 @@ def cli(context: click.Context) -> None:
       1    the model does not fit, has an unsupported operator, or an output differs
       2    wrong usage, or a file that is missing or cannot be written
       3    hil: no board, or a broken or busy line
+      4    an internal error: please report it
       130  interrupted (Ctrl-C)
     """
     context.with_resource(messages_for(caller_of_command()))
@@ -95,11 +99,23 @@ def main(arguments: list[str] | None = None) -> Any:
     except Exception as error:
         if os.environ.get("TIGRIS_DEBUG"):
             raise
-        text = f"internal error: {type(error).__name__}: {error}; set TIGRIS_DEBUG=1 for the traceback, and report it"
-        _fail(TigrisError(text), 1, "--json" in words)
+        known = error if isinstance(error, InternalError) else internal_error(f"tigris {' '.join(words[:1])}", error)
+        _fail(InternalError(f"{known} {_saved_traceback(error, words)}"), InternalError.exit_status, "--json" in words)
 
 
-def _fail(error: TigrisError, status: int, as_json: bool) -> None:
+def _saved_traceback(error: Exception, words: list[str]) -> str:
+    """Writes the traceback of an internal error to a temporary file; says where it is."""
+    versions = f"tigris-pio {__version__}, Python {sys.version}"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="tigris-", suffix=".txt", delete=False, encoding="utf-8",
+                                         errors="backslashreplace") as file:  # fmt: skip
+            file.write("\n".join([versions, shlex.join(["tigris", *words]), *traceback.format_exception(error)]))
+    except OSError:
+        return "that TIGRIS_DEBUG=1 shows"
+    return f"in {file.name}"
+
+
+def _fail(error: Exception, status: int, as_json: bool) -> None:
     from tigris_pio.cli import console  # noqa: PLC0415
 
     if as_json:

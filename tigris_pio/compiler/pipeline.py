@@ -38,6 +38,7 @@ from tigris_pio.compiler.backends.report import kernels_report
 from tigris_pio.compiler.choose import balances, cheapest_plan, plan_of
 from tigris_pio.compiler.codegen import Generated, generate
 from tigris_pio.compiler.emit.writer import write_plan
+from tigris_pio.compiler.internal import compiler_step
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
@@ -53,7 +54,7 @@ from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report
 from tigris_pio.compiler.slide import SlidingProgram, slide
-from tigris_pio.errors import BudgetError, ModelError, UnsupportedError, UsageError
+from tigris_pio.errors import BudgetError, UnsupportedError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.sizes import format_size, size_option
 from tigris_pio.spelling import option
@@ -122,7 +123,8 @@ class Compiled:
         weights: "c": constants in the source; "partition": in `NAME_weights.bin`, which is flashed by itself
         layout: "one": kernels in the model's file; "split": kernels in separate files, which models share
         """
-        generated = generate(self.plan, name, weights, layout)
+        with compiler_step("codegen"):
+            generated = generate(self.plan, name, weights, layout)
         if folder is not None:
             generated.save(folder)
         return generated
@@ -134,45 +136,37 @@ def _no_progress(_: str) -> None:
 
 def front(model: Any, options: CompileOptions, progress: Progress = _no_progress) -> Front:
     """Runs all steps before planning. `model`: a path, a file's content or an onnx.ModelProto. Raises ModelError."""
-    try:
-        return _front(model, options, progress)
-    except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError) as error:
-        if os.environ.get("TIGRIS_DEBUG"):
-            raise
-        name = f"model {model.graph.name}" if isinstance(model, onnx.ModelProto) else "model"
-        name = name if isinstance(model, onnx.ModelProto | bytes) else str(model)
-        raise ModelError(
-            f"{name}: internal error while reading or lowering the model ({type(error).__name__}: {error}); check the "
-            "model with onnx.checker.check_model, and report the error with the traceback that TIGRIS_DEBUG=1 shows"
-        ) from error
-
-
-def _front(model: Any, options: CompileOptions, progress: Progress) -> Front:
     progress("load")
-    graph = load_model(model, options.dims, find_limits(options.limits), options.fixed, options.states)
+    with compiler_step("load"):
+        graph = load_model(model, options.dims, find_limits(options.limits), options.fixed, options.states)
     progress("normalise")
     try:
         result = normalise(graph)
-        lowered = lower(result.graph)
+        with compiler_step("lower"):
+            lowered = lower(result.graph)
     except Exception as error:
         if graph.refused and not isinstance(error, UnsupportedError):  # the rest of the graph may be inconsistent
             raise refused(graph.refused, graph.name) from error
         raise
     program = dataclasses.replace(lowered, name=options.name) if options.name else lowered
-    slid = None if options.hop is None else slide(program, options.hop)
-    program = checked(slid.program, "slide") if slid else program
-    return Front(checked(add_streams(program, options.streams), "add_streams"), result.statistics, slid)
+    with compiler_step("slide"):
+        slid = None if options.hop is None else slide(program, options.hop)
+        program = checked(slid.program, "slide") if slid else program
+    with compiler_step("add_streams"):
+        return Front(checked(add_streams(program, options.streams), "add_streams"), result.statistics, slid)
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:
     """Plans and emits the program of `front`. Raises BudgetError if it does not fit."""
     progress("partition")
-    plan, attempts = cheapest_plan(start.program, options)
-    checked(plan.program, "partition")
-    if options.cores > 1:
-        plan = dataclasses.replace(plan, split=split_steps(plan))
+    with compiler_step("plan"):
+        plan, attempts = cheapest_plan(start.program, options)
+        checked(plan.program, "partition")
+        if options.cores > 1:
+            plan = dataclasses.replace(plan, split=split_steps(plan))
     progress("emit")
-    data = write_plan(plan, options.xip)
+    with compiler_step("emit"):
+        data = write_plan(plan, options.xip)
     flash = options.budget.flash
     if flash is not None and len(data) > flash:
         raise BudgetError(
@@ -180,10 +174,11 @@ def back(start: Front, options: CompileOptions, progress: Progress = _no_progres
             f"{flash} ({format_size(flash)}); the smallest that works is {option('flash', size_option(len(data)))}"
             + ("" if options.compress == "lz4" else f", or try {option('compress', 'lz4')}")
         )
-    report = build_report(plan, data, options.budget)
-    report["kernels"] = kernels_report(plan, options.backend, options.chip)
-    if start.slid is not None:
-        report["hop"] = hop_report(start.slid, plan, plan_of(start.slid.whole, options))
+    with compiler_step("report"):
+        report = build_report(plan, data, options.budget)
+        report["kernels"] = kernels_report(plan, options.backend, options.chip)
+        if start.slid is not None:
+            report["hop"] = hop_report(start.slid, plan, plan_of(start.slid.whole, options))
     return Compiled(data, report, plan, start.statistics, attempts)
 
 
@@ -196,7 +191,9 @@ def analyze_front(start: Front, options: CompileOptions, progress: Progress = _n
     """Like `analyze`, for a model that `front` has lowered."""
     try:
         found = back(start, options, progress)
-        found.report["backend"]["balance"] = [dataclasses.asdict(point) for point in _curve(start, options, found.plan)]
+        with compiler_step("plan"):
+            curve = _curve(start, options, found.plan)
+        found.report["backend"]["balance"] = [dataclasses.asdict(point) for point in curve]
         return found
     except BudgetError as error:
         ample = back(start, dataclasses.replace(options, budget=UNLIMITED), progress)

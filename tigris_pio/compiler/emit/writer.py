@@ -11,6 +11,7 @@ from tigris_pio.compiler.emit.sections import Params, Strings
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Location, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramIo, ProgramOp, ProgramTensor, RowMap
 from tigris_pio.compiler.weights.section import PlacedBlock, WeightSection
+from tigris_pio.errors import ModelError
 from tigris_pio.format.enums import (
     HeaderFlag,
     Home,
@@ -40,6 +41,7 @@ from tigris_pio.format.records import (
 from tigris_pio.sizes import round_up
 
 NAME_BYTES = 47  #: longest model name in the header, without its final zero
+_MOST_IMAGES = (1 << 16) - 1  #: `images` of StageRecord has 16 bits
 
 
 class _Writer:
@@ -129,6 +131,10 @@ class _Writer:
         }
 
     def _stage_record(self, stage: Stage, block: PlacedBlock) -> StageRecord:
+        first = self.plan.program.ops[stage.first_op]
+        if first.images > _MOST_IMAGES:
+            raise ModelError(f"{self.plan.program.name}: {first.name} computes a batch of {first.images} images, a "
+                             f"plan holds {_MOST_IMAGES} at most; export the model with a smaller batch")
         return StageRecord(
             first_op=stage.first_op,
             op_count=stage.end_op - stage.first_op,
@@ -137,7 +143,7 @@ class _Writer:
             band_count=stage.bands,
             strategy=stage.strategy,
             weight_mode=stage.weight_mode,
-            images=self.plan.program.ops[stage.first_op].images,
+            images=first.images,
             block=block.offset,
             block_stored_bytes=block.stored_bytes,
             block_raw_bytes=block.raw_bytes,

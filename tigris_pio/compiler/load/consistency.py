@@ -1,4 +1,4 @@
-"""Checks of a loaded model beside shape inference: sizes that no plan can hold, and reshapes that lose elements.
+"""Checks of a loaded model beside shape inference: sizes that no plan can hold, and moves that lose elements.
 
 `origin` is the model's file or name, for messages.
 """
@@ -73,13 +73,18 @@ def check_empty(
             )
 
 
-def check_reshapes(nodes: Sequence[Node], tensors: Mapping[str, Tensor], origin: str) -> None:
-    """Raises ModelError for a Reshape that changes the number of elements."""
+def check_moves(nodes: Sequence[Node], tensors: Mapping[str, Tensor], origin: str) -> None:
+    """Raises ModelError for a Reshape that changes the number of elements, or a Transpose of other axes than it has."""
     for node in nodes:
-        if node.op != "Reshape" or node.domain or not {node.inputs[0], node.outputs[0]} <= tensors.keys():
+        moves = node.op in ("Reshape", "Transpose") and not node.domain
+        if not moves or not {node.inputs[0], node.outputs[0]} <= tensors.keys():
             continue
         source, result = tensors[node.inputs[0]].shape, tensors[node.outputs[0]].shape
-        if math.prod(source) != math.prod(result):
+        permutation = node.attributes.get("perm")
+        if node.op == "Transpose" and permutation is not None and sorted(permutation) != [*range(len(source))]:
+            raise ModelError(f"{origin}: node {node.name} (Transpose): perm {list(permutation)} is no permutation of "
+                             f"the axes of {list(source)}; export the model again")
+        if node.op == "Reshape" and math.prod(source) != math.prod(result):
             raise ModelError(
                 f"{origin}: node {node.name} (Reshape): {list(source)} and {list(result)} differ in their number of "
                 "elements; export the model again"

@@ -12,8 +12,12 @@ from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.load.onnx.model import load_onnx
 from tigris_pio.compiler.load.states import Tie, tie_states
+from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
+from tigris_pio.errors import ModelError, TigrisError
 
 DEFAULT_LIMITS = Limits()
+#: Exceptions by which a contradiction in a file shows that no check foresees.
+_UNREADABLE = (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError)
 #: The file identifier of TensorFlow Lite, at byte 4.
 _TFLITE = b"TFL3"
 
@@ -30,13 +34,35 @@ def load_model(source: Path | str | bytes | onnx.ModelProto, dims: Mapping[str, 
 
     Operators that cannot be read are listed in `refused` of the graph.
     """
+    name = source.graph.name if isinstance(source, onnx.ModelProto) else "model"
+    name = str(source) if isinstance(source, Path | str) else name
+    try:
+        graph = _read(source, dims or {}, limits, fixed or {}, states)
+        if not graph.refused:  # with refused nodes, tensors are missing
+            check_graph(graph)
+        return graph
+    except BrokenGraph as fault:
+        raise ModelError(f"{name}: {fault}: the types that the file declares contradict each other") from None
+    except TigrisError:
+        raise
+    except _UNREADABLE as error:
+        if os.environ.get("TIGRIS_DEBUG"):
+            raise
+        raise ModelError(
+            f"{name}: cannot be read ({type(error).__name__}: {error}): it is damaged or breaks its format's rules; "
+            "export it again, and report the error if other tools read it"
+        ) from error
+
+
+def _read(source: Path | str | bytes | onnx.ModelProto, dims: Mapping[str, int], limits: Limits,
+          fixed: Mapping[str, object], states: Sequence[Tie]) -> Graph:
     held = {name for _, name in states}
-    first = {name: value for name, value in (fixed or {}).items() if name in held}
-    fixed = {name: value for name, value in (fixed or {}).items() if name not in held}
+    first = {name: value for name, value in fixed.items() if name in held}
+    fixed = {name: value for name, value in fixed.items() if name not in held}
     if isinstance(source, bytes) or (not isinstance(source, onnx.ModelProto) and is_tflite(source)):
         from tigris_pio.compiler.load.tflite.model import load_tflite  # noqa: PLC0415 (needed for .tflite alone)
 
-        graph = load_tflite(source, dims or {}, limits, fixed)
+        graph = load_tflite(source, dims, limits, fixed)
     else:
         graph = load_onnx(source, dims, limits, fixed)
     return graph if graph.refused else tie_states(graph, states, first)

@@ -57,7 +57,9 @@ class Builder:
     # Facts of the graph.
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """A graph tensor's shape."""
+        """A graph tensor's shape. Raises Refusal for an absent operand."""
+        if not name:
+            raise Refusal("it lacks an operand")
         return self.tensors[name].shape
 
     def is_constant(self, name: str) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
+from tigris_pio.compiler.internal import compiler_step
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.ir.program import Program, ProgramIo
 from tigris_pio.compiler.lower import element_types
@@ -44,7 +43,13 @@ def lower(graph: Graph) -> Program:
     problems += [problem for state in graph.states
                  if (problem := _add_input(builder, state.input, is_state=True)) is not None]
     for node in graph.nodes:
-        reason = _lower_node(builder, node)
+        try:
+            reason = _lower_node(builder, node)
+        except Exception:
+            if not problems:
+                raise
+            builder.add_stub(node)  # the stubs of refused nodes may contradict it
+            continue
         if reason is not None:
             problems.append((node, reason))
             builder.add_stub(node)
@@ -55,7 +60,8 @@ def lower(graph: Graph) -> Program:
     outputs = tuple(_output(builder, name) for name in graph.outputs)
     program = checked(builder.finish(inputs, outputs, _commit_states(builder)), "lowering")
     for improve in (roll_rings, fold_tables, remove_batch_copies, join_layers, split_layers, hoist_selections):
-        program = checked(improve(program), improve.__name__)
+        with compiler_step(improve.__name__):
+            program = checked(improve(program), improve.__name__)
     return program
 
 
@@ -117,11 +123,6 @@ def _lower_node(builder: Builder, node: Node) -> str | None:
         contract.lower(builder, node)
     except Refusal as refusal:
         return str(refusal)
-    except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError) as error:
-        if os.environ.get("TIGRIS_DEBUG"):
-            raise
-        # An unforeseen contradiction: its node is the user's only clue.
-        return f"its attributes, types or shapes contradict each other ({type(error).__name__}: {error})"
     return None
 
 

@@ -18,7 +18,7 @@ def run(graph: Graph) -> PassResult:
     editor = GraphEditor(graph)
     folded = 0
     for node in editor.nodes():
-        if node.op == "Concat":
+        if node.op == "Concat" and not node.domain:
             rank = len(editor.shape(node.outputs[0]))
             axis = int(node.attributes["axis"]) % rank
             attributes = {"axis": axis, "stored_axis": channels_last_axis(axis, rank)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from tigris_pio.compiler.internal import compiler_step
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.normalise.finite import check_finite
 from tigris_pio.compiler.normalise.passes import Pass
@@ -37,18 +38,20 @@ class NormaliseResult:
 def normalise(graph: Graph, passes: Sequence[Pass] = PASSES) -> NormaliseResult:
     """Runs all passes over `graph`, whose remaining nodes keep their order. Raises ModelError.
 
-    A graph that breaks the rules of verify.py raises BrokenGraph: an error of the compiler's own.
+    A graph that breaks the rules of verify.py raises InternalError.
     """
     check_order(passes)
     check_finite(graph)
     statistics = []
     for step in passes:
-        result = step.run(graph)
+        with compiler_step(step.name):
+            result = step.run(graph)
         statistics.append(PassStatistics(step.name, len(graph.nodes), result.folded, len(result.graph.nodes)))
         graph = result.graph
         if watch is not None:
             watch(step, graph)
-    check_graph(graph)
+    with compiler_step("normalise"):
+        check_graph(graph)
     check_finite(graph)  # again, for constants that nodes computed
     return NormaliseResult(graph, tuple(statistics))
 

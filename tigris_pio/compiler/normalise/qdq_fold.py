@@ -178,7 +178,7 @@ def _annotate_output(editor: GraphEditor, node: Node) -> None:
     found = [editor.quantisation(name) for name in names]
     if found[0] is None or found[0].axis is not None or any(item != found[0] for item in found):
         return
-    for name in node.outputs if node.op in ("Split",) else node.outputs[:1]:
+    for name in filter(None, node.outputs if node.op == "Split" else node.outputs[:1]):
         tensor = editor.tensors[name]
         if tensor.quantisation is None and tensor.dtype == np.float32:
             if _is_requantised(editor, name, found[0]):
@@ -194,7 +194,7 @@ def _is_requantised(editor: GraphEditor, name: str, quantisation: Quantisation) 
 
 def _annotate_inputs(editor: GraphEditor, node: Node) -> None:
     """Annotates the inputs of an operator that moves values like its output: rounding before it gives the same."""
-    quantisation = editor.quantisation(node.outputs[0])
+    quantisation = editor.quantisation(node.outputs[0]) if node.outputs[0] else None
     if quantisation is None or any(editor.quantisation(name) not in (None, quantisation) for name in node.outputs
                                    if name):
         return

@@ -71,7 +71,7 @@ def _activations_of(editor: GraphEditor, node: Node) -> list[str] | None:
 
 def _converts(editor: GraphEditor, node: Node) -> bool:
     """Whether a node only converts from or to float32; a conversion between integers has its own arithmetic."""
-    if node.op not in _CONVERSIONS:
+    if node.op not in _CONVERSIONS or not node.inputs:  # a node that the front end refused reads nothing
         return False
     return (editor.quantisation(node.inputs[0]) is None) != (editor.quantisation(node.outputs[0]) is None)
 

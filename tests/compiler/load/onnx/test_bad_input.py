@@ -195,6 +195,15 @@ def test_convolutions_that_contradict_their_weights(model: onnx.ModelProto) -> N
     ("Reshape", "x w", {"w": np.array([-1, -1])}, {}),
     ("Concat", "x w", {"w": np.ones((1, 7, 3, 3), np.float32)}, {"axis": 2}),
     ("Transpose", "x", {}, {"perm": [0, 0, 1, 2]}),
+    ("Transpose", "x", {}, {"perm": [0, 2]}),
+    ("GroupNormalization", "x w w", {"w": np.ones(3, np.float32)}, {}),
+    ("InstanceNormalization", "x w w", {"w": np.ones(2, np.float32)}, {}),
+    ("PRelu", "x w", {"w": np.ones((1, 1, 3, 8, 8), np.float32)}, {}),
+    ("GatherElements", "x w", {"w": np.zeros((1, 2), np.int64)}, {"axis": 1}),
+    ("ScatterElements", "x w v", {"w": np.zeros((1, 2), np.int64), "v": np.ones((1, 2), np.float32)}, {"axis": 1}),
+    ("CenterCropPad", "x w", {"w": np.array([4, 4])}, {}),
+    ("LRN", "x", {}, {"size": 0}),
+    ("Mean", "x -", {}, {}),
     ("Gather", "x w", {"w": np.array([9])}, {"axis": 1}),
     ("BatchNormalization", "x w w w w", {"w": np.ones(7, np.float32)}, {}),
     ("Pad", "x w", {"w": np.array([0, 0, -5, 0, 0, 0, -5, 0])}, {}),
@@ -211,6 +220,7 @@ def test_nodes_that_contradict_themselves(op: str, inputs: str, weights: dict[st
 
 def test_sizes_that_no_plan_holds() -> None:
     refused(make([node("Relu", "x", "y")], {"x": (1, 1 << 40, 1 << 40)}, ["y"]), "graph input x.*smaller than 2 GB")
+    refused(conv(size=(1 << 16, 3, 3, 3)), "conv computes a batch of 65536 images, a plan holds 65535")
     constant = [node("ConstantOfShape", "s", "c", "filler"), node("Add", "x c", "y")]
     refused(make(constant, {"x": (1, 40000)}, ["y"], {"s": np.array([40000, 40000])}), "filler")
 

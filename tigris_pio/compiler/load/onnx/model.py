@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tigris_pio.compiler.ir.captured import captured_names
 from tigris_pio.compiler.ir.execution_order import execution_order
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.limits import Limits
-from tigris_pio.compiler.load.consistency import check_empty, check_reshapes, check_sizes
+from tigris_pio.compiler.load.consistency import check_empty, check_moves, check_sizes
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.onnx.branches import inline_branches
 from tigris_pio.compiler.load.onnx.classical import labels_of
@@ -49,6 +49,7 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         raise ModelError(f"{source.origin}: two inputs or two outputs of the graph have one name; rename one")
     shapes = {value.name: declared_shape(value, source.origin) for value in inputs}
     binding = bind_dimensions(shapes, dims or {}, source.origin)
+    _check_inputs(binding.shapes, model.graph.output, source.origin)
     nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.origin)
     tensors = infer(model, nodes, protos, binding, weights, source.origin, limits)
     names = tuple(value.name for value in inputs)
@@ -60,7 +61,7 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         outputs = [name for node in nodes for name in node.outputs if name in tensors and name not in used]
     else:
         _check_outputs(outputs, tensors, source.origin)
-        check_reshapes(nodes, tensors, source.origin)
+        check_moves(nodes, tensors, source.origin)
         check_empty(nodes, tensors, names, outputs, source.origin)
     check_sizes(nodes, tensors, names, weights, source.origin, limits)
     labels = labels_of(source.model)
@@ -79,6 +80,17 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         refused=refused,
         labels=labels,
     )
+
+
+def _check_inputs(shapes: Mapping[str, Sequence[int]], outputs: Iterable[onnx.ValueInfoProto], origin: str) -> None:
+    """Raises ModelError for an input that is an output, too, with another shape."""
+    for value in outputs:
+        if value.name in shapes and value.type.tensor_type.HasField("shape"):
+            shape, declared = shapes[value.name], declared_shape(value, origin)
+            sizes = [own if isinstance(size, str) else size for own, size in zip(shape, declared, strict=False)]
+            if len(shape) != len(declared) or sizes != [*shape]:
+                raise ModelError(f"{origin}: {value.name} is an input of shape {list(shape)} and an output of shape "
+                                 f"{list(declared)}; rename the output")
 
 
 def _class_warnings(labels: Mapping[str, tuple[str, ...]], tensors: Mapping[str, Any]) -> list[str]:

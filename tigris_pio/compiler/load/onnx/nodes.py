@@ -59,7 +59,7 @@ def _read_node(proto: onnx.NodeProto, name: str, origin: str) -> Node:
     for attribute in proto.attribute:
         try:
             attributes[attribute.name] = _attribute(attribute)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise ModelError(f"{origin}: node {name}: attribute {attribute.name} cannot be read ({error})") from None
     return Node(name, proto.op_type, tuple(proto.input), outputs, attributes, domain_of(proto))
 

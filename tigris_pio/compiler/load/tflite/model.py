@@ -19,7 +19,6 @@ from tigris_pio.compiler.load.tflite.layer import Scope
 from tigris_pio.compiler.load.tflite.network import OPSET, Network
 from tigris_pio.compiler.load.tflite.subgraph import read_operators
 from tigris_pio.compiler.load.tflite.variables import Variables
-from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
 from tigris_pio.errors import ModelError, UsageError
 
 #: The reason for refusing inputs and outputs of other types.
@@ -87,10 +86,6 @@ def _load(source: Path | str | bytes, dims: Mapping[str, int], limits: Limits,
     )
     check_empty(graph.nodes, graph.tensors, graph.inputs, graph.outputs, model.origin)
     check_sizes(graph.nodes, graph.tensors, graph.inputs, graph.weights, model.origin, limits)
-    try:
-        check_graph(graph)
-    except BrokenGraph as fault:
-        raise ModelError(f"{model.origin}: {fault}: the types that the file declares contradict each other") from None
     return graph, scope
 
 

@@ -85,6 +85,9 @@ def broadcast(builder: Builder, operands: Sequence[Operand], shape: tuple[int, .
 
     Its four dimensions express a broadcast along up to four groups of axes. With more, all operands are expanded.
     """
+    for item in operands:
+        if len(item.shape) > len(shape):
+            raise Refusal(f"shapes {list(item.shape)} and {list(shape)} do not broadcast")
     try:
         return _pair(builder, operands, shape)
     except Refusal:

@@ -51,11 +51,19 @@ def lower_gather(builder: Builder, node: Node) -> None:
     emit_selection(builder, node.inputs[0], node.outputs[0], {axis: indices.reshape(-1)})
 
 
+def _check_rank(builder: Builder, node: Node) -> None:
+    """Raises Refusal if the indices have fewer or more axes than the data."""
+    shape, indices = builder.shape(node.inputs[0]), builder.shape(node.inputs[1])
+    if len(indices) != len(shape):
+        raise Refusal(f"indices of shape {list(indices)} for shape {list(shape)}")
+
+
 @operator("GatherElements", summary="any indices, any axis")
 def lower_gather_elements(builder: Builder, node: Node) -> None:
     """SELECT or GATHER of single elements."""
     shape = builder.shape(node.inputs[0])
     axis = int(node.attributes.get("axis", 0)) % len(shape)
+    _check_rank(builder, node)
     if not builder.is_constant(node.inputs[1]):
         name, taken = node.inputs[0], builder.shape(node.inputs[1])
         kept = {other: np.arange(size) for other, size in enumerate(taken) if other != axis and size != shape[other]}
@@ -98,7 +106,9 @@ def emit_gather(builder: Builder, name: str, indices: str, output: str, extents:
 def _slice_positions(builder: Builder, node: Node, batch: int) -> tuple[str, tuple[int, int, int, int]]:
     """A tensor with the position of each slice that indices at run time name, and the extents of GatherParams."""
     shape, index_shape = builder.shape(node.inputs[0]), builder.shape(node.inputs[1])
-    depth = index_shape[-1]
+    depth = index_shape[-1] if index_shape else 0
+    if not 0 < depth <= len(shape) - batch:
+        raise Refusal(f"indices of shape {list(index_shape)} for shape {list(shape)}")
     sizes = np.array(shape[batch : batch + depth], np.float32)
     length, inner = math.prod(shape[batch : batch + depth]), math.prod(shape[batch + depth :])
     composer, index = Composer(builder, node), node.inputs[1]
@@ -144,6 +154,7 @@ def lower_scatter_elements(builder: Builder, node: Node) -> None:
     """The input with single elements replaced."""
     shape = builder.shape(node.inputs[0])
     axis = int(node.attributes.get("axis", 0)) % len(shape)
+    _check_rank(builder, node)
     if not builder.is_constant(node.inputs[1]):
         taken = builder.shape(node.inputs[1])
         if any(size != shape[other] for other, size in enumerate(taken) if other != axis):

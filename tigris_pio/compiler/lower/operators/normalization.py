@@ -93,6 +93,8 @@ def lower_mean_variance(builder: Builder, node: Node) -> None:
 def lower_lrn(builder: Builder, node: Node) -> None:
     """LRN. If `size` is even, the longer half lies after the channel."""
     name, size = node.inputs[0], int(node.attributes["size"])
+    if size < 1:
+        raise Refusal(f"its size is {size}")
     layout = channels_last(builder.shape(name))
     value = builder.value_in_order(name, layout, FLOAT)
     storage = builder.with_dims(value, default_dims(layout.stored_shape))
@@ -145,11 +147,23 @@ def _constant(builder: Builder, name: str, shape: Sequence[int], default: float)
     return np.broadcast_to(values, shape) if values.ndim <= len(shape) else None
 
 
+def _groups(node: Node) -> int:
+    if "num_groups" not in node.attributes:
+        raise Refusal("it has no num_groups")
+    return int(node.attributes["num_groups"])
+
+
 def _emit_int8(builder: Builder, node: Node) -> bool:
     """Emits an Instance- or GroupNormalization as NORMALISE; False if that is impossible."""
     shape = builder.shape(node.inputs[0])
-    groups = shape[1] if node.op == "InstanceNormalization" else int(node.attributes["num_groups"])
+    if len(shape) < 2:
+        raise Refusal(f"its input {list(shape)} has no channels")
+    groups = shape[1] if node.op == "InstanceNormalization" else _groups(node)
     per_group = node.op == "GroupNormalization" and builder.graph.opset < _PER_CHANNEL_SINCE
+    wanted = groups if per_group else shape[1]
+    for name in node.inputs[1:3]:
+        if math.prod(builder.shape(name)) != wanted:
+            raise Refusal(f"its factors {name} have shape {list(builder.shape(name))}, not [{wanted}]")
     terms = [_constant(builder, name, (groups if per_group else shape[1],), 0.0) for name in node.inputs[1:3]]
     if groups < 1 or shape[1] % groups or terms[0] is None or terms[1] is None:
         return False
@@ -171,7 +185,7 @@ def lower_group_normalization(builder: Builder, node: Node) -> None:
     if node.op == "InstanceNormalization":
         result = composer.add("TigrisStandardise", [source], shape, {"axes": tuple(range(2, len(shape))), **epsilon})
     else:
-        groups = int(node.attributes["num_groups"])
+        groups = _groups(node)
         if groups < 1 or shape[1] % groups:
             raise Refusal(f"num_groups = {groups} does not divide its channels, {shape[1]}")
         grouped = (shape[0], groups, math.prod(shape[1:]) // groups)

@@ -45,6 +45,9 @@ def lower_split(builder: Builder, node: Node) -> None:
     shape = builder.shape(node.inputs[0])
     axis = int(node.attributes.get("axis", 0)) % len(shape)
     start = 0
+    for output in filter(None, node.outputs):
+        if len(builder.shape(output)) != len(shape):
+            raise Refusal(f"its output {output} has shape {list(builder.shape(output))}, its input {list(shape)}")
     for output in node.outputs:
         extent = builder.shape(output)[axis] if output else 0
         if output and builder.is_read(output):
@@ -56,6 +59,8 @@ def lower_split(builder: Builder, node: Node) -> None:
 def lower_center_crop_pad(builder: Builder, node: Node) -> None:
     """Crops both ends, or pads them with zeros; an odd element belongs to the end."""
     shape, target = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
+    if len(shape) != len(target):
+        raise Refusal(f"its output has shape {list(target)}, its input {list(shape)}")
     selections = {}
     for axis, (old, new) in enumerate(zip(shape, target, strict=True)):
         begin = (old - new) // 2 if old >= new else -((new - old) // 2)
