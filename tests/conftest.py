@@ -12,7 +12,7 @@ from tests.compiler.passes import verify_after
 from tests.harness.core_dir import core_dir  # noqa: F401 - a fixture
 from tests.harness.hooks import *  # noqa: F403
 from tests.networks.folders import OWN
-from tigris_pio.compiler.normalise import manager
+from tigris_pio.compiler import passes
 
 # The same examples on every run: `make test` says whether the code is right, `make fuzz` looks for what nobody saw yet.
 # No deadline: a busy machine is no error.
@@ -36,8 +36,8 @@ def float_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def graphs_are_verified(request: pytest.FixtureRequest) -> Iterator[None]:
+def passes_are_verified(request: pytest.FixtureRequest) -> Iterator[None]:
     """Models that a test compiles in this process are verified after each pass; ONNX's two thousand only at the end."""
-    manager.watch = None if "node_tests" in request.path.parts else verify_after
+    passes.watch = None if "node_tests" in request.path.parts else verify_after
     yield
-    manager.watch = None
+    passes.watch = None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import tigris_pio
-from tigris_pio.compiler.normalise.manager import PassStatistics
+from tigris_pio.compiler.passes import PassStatistics
 from tigris_pio.host.io import IoDescriptor
 from tigris_pio.host.session import Memory, OpProfile
 

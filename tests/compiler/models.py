@@ -13,7 +13,9 @@ from tigris_pio.compiler.ir.graph import Graph, State
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
+from tigris_pio.compiler.lower.passes import PASSES
 from tigris_pio.compiler.normalise import normalise
+from tigris_pio.compiler.passes import run_passes
 
 Shape = Sequence[int | str]
 
@@ -56,12 +58,12 @@ def nodes(text: str) -> list[onnx.NodeProto]:
 
 def normal(model: onnx.ModelProto) -> Graph:
     """The model after all passes."""
-    return normalise(load_model(model)).graph
+    return normalise(load_model(model))[0]
 
 
 def program(model: onnx.ModelProto) -> Program:
     """The lowered model."""
-    return lower(normal(model))
+    return run_passes(lower(normal(model)), PASSES)[0]
 
 
 def ort(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

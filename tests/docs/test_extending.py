@@ -110,7 +110,7 @@ def test_the_changes_of_the_page_fit_the_sources(changed: Path) -> None:
     """Each hunk has its place; the checks are Python, and the backend is C."""
     checks = (changed / "checks.py").read_text("utf-8")
     compile(checks, "checks.py", "exec")
-    assert checks.count("\nassert ") == 6
+    assert checks.count("\nassert ") == 9
     subprocess.run(["gcc", *C99, "-fsyntax-only", "-Iruntime/include", "my_backend.c"], cwd=changed, check=True)
 
 

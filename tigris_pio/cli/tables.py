@@ -8,7 +8,7 @@ from typing import Any
 
 from tigris_pio.cli.console import out
 from tigris_pio.compiler.cost.model import machines
-from tigris_pio.compiler.normalise import PassStatistics
+from tigris_pio.compiler.passes import PassStatistics
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.sizes import format_estimate, format_size

@@ -12,7 +12,7 @@ from tigris_pio.compiler.cost.model import nearest_for
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.lower.fold_products import fold_products
+from tigris_pio.compiler.lower.passes import with_folded_products
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.compiler.plan.columns import tiled
@@ -46,7 +46,7 @@ class Indices:
         """That of `program` with folded products; None when it has none to fold."""
         known = self.of(program)
         if id(program) not in self._folded:
-            folded = fold_products(program)
+            folded = with_folded_products(program)
             self._folded[id(program)] = None if folded is None else ProgramIndex.of(folded, known.processor)
         return self._folded[id(program)]
 

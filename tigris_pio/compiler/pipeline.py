@@ -3,8 +3,7 @@
     load         model file     -> graph           load/
     normalise    graph          -> graph           normalise/: only operators that lowering knows
     lower        graph          -> program         lower/
-    slide        program        -> program         slide/: with a hop, the new rows of each run
-    stream       program        -> program         lower/streams.py: FETCH and TAKE for streamed inputs and outputs
+    rewrite      program        -> program         lower/passes.py: passes, also those for a hop and for streams
     plan         program        -> execution plan  choose.py, below
     emit         execution plan -> .tgrs           emit/
 
@@ -44,16 +43,17 @@ from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import Limits, find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
+from tigris_pio.compiler.lower.passes import PASSES, option_passes
 from tigris_pio.compiler.lower.registry import refused
-from tigris_pio.compiler.lower.streams import add_streams
-from tigris_pio.compiler.lower.verify import checked
-from tigris_pio.compiler.normalise import PassStatistics, normalise
+from tigris_pio.compiler.lower.verify import check_program
+from tigris_pio.compiler.normalise import normalise
 from tigris_pio.compiler.options import DEFAULT_ALIGNMENT, UNLIMITED, CompileOptions
+from tigris_pio.compiler.passes import PassStatistics, run_passes
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report
-from tigris_pio.compiler.slide import SlidingProgram, slide
+from tigris_pio.compiler.slide import SlidingProgram
 from tigris_pio.errors import BudgetError, UnsupportedError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.sizes import format_size, size_option
@@ -141,19 +141,19 @@ def front(model: Any, options: CompileOptions, progress: Progress = _no_progress
         graph = load_model(model, options.dims, find_limits(options.limits), options.fixed, options.states)
     progress("normalise")
     try:
-        result = normalise(graph)
+        graph, graph_statistics = normalise(graph)
         with compiler_step("lower"):
-            lowered = lower(result.graph)
+            program = lower(graph)
+            check_program(program)
     except Exception as error:
         if graph.refused and not isinstance(error, UnsupportedError):  # the rest of the graph may be inconsistent
             raise refused(graph.refused, graph.name) from error
         raise
-    program = dataclasses.replace(lowered, name=options.name) if options.name else lowered
-    with compiler_step("slide"):
-        slid = None if options.hop is None else slide(program, options.hop)
-        program = checked(slid.program, "slide") if slid else program
-    with compiler_step("add_streams"):
-        return Front(checked(add_streams(program, options.streams), "add_streams"), result.statistics, slid)
+    program = dataclasses.replace(program, name=options.name) if options.name else program
+    slid: list[SlidingProgram] = []
+    passes = (*PASSES, *option_passes(options.hop, options.streams, slid.append))
+    program, statistics = run_passes(program, passes)
+    return Front(program, (*graph_statistics, *statistics), slid[0] if slid else None)
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:
@@ -161,7 +161,7 @@ def back(start: Front, options: CompileOptions, progress: Progress = _no_progres
     progress("partition")
     with compiler_step("plan"):
         plan, attempts = cheapest_plan(start.program, options)
-        checked(plan.program, "partition")
+        check_program(plan.program)
         if options.cores > 1:
             plan = dataclasses.replace(plan, split=split_steps(plan))
     progress("emit")

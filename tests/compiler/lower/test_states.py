@@ -23,7 +23,7 @@ ONE = np.ones((1, 4), np.float32)
 
 
 def session(graph: Graph, fast: int | None = None, slow: int = 0) -> Session:
-    program = lower(normalise(graph).graph)
+    program = lower(normalise(graph)[0])
     return Session(write_plan(plan_program(program, Budget(fast, slow), 16, WeightOptions()), xip=False))
 
 

@@ -1,7 +1,8 @@
 """The pass manager: order, requirements, statistics; and the graph verifier."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from onnx import TensorProto
 from tests.compiler.models import Quantiser, make, node, normal
 from tests.compiler.passes import verify_after
 from tigris_pio import compile_model
+from tigris_pio.compiler import passes
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, Tensor
 from tigris_pio.compiler.load import load_model
-from tigris_pio.compiler.normalise import PASSES, Pass, PassResult, manager, normalise
-from tigris_pio.compiler.normalise.manager import check_order
+from tigris_pio.compiler.lower import passes as program_passes
+from tigris_pio.compiler.normalise import PASSES, normalise
 from tigris_pio.compiler.normalise.verify import BrokenGraph, check_graph
+from tigris_pio.compiler.passes import Pass, check_order
 from tigris_pio.errors import BudgetError, InternalError
 
 ORDER = ["constant_fold", "qdq_fold", "batchnorm_fold", "silu_decompose", "depthwise_relabel", "conv1d_relabel",
@@ -30,23 +33,25 @@ def test_the_documented_order() -> None:
     check_order(PASSES)
 
 
-def test_each_pass_needs_its_requirements() -> None:
+@pytest.mark.parametrize("table", [PASSES, program_passes.PASSES], ids=["graphs", "programs"])
+def test_each_pass_needs_its_requirements(table: Sequence[Pass[Any]]) -> None:
     """Every pass with requirements fails the check as the first one."""
-    for step in PASSES:
+    check_order(table)
+    for step in table:
         if step.requires:
             with pytest.raises(ValueError, match=step.name):
-                check_order([step, *(item for item in PASSES if item is not step)])
+                check_order([step, *(item for item in table if item is not step)])
 
 
 def test_statistics_add_up(models_dir: Path) -> None:
     graph = load_model(models_dir / "person_detect_int8.onnx")
-    result = normalise(graph)
-    assert [item.name for item in result.statistics] == ORDER
-    assert result.statistics[0].nodes_in == len(graph.nodes)
-    for before, now in zip(result.statistics, result.statistics[1:], strict=False):
+    result, statistics = normalise(graph)
+    assert [item.name for item in statistics] == ORDER
+    assert statistics[0].nodes_in == len(graph.nodes)
+    for before, now in itertools.pairwise(statistics):
         assert before.nodes_out == now.nodes_in
-    assert result.statistics[-1].nodes_out == len(result.graph.nodes)
-    folded = {item.name: item.folded for item in result.statistics}
+    assert statistics[-1].nodes_out == len(result.nodes)
+    folded = {item.name: item.folded for item in statistics}
     assert (folded["clip_to_relu6"], folded["activation_fuse"], folded["depthwise_relabel"]) == (27, 27, 13)
 
 
@@ -78,7 +83,7 @@ def integers_as_numbers_amid_a_path() -> onnx.ModelProto:
 
 @pytest.mark.parametrize("model", [several_outputs_of_a_split, integers_as_numbers_amid_a_path])
 def test_nodes_stay_behind_the_nodes_that_they_read(model: Callable[[], onnx.ModelProto]) -> None:
-    graph = normalise(load_model(model())).graph
+    graph = normalise(load_model(model()))[0]
     known = {*graph.inputs, *graph.weights}
     for item in graph.nodes:
         assert known.issuperset(filter(None, item.inputs)), item.name
@@ -92,7 +97,7 @@ def test_remaining_nodes_keep_their_order() -> None:
              node("Tanh", "c", "e"), node("Add", "d e", "y")]
     graph = load_model(make(nodes, {"x": (1, 4)}, ["y"]))
     shuffled = dataclasses.replace(graph, nodes=tuple(graph.nodes[index] for index in (0, 3, 1, 4, 2, 5)))
-    assert [item.name for item in normalise(shuffled).graph.nodes] == [item.name for item in shuffled.nodes]
+    assert [item.name for item in normalise(shuffled)[0].nodes] == [item.name for item in shuffled.nodes]
 
 
 # The graph verifier finds every contradiction that a pass could leave in a graph.
@@ -179,24 +184,24 @@ def test_shapes_are_inferred_again() -> None:
         check_graph(swapped, every)
 
 
-def careless(name: str, change: Callable[[Graph], Graph]) -> Pass:
-    return Pass(name, "", frozenset(), frozenset(), lambda graph: PassResult(change(graph), 0))
+def careless(name: str, change: Callable[[Graph], Graph]) -> Pass[Graph]:
+    return Pass(name, "", frozenset(), frozenset(), lambda graph: (change(graph), 0))
 
 
 def test_normalise_raises_for_a_broken_graph() -> None:
     model = make([node("Relu", "x", "r"), node("Neg", "r", "y")], {"x": (1, 4)}, ["y"])
     bad = careless("bad", lambda graph: renamed(graph, "Neg", inputs=("gone",)))
-    watch, manager.watch = manager.watch, None
+    watch, passes.watch = passes.watch, None
     try:
         with pytest.raises(InternalError, match=r"node neg_y \(Neg\) reads gone"):
             normalise(load_model(model), passes=[bad])
     finally:
-        manager.watch = watch
+        passes.watch = watch
 
 
 def test_tests_verify_after_each_pass() -> None:
     """A fault that a later pass repairs is found, and so is a pass that undoes a fact."""
-    assert manager.watch is verify_after
+    assert passes.watch is verify_after
     model = make([node("Neg", "x", "r"), node("Clip", "r lo", "y")], {"x": (1, 4)}, ["y"], {"lo": np.float32(0)})
     bad = careless("bad", lambda graph: renamed(graph, "Neg", inputs=("gone",)))
     good = careless("good", lambda graph: renamed(graph, "Neg", inputs=("x",)))

@@ -40,8 +40,7 @@ def after(model: onnx.ModelProto, *modules: ModuleType) -> tuple[Graph, int]:
     """The graph after these passes, and the number of nodes that the last one folded."""
     graph, folded = load_model(model), 0
     for module in modules:
-        result = module.PASS.run(graph)
-        graph, folded = result.graph, result.folded
+        graph, folded = module.PASS.run(graph)
     return graph, folded
 
 

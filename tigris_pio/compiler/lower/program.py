@@ -1,14 +1,12 @@
-"""Lowers a graph to a program, and improves the program; README.md of this folder shows the call chain."""
+"""Lowers a graph to a program, node by node; README.md of this folder shows the call chain."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tigris_pio.compiler.internal import compiler_step
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.ir.program import Program, ProgramIo
 from tigris_pio.compiler.lower import element_types
-from tigris_pio.compiler.lower.batch_copies import remove_batch_copies
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import (
     Layout,
@@ -19,18 +17,12 @@ from tigris_pio.compiler.lower.element_order import (
     same_bytes,
     transposed,
 )
-from tigris_pio.compiler.lower.fold_tables import fold_tables
-from tigris_pio.compiler.lower.hoist_selections import hoist_selections
 from tigris_pio.compiler.lower.input_layout import input_layout
-from tigris_pio.compiler.lower.join_layers import join_layers
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import REFUSAL, contract_of, refused
 from tigris_pio.compiler.lower.remedies import not_supported
-from tigris_pio.compiler.lower.rings import roll_rings
-from tigris_pio.compiler.lower.split_layers import split_layers
 from tigris_pio.compiler.lower.states import prepare_commit
 from tigris_pio.compiler.lower.storage import Cell, Value
-from tigris_pio.compiler.lower.verify import checked
 from tigris_pio.errors import UnsupportedError
 from tigris_pio.format.records import MAX_RANK
 
@@ -58,11 +50,7 @@ def lower(graph: Graph) -> Program:
         raise refused(problems, graph.name)
     inputs = tuple(_io(builder, name, builder.values[name][0], graph.tensors[name].shape) for name in graph.inputs)
     outputs = tuple(_output(builder, name) for name in graph.outputs)
-    program = checked(builder.finish(inputs, outputs, _commit_states(builder)), "lowering")
-    for improve in (roll_rings, fold_tables, remove_batch_copies, join_layers, split_layers, hoist_selections):
-        with compiler_step(improve.__name__):
-            program = checked(improve(program), improve.__name__)
-    return program
+    return builder.finish(inputs, outputs, _commit_states(builder))
 
 
 def _commit_states(builder: Builder) -> tuple[ProgramIo, ...]:

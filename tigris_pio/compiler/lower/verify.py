@@ -13,14 +13,11 @@ class BrokenProgram(Exception):
     """A pass violated an invariant of programs."""
 
 
-def checked(program: Program, step: str) -> Program:
-    """Returns `program`. Raises BrokenProgram, which names `step`, if a tensor is undeclared, undefined or made twice.
-
-    step: the pass that made the program
-    """
+def check_program(program: Program) -> None:
+    """Raises BrokenProgram if a tensor is undeclared, undefined or made twice."""
     for name, tensor in program.tensors.items():
         if tensor.name != name:
-            raise BrokenProgram(f"{step}: {name} is declared as {tensor.name}")
+            raise BrokenProgram(f"{name} is declared as {tensor.name}")
     states = {io.tensor for io in program.states}
     fetched = {op.output for op in program.ops if op.kind is OpKind.FETCH}
     defined = {io.tensor for io in program.inputs} - fetched
@@ -28,14 +25,13 @@ def checked(program: Program, step: str) -> Program:
     for op in program.ops:
         for operand in op.operands:
             if operand.tensor not in defined or operand.tensor not in program.tensors:
-                raise BrokenProgram(f"{step}: {op.name} ({op.kind.name}) reads {operand.tensor}, defined by nothing "
+                raise BrokenProgram(f"{op.name} ({op.kind.name}) reads {operand.tensor}, defined by nothing "
                                     "before it")
         if (op.output in defined) != (op.kind is OpKind.COMMIT and op.output in states):
-            raise BrokenProgram(f"{step}: {op.name} ({op.kind.name}) defines {op.output}, which is defined already")
+            raise BrokenProgram(f"{op.name} ({op.kind.name}) defines {op.output}, which is defined already")
         if op.output not in program.tensors:
-            raise BrokenProgram(f"{step}: {op.name} ({op.kind.name}) defines {op.output}, which is not declared")
+            raise BrokenProgram(f"{op.name} ({op.kind.name}) defines {op.output}, which is not declared")
         defined.add(op.output)
     for io in (*program.inputs, *program.outputs, *program.states):
         if io.tensor not in defined | fetched or io.tensor not in program.tensors:
-            raise BrokenProgram(f"{step}: {io.name} lies in {io.tensor}, which nothing defines")
-    return program
+            raise BrokenProgram(f"{io.name} lies in {io.tensor}, which nothing defines")

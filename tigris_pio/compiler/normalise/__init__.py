@@ -1,8 +1,6 @@
 """Normalisation: passes bring a graph to the operators that lowering knows.
 
-    manager.py    normalise(): runs the passes, checks the result
-    registry.py   the passes in their order; each has a file of its own, with its facts and summary at the end
-    passes.py     Pass and PassResult, the interface of a pass
+    registry.py   normalise(), and the passes in their order; each has a file of its own, with its facts at the end
     editor.py     GraphEditor, by which passes change a graph
     verify.py     rules for a graph; finite.py refuses weights that are no numbers
 
@@ -15,8 +13,6 @@ Three passes do more than their name says, in files of their own:
 docs/extending.md#a-pass adds a pass step by step.
 """
 
-from tigris_pio.compiler.normalise.manager import NormaliseResult, PassStatistics, normalise
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
-from tigris_pio.compiler.normalise.registry import PASSES
+from tigris_pio.compiler.normalise.registry import PASSES, normalise
 
-__all__ = ["PASSES", "NormaliseResult", "Pass", "PassResult", "PassStatistics", "normalise"]
+__all__ = ["PASSES", "normalise"]

@@ -14,15 +14,15 @@ import math
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.bias_fuse import fuse_biases
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.compiler.normalise.table_fuse import fuse_single_nodes
+from tigris_pio.compiler.passes import Pass
 
 #: Operators whose kernels clamp their output.
 FUSABLE = frozenset(("Conv", "DepthwiseConv", "Conv1D", "ConvTranspose", "Gemm", "MatMul", "Add", "Sub", "Mul", "Sum",
                      "AveragePool", "GlobalAveragePool", "MaxPool", "GlobalMaxPool"))
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = fuse_biases(editor)
@@ -31,7 +31,7 @@ def run(graph: Graph) -> PassResult:
         if limits is not None and _fuse(editor, node, limits):
             folded += 1
     folded += fuse_single_nodes(editor)
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def activation_range(node: Node) -> tuple[float, float] | None:

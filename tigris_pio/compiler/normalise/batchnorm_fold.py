@@ -14,19 +14,19 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.layer_norm_fuse import fuse_layer_norms
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.compiler.normalise.table_fuse import fuse_tables
+from tigris_pio.compiler.passes import Pass
 from tigris_pio.errors import ModelError
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module. Quantised weights and outputs with several readers stay."""
     editor = GraphEditor(graph)
     folded = fuse_layer_norms(editor) + fuse_tables(editor)
     for node in editor.nodes():
         if node.op == "BatchNormalization":
             folded += _fold(editor, node)
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def scale_and_offset(editor: GraphEditor, node: Node) -> tuple[np.ndarray, np.ndarray] | None:

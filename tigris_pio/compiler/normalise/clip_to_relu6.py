@@ -10,11 +10,11 @@ import math
 
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 from tigris_pio.errors import ModelError
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module. Bounds that are computed at run time stay inputs."""
     editor = GraphEditor(graph)
     folded = 0
@@ -23,7 +23,7 @@ def run(graph: Graph) -> PassResult:
         if bounds is not None:
             editor.replace(node, _rewritten(node, *bounds))
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _is_data(editor: GraphEditor, node: Node) -> bool:

@@ -10,10 +10,10 @@ import dataclasses
 
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
@@ -24,7 +24,7 @@ def run(graph: Graph) -> PassResult:
             attributes = {"axis": axis, "stored_axis": channels_last_axis(axis, rank)}
             editor.replace(node, dataclasses.replace(node, attributes=attributes))
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def channels_last_axis(axis: int, rank: int) -> int:

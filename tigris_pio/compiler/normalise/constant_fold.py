@@ -17,8 +17,8 @@ from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
 from tigris_pio.compiler.limits import ConstantBudget
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import RECODE
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.compiler.normalise.quantisation import is_dequantize, is_quantize
+from tigris_pio.compiler.passes import Pass
 from tigris_pio.errors import ModelError
 
 _KEPT = frozenset(("DequantizeLinear", RECODE))
@@ -27,11 +27,11 @@ _QDQ_OPSET = 21
 _MEANS = frozenset(("ReduceMean", "GlobalAveragePool", "AveragePool"))
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = fold_constants(editor) + _fold_requantised(editor)
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _fold_requantised(editor: GraphEditor) -> int:

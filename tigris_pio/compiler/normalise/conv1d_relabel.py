@@ -9,10 +9,10 @@ import dataclasses
 
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
@@ -20,7 +20,7 @@ def run(graph: Graph) -> PassResult:
         if node.op == "Conv" and len(editor.shape(node.inputs[0])) == 3:
             editor.replace(node, dataclasses.replace(node, op="Conv1D"))
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 PASS = Pass(

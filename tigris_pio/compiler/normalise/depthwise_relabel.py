@@ -6,10 +6,10 @@ import dataclasses
 
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module. A Conv of a single input channel stays."""
     editor = GraphEditor(graph)
     folded = 0
@@ -18,7 +18,7 @@ def run(graph: Graph) -> PassResult:
         if len(shape) > 1 and shape[1] > 1 and node.attributes.get("group", 1) == shape[1]:
             editor.replace(node, dataclasses.replace(node, op="DepthwiseConv"))
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 PASS = Pass(

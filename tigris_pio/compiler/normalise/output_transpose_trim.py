@@ -9,10 +9,10 @@ import dataclasses
 
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
@@ -27,7 +27,7 @@ def run(graph: Graph) -> PassResult:
             editor.tensors[name] = dataclasses.replace(editor.tensors[node.inputs[0]], name=name)
             editor.merge(name, node.inputs[0])
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _trimmable(editor: GraphEditor, node: Node) -> bool:

@@ -17,7 +17,6 @@ from tigris_pio.compiler.normalise.byte_casts import read_casts
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
 from tigris_pio.compiler.normalise.integers import RECODE, annotate_integers, foldable_quantisation
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
 from tigris_pio.compiler.normalise.quantisation import (
     is_dequantize,
     is_quantize,
@@ -25,6 +24,7 @@ from tigris_pio.compiler.normalise.quantisation import (
     signed_values,
     symmetric_scale,
 )
+from tigris_pio.compiler.passes import Pass
 
 #: Operators whose outputs are values of their first input: they commute with quantisation.
 _MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Slice", "Gather",
@@ -32,7 +32,7 @@ _MOVES = frozenset(("Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "
 _COMMUTING = _MOVES | {"MaxPool", "GlobalMaxPool", "Relu", "Concat"}
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = read_casts(editor, _COMMUTING)
@@ -53,7 +53,7 @@ def run(graph: Graph) -> PassResult:
             _annotate_inputs(editor, node)
     _centre(editor)
     folded += fold_constants(editor)
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _centre(editor: GraphEditor) -> None:

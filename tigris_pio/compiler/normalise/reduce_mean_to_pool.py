@@ -10,13 +10,13 @@ import dataclasses
 
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 #: Marks a GlobalAveragePool that was a ReduceMean: in int8 the two round differently.
 MEAN = "mean"
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
@@ -24,7 +24,7 @@ def run(graph: Graph) -> PassResult:
         if node.op == "ReduceMean" and _spatial(editor, node):
             editor.replace(node, *_pooled(editor, node))
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _spatial(editor: GraphEditor, node: Node) -> bool:

@@ -1,7 +1,11 @@
-"""The passes in the order they run; manager.check_order checks their requirements."""
+"""The passes of graphs, in the order they run, and `normalise`, which runs them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tigris_pio.compiler.internal import compiler_step
+from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.normalise import (
     activation_fuse,
     batchnorm_fold,
@@ -17,9 +21,11 @@ from tigris_pio.compiler.normalise import (
     shape_fold,
     silu_decompose,
 )
-from tigris_pio.compiler.normalise.passes import Pass
+from tigris_pio.compiler.normalise.finite import check_finite
+from tigris_pio.compiler.normalise.verify import check_graph
+from tigris_pio.compiler.passes import Pass, PassStatistics, run_passes
 
-PASSES: tuple[Pass, ...] = (
+PASSES: tuple[Pass[Graph], ...] = (
     constant_fold.PASS,
     qdq_fold.PASS,
     batchnorm_fold.PASS,
@@ -34,3 +40,16 @@ PASSES: tuple[Pass, ...] = (
     output_transpose_trim.PASS,
     activation_fuse.PASS,
 )
+
+
+def normalise(graph: Graph, passes: Sequence[Pass[Graph]] = PASSES) -> tuple[Graph, tuple[PassStatistics, ...]]:
+    """Runs all passes over `graph`, whose remaining nodes keep their order. Raises ModelError.
+
+    A graph that breaks the rules of verify.py raises InternalError.
+    """
+    check_finite(graph)
+    graph, statistics = run_passes(graph, passes)
+    with compiler_step("normalise"):
+        check_graph(graph)
+    check_finite(graph)  # again, for constants that nodes computed
+    return graph, statistics

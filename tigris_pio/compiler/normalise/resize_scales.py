@@ -10,10 +10,10 @@ import dataclasses
 
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
@@ -25,7 +25,7 @@ def run(graph: Graph) -> PassResult:
                 kept = 2 if "tf_crop_and_resize" in str(attributes.get("coordinate_transformation_mode", "")) else 1
                 editor.replace(node, dataclasses.replace(node, inputs=node.inputs[:kept], attributes=attributes))
                 folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _scales(editor: GraphEditor, node: Node) -> tuple[float, ...] | None:

@@ -14,12 +14,12 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Graph, Node
 from tigris_pio.compiler.normalise.constant_fold import fold_constants
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 _TARGETED = ("Reshape", "Expand")
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module."""
     editor = GraphEditor(graph)
     folded = 0
@@ -34,7 +34,7 @@ def run(graph: Graph) -> PassResult:
             attributes = {"shape": editor.shape(node.outputs[0])}
             editor.replace(node, dataclasses.replace(node, inputs=node.inputs[:1], attributes=attributes))
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _extent(editor: GraphEditor, node: Node) -> np.ndarray:

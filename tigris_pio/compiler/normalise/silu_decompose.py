@@ -12,13 +12,13 @@ import numpy as np
 
 from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation
 from tigris_pio.compiler.normalise.editor import GraphEditor
-from tigris_pio.compiler.normalise.passes import Pass, PassResult
+from tigris_pio.compiler.passes import Pass
 
 _SIGMOID = Quantisation(np.array(1 / 256, np.float32), np.array(-128), np.dtype(np.int8))
 _SIGMOID_INT16 = Quantisation(np.array(1 / (1 << 15), np.float32), np.array(0), np.dtype(np.int16))
 
 
-def run(graph: Graph) -> PassResult:
+def run(graph: Graph) -> tuple[Graph, int]:
     """See the module. A Swish whose alpha is not 1 multiplies the Sigmoid's input by it."""
     editor = GraphEditor(graph)
     folded = 0
@@ -26,7 +26,7 @@ def run(graph: Graph) -> PassResult:
         if node.op in ("Silu", "SiLU", "Swish"):
             editor.replace(node, *_decomposed(editor, node))
             folded += 1
-    return PassResult(editor.finish(), folded)
+    return editor.finish(), folded
 
 
 def _decomposed(editor: GraphEditor, node: Node) -> list[Node]:

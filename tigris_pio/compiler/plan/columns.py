@@ -17,7 +17,8 @@ from typing import NamedTuple
 from tigris_pio.compiler.cost.model import DEFAULT
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.lower.columns import Span, Tiles, is_tileable, tile_columns, tile_span, tile_spans
+from tigris_pio.compiler.lower.columns import Span, Tiles, is_tileable, tile_span, tile_spans
+from tigris_pio.compiler.lower.passes import with_tiled_columns
 from tigris_pio.compiler.plan.band.calls import works_in_slow_memory
 from tigris_pio.compiler.plan.cost import DIRECT_BYTE, cost_of, op_costs
 from tigris_pio.compiler.plan.cut.estimate import Prices
@@ -88,7 +89,7 @@ def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) 
             ways = [way for way in ways if way.cost <= most and way.regions() and way.key not in known]
             new += ways[: 1 if kind.state else 2]
             known.update(way.key for way in new)
-        found = (tile_columns(way.program, way.regions(), way.apart) for way in new)
+        found = (with_tiled_columns(way.program, way.regions(), way.apart) for way in new)
         yield [program for program in found if len(program.ops) <= MOST]
 
 

@@ -49,8 +49,8 @@ def load_onnx(path: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None
         raise ModelError(f"{source.origin}: two inputs or two outputs of the graph have one name; rename one")
     shapes = {value.name: declared_shape(value, source.origin) for value in inputs}
     binding = bind_dimensions(shapes, dims or {}, source.origin)
-    _check_inputs(binding.shapes, model.graph.output, source.origin)
     nodes, protos = _ordered(model.graph, dict.fromkeys(binding.shapes), weights, outputs, source.origin)
+    _check_inputs(binding.shapes, model.graph.output, source.origin)
     tensors = infer(model, nodes, protos, binding, weights, source.origin, limits)
     names = tuple(value.name for value in inputs)
     reasons = nodes_without_shape(nodes, outputs, tensors)
