@@ -6,7 +6,7 @@ from typing import Any
 from tigris_pio.compiler.ir.graph import Graph, Node, Tensor
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.lower import passes as program_passes
-from tigris_pio.compiler.lower.in_place import with_sharing
+from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.compiler.lower.verify import check_program
 from tigris_pio.compiler.normalise import PASSES
 from tigris_pio.compiler.normalise.verify import check_graph
@@ -63,7 +63,7 @@ def verify_program(program: Program, shares: bool) -> None:
     assert len({op.name for op in program.ops}) == len(program.ops), "two operators have one name"
     for op in program.ops:
         op.params.pack()
-        shared = with_sharing(op, tensors) if shares else op
+        shared = with_derived(op, tensors) if shares else op
         assert (shared.in_place, shared.aliases) == (op.in_place, op.aliases), f"{op.name} shares other memory"
         assert op.images in (1, tensors[op.output].batch), f"{op.name} computes {op.images} images"
     used = {op.output for op in program.ops} | {item.tensor for op in program.ops for item in op.operands}

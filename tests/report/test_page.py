@@ -1,5 +1,6 @@
 """The page that `--report` writes: right figures, one file, readable by everybody."""
 
+import dataclasses
 import itertools
 import re
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.compiler.models import make, node
 from tests.harness.command import tigris
 from tests.networks.folders import OWN
 from tests.report.parsed import Element, cells, check_page, parse
-from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Region
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, analyze_front, front
 from tigris_pio.format.reader import read_plan
@@ -47,11 +48,22 @@ def page_of(result: Compiled) -> str:
 # ---- figures ------------------------------------------------------------------------------------------------------
 
 
+def laid(plan: ExecutionPlan) -> list[Region]:
+    """What lies where, with windows whose kept rows remain at their start in one piece, as a plan tells them."""
+    regions = {region.name: region for region in plan.regions if region.bytes}
+    for name, kept in list(regions.items()):
+        window = regions.get(name.replace("kept rows", "window", 1))
+        if name.startswith("kept rows") and window is not None and window.offset == kept.offset:
+            regions[window.name] = dataclasses.replace(window, birth=kept.birth, death=kept.death)
+            del regions[name]
+    return list(regions.values())
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_what_lies_where_is_what_the_planner_decided(plans: dict[str, Compiled], name: str) -> None:
     plan = plans[name].plan
     shown = picture(read_plan(plans[name].data))
-    regions = sorted((r.offset, r.bytes, r.birth, r.death) for r in plan.regions if r.bytes)
+    regions = sorted((r.offset, r.bytes, r.birth, r.death) for r in laid(plan))
     blocks = [block for block in shown.fast.blocks if block.kind != "runtime"]
     assert sorted((b.offset, b.bytes, b.birth, b.death) for b in blocks) == regions
     assert [stage.fast_peak for stage in shown.stages] == [stage.fast_peak for stage in plan.stages]
@@ -69,13 +81,13 @@ def test_the_peak_is_named_with_what_is_live_there(plans: dict[str, Compiled], n
     root = parse(page_of(plans[name]))
     (table,) = [table for table in root.all("table") if table.one("caption").text == "Blocks at the peak"]
     (text,) = [p.text for p in root.all("p") if p.text.startswith("The peak is at")]
-    tops = {step: max((r.offset + r.bytes for r in plan.regions if r.birth <= step <= r.death), default=0)
+    tops = {step: max((r.offset + r.bytes for r in laid(plan) if r.birth <= step <= r.death), default=0)
             for step in range(-1, len(plan.program.ops) + 1)}  # fmt: skip
     assert max(tops.values()) == plan.fast_bytes
     steps = [step for step, top in tops.items() if top == plan.fast_bytes]
     found = re.search(r"step (\d+), ([^:]+): (\d+) blocks", text)
     assert found and int(found[1]) in steps and found[2] == plan.program.ops[int(found[1])].name
-    live = [r for r in plan.regions if r.bytes and r.birth <= int(found[1]) <= r.death]
+    live = [r for r in laid(plan) if r.birth <= int(found[1]) <= r.death]
     sizes = [int(row.children[1].text.replace(",", "")) for row in table.one("tbody").all("tr")]
     assert sorted(sizes) == sorted([*(r.bytes for r in live), plan.state_bytes])
     assert sizes == sorted(sizes, reverse=True) and int(found[3]) == len(sizes)

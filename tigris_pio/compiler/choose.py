@@ -25,11 +25,16 @@ from tigris_pio.compiler.plan.search import does_not_fit, find_plan
 ONE_ORDER = 300
 #: So many times cheaper another order or other operators must be: each takes as long as the first.
 WORTH = 1.005
+#: Programs in tiles that are planned: each takes longer than the program itself.
+TILED = 4
 
 
 class Indices:
-    """Of programs, and of the same with folded products: each is made once, and what was found by it is known the next
-    time. Costs count the instructions of the processor that `program` is planned for."""
+    """Indices of programs, and of the same programs with folded products. Each is made once and caches what the planner
+    finds.
+
+    Costs count the instructions of the processor that `program` is planned for.
+    """
 
     def __init__(self, program: Program, options: CompileOptions) -> None:
         self._processor = _processor(program, options)
@@ -53,17 +58,19 @@ class Indices:
 
 def plan_of(
     program: Program, options: CompileOptions, indices: Indices | None = None, most: float = math.inf,
-    tried: list[Attempt] | None = None,
+    tried: list[Attempt] | None = None, spills: bool = False,
 ) -> ExecutionPlan | None:
     """The best plan of `program` within the options' budget, a backend's scratch included, that costs less than `most`;
-    None when none was found.
+    None if none was found.
 
-    `indices`: whoever makes several plans saves time by keeping them. What is tried is added to `tried`.
+    indices: kept by a caller that makes several plans
+    tried: receives each schedule that was placed
+    spills: the plan is expected to need slow memory
     """
     backend = options.kernels()
     if backend is None:
         known = indices or Indices(program, options)
-        return _finder(options, known, tried)(program, options.budget, most)
+        return _finder(options, known, tried, spills)(program, options.budget, most)
     found = balances(program, options, tried).cheapest(most)
     return None if found is None else found.plan
 
@@ -82,14 +89,16 @@ def _processor(program: Program, options: CompileOptions) -> str:
     return nearest_for(program, options.chip, "" if backend is None else backend.name)
 
 
-def _finder(options: CompileOptions, indices: Indices, tried: list[Attempt] | None) -> Find:
+def _finder(
+    options: CompileOptions, indices: Indices, tried: list[Attempt] | None, spills: bool = False
+) -> Find:
     """Finds plans of a program, or of the same with other kernels."""
     noted = [] if tried is None else tried
 
     def find(wanted: Program, budget: Budget, most: float) -> ExecutionPlan | None:
         def plan_by(index: ProgramIndex, most: float, folded: bool) -> ExecutionPlan | None:
             now: list[Attempt] = []
-            plan = find_plan(index, budget, options.alignment, options.weights(), most, now)
+            plan = find_plan(index, budget, options.alignment, options.weights(), most, now, spills)
             noted.extend(dataclasses.replace(attempt, folded=folded) for attempt in now)
             return plan
 
@@ -103,7 +112,7 @@ def _finder(options: CompileOptions, indices: Indices, tried: list[Attempt] | No
 
 
 def _worth(cost: float) -> float:
-    """What another order or other operators must cost less than when a plan costs so much."""
+    """The cost below which another order or other operators replace a plan of this cost."""
     return cost / WORTH
 
 
@@ -122,7 +131,7 @@ def cheapest_plan(program: Program, options: CompileOptions) -> tuple[ExecutionP
 
 
 class _Choice:
-    """Of the orders of `program` the cheapest plan so far, and what was tried."""
+    """The cheapest plan so far of all orders of `program`, and the schedules that were placed."""
 
     def __init__(self, program: Program, options: CompileOptions) -> None:
         self.programs, self.indices, self.options = orders(program), Indices(program, options), options
@@ -141,22 +150,26 @@ class _Choice:
                     break
 
     def take_tiles(self) -> None:
-        """A cheaper plan with operators in tiles of columns, as the best lets expect; for one size of memory less than
-        the first that has a plan too: tiles that just fit may be worse than smaller ones."""
+        """Replaces the best plan by a cheaper one with operators in tiles of columns.
+
+        Tiles that just fit may be worse than smaller ones. So after the first size that has a plan, one smaller size of
+        memory is tried too.
+        """
         assert self.best is not None
         indices = [*map(self.indices.of, self.programs)]
-        found = False
+        found, left = False, TILED
         untiled = dataclasses.replace(self.best, budget=self.options.budget)
         for programs in tiled(indices, untiled, self.options.alignment):
             last = found
-            for narrow in programs:
+            for narrow in programs[:left]:
+                left -= 1
                 now: list[Attempt] = []
-                plan = plan_of(narrow, self.options, most=_worth(judged_cost(self.best)), tried=now)
+                plan = plan_of(narrow, self.options, most=_worth(judged_cost(self.best)), tried=now, spills=True)
                 self.tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
                 # Its operators are others, so who runs them is not compared.
                 if plan is not None and judged_cost(plan) < judged_cost(self.best) and _fits_flash(plan, self.options):
                     self.best, found = plan, True
-            if last:
+            if last or not left:
                 break
 
     def _betters(self, plan: ExecutionPlan) -> bool:
@@ -169,7 +182,7 @@ class _Choice:
 
 
 def _less(than: ExecutionPlan | None) -> float:
-    """What a plan must cost less than to be cheaper: each stage's count was rounded."""
+    """The cost below which a plan is cheaper. The instructions of each stage were rounded."""
     return math.inf if than is None else judged_cost(than) - len(than.stages) / 2
 
 

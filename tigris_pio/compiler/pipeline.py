@@ -10,13 +10,13 @@
 `cheapest_plan` in choose.py plans several orders of the operators and returns the cheapest plan:
 
     orders       plan/order/                       candidates, by live bytes
-    search       plan/search.py                    attempts in one order, with less sharing or capacity after a failure
-    live bytes   plan/lifetimes.py, timeline.py
-    cut          plan/cut/                         stages and memory assignment
-    bands        plan/heights.py, plan/band/       rows, windows and paces of a stage
+    search       plan/search.py                    the frontier, then its schedules arranged by cost
+    frontier     plan/frontier/, plan/cut/         stages and memory assignment at every level of memory, by live bytes
+    bands        plan/band/                        rows, windows and paces of a stage
+    arrange      plan/arrange.py                   heights of bands, and what to do if offsets exceed the budget
     placement    plan/placement.py, plan/memory/   offsets in the arenas
     cost         plan/cost.py, cost/               predicted instructions and slow traffic
-    refine       plan/refine.py, plan/finish.py    local changes, then the execution plan
+    finish       plan/finish.py                    the execution plan
     refusal      plan/refusal.py                   the smallest memory that works, if no plan fits
 """
 
@@ -83,7 +83,7 @@ class Compiled:
     report: the document of `tigris compile --json`, a dictionary
     plan: stages, bands, and the home and offset of each tensor
     statistics: for each pass its name, the nodes before and after, and the number of nodes it removed or rewrote
-    attempts: the search's attempts in turn: order of the operators, reason, result
+    attempts: the schedules that the search placed, in turn: windows, bytes, cost, and whether they exceed the budget
     """
 
     data: bytes

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
+from tigris_pio.compiler.ir.pace import Pace
+from tigris_pio.compiler.ir.program import RowMap
+from tigris_pio.compiler.plan.band.geometry import BandRows, stage_rows
 from tigris_pio.format.enums import DType, Home, TensorFlag, ViewFlag, WeightMode
 from tigris_pio.format.reader import PlanFile
 from tigris_pio.format.records import StageRecord, TensorRecord, ViewRecord
@@ -162,15 +167,18 @@ def _views(plan: PlanFile, stage: StageRecord) -> Sequence[ViewRecord]:
 
 
 def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:
-    """The windows of a stage, from the operator that fills one to its last reader; a window with kept rows is in use
-    during the whole stage."""
+    """The windows of a stage, from the operator that fills one to its last reader.
+
+    A window with kept rows is in use during the whole stage, unless these lie elsewhere between bands.
+    """
     steps = list(_steps(plan, stage))
     for view in _views(plan, stage):
         if not view.flags & ViewFlag.WINDOW:
             continue
         tensor = plan.tensors[view.tensor]
         uses = [step for step, made, read in steps if view.tensor in (made, *read)]
-        keep = bool(view.flags & ViewFlag.KEEP)
+        parked = bool(view.flags & ViewFlag.KEEP) and view.parked != view.offset
+        keep = bool(view.flags & ViewFlag.KEEP) and not parked
         part = stage.band_count > 1 and view.capacity_rows < tensor.height
         whole = stage.band_count == stage.images == 1
         yield Block(
@@ -182,6 +190,32 @@ def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]
             death=stage.first_op + stage.op_count - 1 if keep else uses[-1],
             detail=f"stage {number}" + (f", {view.capacity_rows} of {tensor.height} rows" if part else ""),
         )
+        if parked:
+            kept = _band_rows(plan, stage)[view.tensor].kept_rows
+            yield Block(f"kept rows of {plan.text(tensor.name)}", "rows", view.parked, _bytes(tensor, kept),
+                        stage.first_op, stage.first_op + stage.op_count - 1, f"stage {number}, between bands")
+
+
+def _band_rows(plan: PlanFile, stage: StageRecord) -> Mapping[int, BandRows]:
+    """The rows that each band of a stage touches, by index of the tensor."""
+    views = _views(plan, stage)
+    tensors: Any = {index: SimpleNamespace(height=record.height, sequential=False,
+                                           constant=None if record.home != Home.FLASH else record)
+                    for index, record in enumerate(plan.tensors)}  # fmt: skip
+    ops: Any = [
+        SimpleNamespace(output=views[op.output_view].tensor, operands=[
+            SimpleNamespace(tensor=views[one.view].tensor,
+                            rows=RowMap(one.numerator, one.denominator, one.first, one.last))
+            for one in plan.operands[op.first_operand : op.first_operand + op.operand_count]
+        ])
+        for op in plan.ops[stage.first_op : stage.first_op + stage.op_count]
+    ]  # fmt: skip
+    paces: Any = {view.tensor: Pace(view.pace_numerator, view.pace_denominator, view.pace_offset)
+                  for view in views if view.pace_denominator}  # fmt: skip
+    at_home: Any = frozenset(view.tensor for view in views if not view.flags & ViewFlag.WINDOW)
+    rows: Any = stage_rows(ops, tensors, paces, stage.band_count, True, at_home)
+    found: Mapping[int, BandRows] = rows
+    return found
 
 
 def _scratch_and_weights(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]:

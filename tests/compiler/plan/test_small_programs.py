@@ -29,7 +29,6 @@ CASES = [
     Case("estimates for tall bands", wild_program(6, 8), 4197, 0, 27_544),
     Case("memory above an output that grows over its input", random_network(36, 5), 480, 0, 42_605),
     Case("four stages as one with a band more", batched(random_network(129, 5), 2), 1760, 3605, 17_733),
-    Case("less memory for all stages", random_program(3, 8), 825, 0, 11_825),
     Case("stages with room for their run-time state", random_program(6, 8), 623, 0, 9_864),
 ]
 

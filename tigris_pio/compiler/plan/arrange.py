@@ -1,10 +1,9 @@
-"""From a schedule told by live bytes to stages whose offsets fit: heights of bands, windows, and what is done where
-placing fails.
+"""Makes a plan with offsets from a schedule of the frontier: chooses bands and windows, places them, and repairs
+misses.
 
-Stages are drafted as the schedule told them. Where one alone exceeds the limit its bands get lower. Then everything is
-placed exactly. Where that exceeds the limit, more of the stages' memory is told apart by bands: windows and homes as
-stairs, then with parked rows; and in the end the stages that exceed it get lower bands. Schedules and what becomes of
-them wait in one queue, by what they cost.
+The schedule's bands and homes come from live bytes. If one stage alone exceeds the limit, its bands get lower. Then all
+memory is placed exactly. If that exceeds the limit, windows and homes are placed as stairs, then with parked rows. At
+last the stages beyond the limit get lower bands. Schedules and their variants wait in one queue, ordered by cost.
 """
 
 from __future__ import annotations
@@ -37,26 +36,23 @@ from tigris_pio.format.enums import Home
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
-#: Placements that are searched for at most, and after the first that fits.
-PLACINGS, BEYOND = 40, 8
+#: Plans of which offsets are searched for at most, and after the first that fits.
+PLACINGS, BEYOND = 60, 4
 #: Nodes of each search.
 NODES = 5000
 #: What another plan must cost less than the best: this share of running whole.
-WORTH = 3e-4
+WORTH = 1e-3
 #: How often the stages of a schedule that exceed the limit get lower bands.
 MENDED = 3
 
 
 class Kind(enum.IntEnum):
-    """What a stage asks for: windows as they are, in stairs, or with what they keep parked (`band/parking.py`)."""
+    """How a stage holds its windows: as they are, in stairs, or with their kept rows parked (`band/parking.py`)."""
 
     WHOLE = 0
     STAIRS = 1
     PARKED = 2
 
-
-#: How stages are told apart: as little as lets each alone fit, as stairs at least, or parked.
-CHOICES = (Kind.WHOLE, Kind.STAIRS, Kind.PARKED)
 
 
 HOW = ("as live bytes tell", "windows over rows of inputs that were read", "what windows keep lies elsewhere meanwhile")
@@ -72,7 +68,7 @@ class Option(NamedTuple):
 
 
 class Height(NamedTuple):
-    """Of a stage in bands: rows of a band, and whether outputs grow over inputs."""
+    """Rows of a band of a stage, and whether its outputs grow over its inputs."""
 
     rows: int
     grows: bool
@@ -96,7 +92,8 @@ class Stages:
         return self._known[key]
 
     def _made(self, segment: Segment, height: Height, own: Mapping[str, Home], kind: Kind) -> Option | None:
-        index, pieces = self.index, None
+        index = self.index
+        pieces: Stairs | Parking | None = None
         draft = draft_stage(index, segment, height.rows, own)
         if draft.overlays and segment.banded and not height.grows:
             draft = dataclasses.replace(draft, overlays=())
@@ -112,7 +109,7 @@ class Stages:
         return Option(draft, pieces, lower_bound(requests, self.alignment), stage_cost(index, draft))
 
     def options(self, segment: Segment, height: Height, homes: Mapping[str, Home]) -> Iterator[tuple[Kind, Option]]:
-        """Those of all kinds that differ."""
+        """The stage in every kind that differs from the kinds before."""
         for kind in Kind:
             found = self.option(segment, height, homes, kind)
             if found is not None:
@@ -120,8 +117,11 @@ class Stages:
 
 
 class Plan(NamedTuple):
-    """Stages to be, with heights of those in bands. told: they as a point told them, before those that run whole were
-    joined. choice: how they are told apart; mended: how often they were lowered."""
+    """Segments with the heights of those in bands.
+
+    `told` has the point's segments, before those that run whole were joined. `choice` is the kind of windows to begin
+    with, `mended` how often stages were lowered.
+    """
 
     segments: tuple[Segment, ...]
     heights: tuple[Height, ...]
@@ -137,8 +137,9 @@ class Arranger:
     """
 
     def __init__(
-        self, stages: Stages, limit: int, slow: int, most: float, whole: float, tried: list[Attempt], hasty: bool = False
-    ) -> None:
+        self, stages: Stages, limit: int, slow: int, most: float, whole: float, tried: list[Attempt],
+        hasty: bool = False,
+    ) -> None:  # fmt: skip
         self.tried, self.hasty = tried, hasty
         self.stages, self.index, self.alignment = stages, stages.index, stages.alignment
         self.limit, self.slow, self.whole = limit, slow, whole
@@ -176,7 +177,8 @@ class Arranger:
     # -- heights
 
     def _draft(self, point: Point) -> None:
-        """The stages of a point, with bands as tall as it told, and, of the first that was told to fit, as tall as do."""
+        """Queues the stages of a point, with bands as tall as its estimate. The first point within the limit is also
+        queued with the tallest bands."""
         told = {each.segment: self._told(each) for each in point.stretches if each.rows is not None}
         first = point.level <= self.limit and not self._raised and not self.hasty
         self._raised = self._raised or first
@@ -205,8 +207,14 @@ class Arranger:
     def add(
         self, plan: Plan, homes: Mapping[str, Home], less: Mapping[Segment, int] | None = None, taller: bool = False
     ) -> bool:
-        """Puts a plan in the queue if it costs less than the best, with lower bands where a stage alone exceeds the
-        limit, `less` bytes of which it has to leave; `taller`: with the tallest that fit. Whether each stage fits."""
+        """Puts a plan in the queue if it costs less than the best. A stage that alone exceeds the limit gets lower
+        bands.
+
+        less: bytes that a stage must leave free
+        taller: stages get the tallest bands that fit
+
+        Returns whether each stage fits alone.
+        """
         state = state_bytes(self.index, plan.segments, self.alignment)
         heights = []
         for segment, height, room in zip(plan.segments, plan.heights, self._rooms(plan, homes, state), strict=True):
@@ -273,7 +281,7 @@ class Arranger:
     # -- offsets
 
     def _picked(self, plan: Plan, homes: Mapping[str, Home], state: int) -> list[tuple[Kind, Option]] | None:
-        """Of each stage the first kind from the plan's choice on that fits alone."""
+        """Picks for each stage the first kind, from the plan's choice on, that fits alone."""
         picked = []
         for segment, height, room in zip(plan.segments, plan.heights, self._rooms(plan, homes, state), strict=True):
             found = list(self.stages.options(segment, height, homes))
@@ -284,23 +292,25 @@ class Arranger:
         return picked
 
     def _cost(self, picked: Sequence[tuple[Kind, Option]]) -> float:
-        """What the operators but for the COMMITs cost beyond running whole."""
+        """Instructions beyond running whole, of all operators but COMMITs."""
         steps = len(self.index.body.ops)
         return sum(option.cost for _, option in picked if option.draft.segment.end <= steps) - self.whole
 
     def place(self, plan: Plan, homes: Mapping[str, Home]) -> None:
         """Searches for offsets. Where they exceed the limit, what may become of the plan is put in the queue."""
+        self.placings += 1
+        self.since += self.best is not None
         state = state_bytes(self.index, plan.segments, self.alignment)
         missed: Arrangement | None = None
         for choice in (Kind.WHOLE, Kind.STAIRS) if plan.choice is Kind.WHOLE else (plan.choice,):
             picked = self._picked(plan._replace(choice=choice), homes, state)
-            if picked is None or (missed is not None and [o.draft for _, o in picked] == list(missed.drafts) and not any(o.pieces for _, o in picked)):
-                continue
-            if choice is Kind.WHOLE:
-                slow = allocate(slow_requests(self.index, tuple(o.draft for _, o in picked), homes), self.alignment)
-                if slow.peak > self.slow:
-                    return
-            found = self._placed(picked, homes, state, exactly=choice > Kind.WHOLE or all(k is Kind.WHOLE for k, _ in picked))
+            assert picked is not None
+            alike = all(kind is Kind.WHOLE for kind, _ in picked)
+            if choice is Kind.STAIRS and alike:
+                break
+            found = self._placed(picked, homes, state, exactly=choice > Kind.WHOLE or alike)
+            if found.slow.peak > self.slow:
+                return
             if found.fast_bytes <= self.limit:
                 self.best, self.cost, self.since = found, self._cost(picked), 0
                 self.most = self.cost - WORTH * self.whole
@@ -311,9 +321,9 @@ class Arranger:
         if plan.choice < Kind.PARKED:
             self.add(plan._replace(choice=Kind.PARKED), homes)
         views = max(view_count(self.index, segment) for segment in plan.segments)
-        if plan.told and beyond < VIEW_STATE_BYTES * views:
+        if plan.told:
             heights = dict(zip(plan.segments, plan.heights, strict=True))
-            self._join(plan.told, heights, homes, views - -(-beyond // VIEW_STATE_BYTES))
+            self._join(plan.told, heights, homes, max(views // 2, views - -(-beyond // VIEW_STATE_BYTES)))
         over = self._exceeding(missed) if plan.mended < MENDED else []
         if over:
             less = dict.fromkeys(over, round_up(beyond, self.alignment))
@@ -335,12 +345,10 @@ class Arranger:
         slow = allocate(slow_requests(self.index, drafts, homes), self.alignment)
         requests, room = fast_requests(self.index, drafts, homes, self.alignment, pieces), self.limit - state
         fast = allocate(requests, self.alignment, NODES if exactly else 0, max(1, room))
-        searched = exactly and fast.lower_bound <= room
-        self.placings += searched
-        self.since += searched and self.best is not None
         kind = max(kind for kind, _ in picked)
-        self.tried.append(Attempt(HOW[kind], self.slow, "best so far" if fast.peak <= room else "exceeds", len(drafts),
-                                  state + fast.peak, slow.peak, self._cost(picked)))
+        fits = fast.peak <= room and slow.peak <= self.slow
+        self.tried.append(Attempt(HOW[kind], self.slow, "best so far" if fits else "exceeds", len(drafts),
+                                  state + fast.peak, slow.peak, self._cost(picked)))  # fmt: skip
         return Arrangement(drafts, homes, requests, fast, slow, state)
 
     def _exceeding(self, found: Arrangement) -> list[Segment]:
@@ -356,6 +364,7 @@ def rearranged(
 ) -> Arrangement | None:
     """An arrangement in other segments, in which some operators that run whole have stages of their own."""
     heights = {draft.segment: Height(draft.band_rows, bool(draft.overlays)) for draft in found.drafts}
+    homes = {name: found.homes.get(name, Home.FAST) for name in crossing_tensors(stages.index, segments)}
     arranger = Arranger(stages, limit, found.slow.peak, math.inf, 0.0, [])
-    arranger.place(Plan(tuple(segments), tuple(heights.get(each, Height(1, True)) for each in segments)), found.homes)
+    arranger.place(Plan(tuple(segments), tuple(heights.get(each, Height(1, True)) for each in segments)), homes)
     return arranger.best

@@ -1,4 +1,4 @@
-"""What the search tried, for those who want to know why a plan is as it is."""
+"""The schedules that the search placed, which explain why a plan is as it is."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Attempt:
-    """A schedule that was arranged. Bytes; cost in instructions beyond running whole.
+    """A schedule that was placed. Sizes are in bytes.
 
-    how: what it tells apart of windows. level: bytes of fast memory that live bytes told it for. slow_limit: slow
-    memory that it might take. outcome: "exceeds" (offsets are beyond the limit) or "best so far".
-    order: of the operators, from 1 on, in which it was tried. folded: with layers behind maps as sums that grow row by
-    row. columns: with operators in tiles of columns.
+    how: how its stages hold their windows
+    slow_limit: slow memory that it may take
+    outcome: "exceeds" (offsets are beyond the limit) or "best so far"
+    cost: instructions beyond running whole
+    order: the operators' order in which it was tried, from 1 on
+    folded: layers behind maps are sums that grow row by row
+    columns: some operators run in tiles of columns
     """
 
     how: str

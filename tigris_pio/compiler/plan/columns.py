@@ -1,9 +1,9 @@
-"""Which operators are worth making in tiles of columns (compiler/lower/columns.py), told from a plan without tiles.
+"""Chooses operators to run in tiles of columns (compiler/lower/columns.py), from a plan without tiles.
 
-Where rows are so large that few of them fit, stages are short, and what they leave goes through slow memory. A tile's
-rows are smaller, so longer stages fit, but what a region of tiles reads is brought for each of them, and columns at
-their edges are made twice. A shortest path over cuts finds which regions pay: its edges are the stages of the plan,
-stages that roll, and regions in so many tiles.
+If rows are so large that few of them fit, stages are short, and the tensors between them go through slow memory. A
+tile's rows are smaller, so longer stages fit. But a region's inputs are brought for each of its tiles, and columns at
+their edges are made twice. A shortest path over cuts finds the regions that pay. Its edges are the stages of the plan,
+rolling stages, and regions in a number of tiles.
 """
 
 from __future__ import annotations
@@ -57,9 +57,11 @@ class _Way(NamedTuple):
 
 
 def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) -> Iterator[Sequence[Program]]:
-    """What of the indices' programs, orders of what `plan` is a plan of, may be cheaper with operators in tiles: the
-    likeliest first, then such as are made for less memory than there is, since what a tile takes is known about, not
-    exactly. Nothing when tiles are not worth it, and nothing twice."""
+    """Programs with operators in tiles of columns that may be cheaper than `plan`, the most promising first.
+
+    `indices` has the orders of the plan's program. Programs for less memory than there is follow, because the memory of
+    a tile is an estimate. None is returned twice, and none if tiles do not pay.
+    """
     spills = any(stage.slow_read for stage in plan.stages)
     if plan.budget.fast is None or not spills or len(plan.program.ops) > MOST // 2:
         return
@@ -94,10 +96,11 @@ def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) 
 
 
 def _sizes(fast: int) -> Iterator[int]:
-    """What tiles are made for, the largest first."""
+    """Sizes of memory for which tiles are made, the largest first."""
     yield fast
     most = math.ceil(STEPS * math.log2(MOST_LESS * fast)) - 1
-    yield from itertools.takewhile(lambda size: size >= LEAST * fast, (int(2 ** (at / STEPS)) for at in range(most, 0, -1)))
+    sizes = (int(2 ** (at / STEPS)) for at in range(most, 0, -1))
+    yield from itertools.takewhile(lambda size: size >= LEAST * fast, sizes)
 
 
 def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
@@ -109,7 +112,7 @@ class _Rows(dict[int, list[tuple[int, dict[str, WindowRows]]]]):
 
 
 class _Region(NamedTuple):
-    """What a region in tiles is, whatever leads to it and whatever memory there is."""
+    """The properties of a region in tiles that depend neither on the path to it nor on the memory."""
 
     spans: Sequence[Mapping[str, Span]]  #: the columns that each tile needs
     need: int  #: bytes that the largest takes in bands of one row, about
@@ -117,15 +120,19 @@ class _Region(NamedTuple):
 
 
 class _Regions(dict[tuple[Tiles, frozenset[str], int], "_Region | None"]):
-    """Those of a program, by what of it is cut where it is made, and the alignment; None: there is none."""
+    """The regions of a program, by the tensors of it that are cut where they are made, and the alignment; None: there
+    is none."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """How a search judges. state: bytes of run-time state that no stage exceeds and each leaves room for, since stages
-    share the arena, which tells what works in slow memory at worst; None: each leaves room for its own, the stages of
-    the plan remain as they are, and parts cost nothing to cut and to join, which tells what is moved at best.
-    alone: stages of the plan do not remain where they fit its memory, but not the less that tiles are made for."""
+    """How a search judges.
+
+    state: bytes of run-time state that no stage exceeds and each leaves free, because stages share the arena: the worst
+        case of work in slow memory. None: each stage leaves free its own, the stages of the plan remain, and parts cost
+        nothing to cut and to join: the best case of bytes moved
+    alone: stages of the plan remain only if they fit the smaller memory that tiles are made for
+    """
 
     state: int | None = None
     alone: bool = False
@@ -163,7 +170,7 @@ class _Search:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes the program in tiles that it is."""
+        """The facts that determine the program in tiles."""
         return id(self.program), self.apart, tuple(self.regions())
 
     def regions(self) -> list[Tiles]:
@@ -209,13 +216,13 @@ class _Search:
         return ways
 
     def _cuts(self) -> frozenset[int]:
-        """Those of the plan, and those that no more bytes cross than their neighbours."""
+        """The cuts of the plan, and the cuts that no more bytes cross than their neighbours."""
         crossing, steps = self.index.crossing, len(self.program.ops)
         least = (c for c in range(1, steps) if crossing[c] <= min(crossing[c - 1], crossing[c + 1]))
         return frozenset((0, *least, *self.stages, steps))
 
     def _edges(self, first: int, ways: Mapping[int, _Way]) -> Iterator[tuple[int, int, float]]:
-        """What may follow at a cut: where it ends, in how many tiles, and what it costs."""
+        """The edges that may follow a cut: end, number of tiles, and cost."""
         if first in self.stages:
             end, cost = self.stages[first]
             yield end, 1, cost + self._joined(first, end, ways)
@@ -233,8 +240,10 @@ class _Search:
             yield end, *found
 
     def _joined(self, first: int, end: int, ways: Mapping[int, _Way]) -> float:
-        """Instructions of joining what operators that run whole read of what was made in tiles: in a stage of its own
-        where a row has room beside its parts, else in slow memory."""
+        """Instructions of joining tensors made in tiles that operators of [first, end) read whole.
+
+        They are joined in a stage of their own if a row has space beside its parts, else in slow memory.
+        """
         if self.state is None:
             return 0.0
         cost, tiled = 0.0, {step for each in _back(ways, first) if each.number > 1
@@ -247,7 +256,7 @@ class _Search:
         return cost
 
     def _touched(self, first: int, end: int) -> list[str]:
-        """What operators read of activations made before them, and make for later ones."""
+        """The activations that operators [first, end) read of earlier ones, and make for later ones."""
         read = (name for name in self.index.inputs(first, end) if self.index.tensor(name).constant is None)
         return [*read, *self.index.outputs(first, end)]
 
@@ -274,7 +283,7 @@ class _Search:
     def _made_of(
         self, region: Tiles, left: Sequence[str], read: list[str], rows: Mapping[str, WindowRows]
     ) -> _Region | None:
-        """The region, told once; None when its outputs are too narrow for so many tiles."""
+        """The region, made once; None if its outputs are too narrow for so many tiles."""
         known, key = self.index.cache(_Regions), (region, self.apart.intersection(read), self.alignment)
         if key not in known:
             widths = [self.index.tensor(name).width for name in left]
@@ -304,8 +313,11 @@ class _Search:
         return tensor.bytes * columns / tensor.width
 
     def _strips(self, name: str, spans: Sequence[Mapping[str, Span]]) -> float:
-        """Bytes moved to cut columns of a tensor that was made whole: in one stage where a row has room beside the part
-        of it, else in slow memory, a part at a time, where a byte costs more."""
+        """Bytes moved to cut columns of a tensor that was made whole.
+
+        They are cut in one stage if a row has space beside the part of it. Else each part is cut in slow memory, where
+        a byte costs more.
+        """
         tensor = self.index.tensor(name)
         edges = sorted({edge for each in spans if name in each for edge in each[name]} | {0, tensor.width})
         widest = max(end - first for first, end in itertools.pairwise(edges))
@@ -343,7 +355,7 @@ class _Search:
 
 
 def _back(ways: Mapping[int, _Way], end: int) -> Iterator[Tiles]:
-    """What the way to a cut is made of, the last first."""
+    """The path to a cut, the last edge first."""
     while end:
         way = ways[end]
         yield Tiles(way.before, end, way.tiles)

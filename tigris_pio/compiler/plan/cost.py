@@ -1,8 +1,8 @@
-"""What a plan costs: the one number by which the search compares candidates, once the heights of their bands are known.
+"""The cost of a plan: one number, by which the search compares candidates after the heights of their bands are known.
 
-The unit is an instruction, as predicted for the processor that the index names (`compiler/cost`, measured by
-`python -m bench.calibrate`). A cost is additive over stages. That of a stage is what its kernels' calls and the
-executor around them take, rows made again and rows moved included, and more for each byte moved to or from slow memory.
+The unit is an instruction, as predicted for the processor that the index names (`compiler/cost`, measured by `python -m
+bench.calibrate`). A cost is additive over stages. A stage costs the calls of its kernels and the executor's work around
+them, rows made again and rows moved included. Each byte moved to or from slow memory costs more.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OpCosts(NamedTuple):
 
 
 def op_costs(index: ProgramIndex) -> OpCosts:
-    """Those of a program, on the index's processor."""
+    """The costs of a program's operators, on the index's processor."""
     cache = index.cache(_OpCosts)
     if None not in cache:
         found = [_op_cost(index, step) for step in range(len(index.ops))]
@@ -75,12 +75,12 @@ def call_cost(index: ProgramIndex, step: int, rows: int) -> float:
 
 
 def plan_cost(index: ProgramIndex, drafts: Iterable[Draft]) -> float:
-    """What a plan of these stages costs."""
+    """The cost of a plan of these stages."""
     return sum(stage_cost(index, draft) for draft in drafts)
 
 
 def stage_cost(index: ProgramIndex, draft: Draft) -> float:
-    """What one drafted stage costs when its weights are read in place."""
+    """The cost of one drafted stage whose weights are read in place."""
     first, end = draft.segment.first, draft.segment.end
     moved = draft.slow_read + draft.slow_written
     ops = index.ops[first:end]
@@ -92,7 +92,7 @@ def stage_cost(index: ProgramIndex, draft: Draft) -> float:
 
 
 def cost_of(plan: ExecutionPlan) -> float:
-    """What a finished plan costs, on the processor it was made for."""
+    """The cost of a finished plan, on the processor it was made for."""
     processor = plan.processor or DEFAULT
     return sum(
         stage_instructions(plan, stage, (processor,))[processor]

@@ -1,4 +1,4 @@
-"""What partitioning asks of a program again and again, computed once."""
+"""Facts of a program that the planner needs again and again, computed once."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class ProgramIndex:
         )
 
     def cache(self, kind: type[T]) -> T:
-        """What the owner of class `kind` keeps of this program from one attempt to the next; empty at first."""
+        """The cache of class `kind` for this program; empty at first."""
         if kind not in self._caches:
             self._caches[kind] = kind()
         found: T = self._caches[kind]
@@ -149,7 +149,8 @@ class ProgramIndex:
         return self.lives[name].death >= end
 
     def inputs(self, first: int, end: int) -> tuple[str, ...]:
-        """What operators [first, end) read of tensors made before them, constants included, in order of use."""
+        """The tensors that operators [first, end) read and that were made before them, constants included, in order of
+        use."""
         found = self._inputs_of.get((first, end))
         if found is None:
             found = self._inputs_of[first, end] = self._inputs(first, end)
@@ -161,7 +162,7 @@ class ProgramIndex:
         return tuple(name for name in dict.fromkeys(read) if name not in made)
 
     def outputs(self, first: int, end: int) -> tuple[str, ...]:
-        """What operators [first, end) make that is needed after them."""
+        """The tensors that operators [first, end) make and that are needed after them."""
         found = self._outputs_of.get((first, end))
         if found is None:
             found = tuple(op.output for op in self.ops[first:end] if self.outlives(op.output, end))

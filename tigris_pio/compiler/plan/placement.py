@@ -58,7 +58,8 @@ def fast_requests(
     alignment: int,
     stairs: Sequence[Stairs | Parking] = (),
 ) -> tuple[Request, ...]:
-    """What the stages ask the fast arena for. `stairs`: of windows and of what is eaten."""
+    """The stages' requests of the fast arena. `stairs` has the pieces of windows, and of inputs that end with their
+    stage."""
     alone, blocks = _apart(index, drafts, homes, stairs)
     shared = share(blocks, _links(index, drafts, homes, blocks, stairs, alignment), alignment)
     together = {part.name for request in shared for part in request.parts}
@@ -68,7 +69,7 @@ def fast_requests(
 def _apart(
     index: ProgramIndex, drafts: Sequence[Draft], homes: Mapping[str, Home], stairs: Sequence[Stairs | Parking]
 ) -> tuple[Mapping[str, Request], Mapping[str, Block]]:
-    """What the stages ask for when nothing shares memory, and what of it may."""
+    """The stages' requests without sharing, and the blocks that may share memory."""
     segments = [draft.segment for draft in drafts]
     lives = home_lifetimes(index, segments, [name for name, home in homes.items() if home is Home.FAST])
     alone = {home_request(n): Request(home_request(n), index.tensor(n).bytes, life) for n, life in lives.items()}
@@ -121,7 +122,7 @@ def _in_pieces(home: Request, pieces: Sequence[Piece]) -> Request:
 def _links_in_place(
     index: ProgramIndex, draft: Draft, homes: Mapping[str, Home], blocks: Mapping[str, Block]
 ) -> Iterator[Link]:
-    """What the operators of a stage that runs whole may share."""
+    """The pairs that the operators of a stage that runs whole may share."""
     segment = draft.segment
     if draft.bands > 1 or segment.direct:
         return

@@ -27,5 +27,5 @@ def stage_instructions(plan: ExecutionPlan, stage: Stage, processors: Sequence[s
 
 
 def predicted_instructions(plan: ExecutionPlan, processor: str = DEFAULT) -> int:
-    """Of a run of `plan` on one processor."""
+    """The predicted instructions of a run of `plan` on one processor."""
     return sum(stage_instructions(plan, stage, (processor,))[processor] for stage in plan.stages)

@@ -15,6 +15,8 @@ from tigris_pio.spelling import memory
 AMPLE_SLOW = 1 << 40
 #: Sizes tried up from where live bytes tell of a schedule grow by this share of it, and by twice as much each time.
 STEP = 1 / 64
+#: The smallest memory is told to the alignment, or to this share where that is more.
+CLOSE = 1 / 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,37 +75,45 @@ class _Smallest:
 
     def fast(self, slow: int) -> int:
         """The least fast memory found, beside so much slow memory: of the program whose live bytes tell of least, and
-        then of any."""
+        then of each other that works in less."""
         low = 0 if slow else self.refused
         told = [one.least(slow) for one in self._candidates]
         order = sorted(range(len(told)), key=told.__getitem__)
         self._candidates = [self._candidates[place] for place in order]
-        found = self._up(max(low, told[order[0]]), slow)
-        return self._down(low, found, slow)
+        least = self._up(self._candidates[0], max(low, told[order[0]]), slow)
+        for one in list(self._candidates):
+            less = self._down(one, low, least, slow)
+            if less < least:
+                least = less
+                self._candidates = [one, *(other for other in self._candidates if other is not one)]
+        return least
 
-    def _up(self, first: int, slow: int) -> int:
+    def _up(self, one: Candidate, first: int, slow: int) -> int:
         """Bytes that work, from those in which live bytes tell of a schedule: parked windows need less."""
         size, step = round_up(first, self.alignment), max(self.alignment, int(STEP * first))
-        while self.find(min(size, self.ample), slow) is None:
+        while one.find(min(size, self.ample), slow) is None:
             assert size < self.ample, "ample memory always fits"
             size, step = size + round_up(step, self.alignment), 2 * step
         return min(size, self.ample)
 
-    def _down(self, low: int, works: int, slow: int) -> int:
-        """From bytes that work to a multiple of the alignment that does, and of which one alignment less does not: to
-        what was taken, by steps that double, and by halves of them."""
-        least, step = works, self.alignment
-        while step:
-            found = self.find(least, slow)
-            assert found is not None
-            taken = round_up(found.fast_bytes, self.alignment)
+    def _down(self, one: Candidate, low: int, least: int, slow: int) -> int:
+        """The least size found for this program, at most `least`, in which some program works.
+
+        Steps double after each success and halve after each failure, down to CLOSE. A plan that took less is tried at
+        its own size.
+        """
+        grain = max(self.alignment, int(CLOSE * least) // self.alignment * self.alignment)
+        step, found = grain, one.find(least, slow)
+        while step >= grain:
+            taken = least if found is None else round_up(found.fast_bytes, self.alignment)
             jumps = low < taken < least
             size = taken if jumps else (least - step) // self.alignment * self.alignment
-            if size > low and self.find(size, slow) is not None:
-                least, step = size, 2 * step
+            other = one.find(size, slow) if size > low else None
+            if other is not None:
+                found, least, step = other, size, 2 * step
             else:
-                step = step if jumps else step // 2 // self.alignment * self.alignment
-                low = max(low, size)
+                low, found = max(low, size), None
+                step = step if jumps else step // 2
         return least
 
     def option(self, smallest: int, slow: int) -> str:

@@ -1,4 +1,4 @@
-"""What crosses the cuts of a plan, and from when to when its homes in fast memory are taken."""
+"""The tensors that cross the cuts of a plan, and the steps at which their homes in fast memory are taken."""
 
 from __future__ import annotations
 

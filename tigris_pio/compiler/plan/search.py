@@ -1,7 +1,7 @@
 """The search in one order of the operators: from a program and a budget to an execution plan.
 
-The frontier tells the cheapest schedule at every level of memory; those that may fit are arranged in the order of what
-they cost, until none that is left is cheaper than the best that fits.
+The frontier has the cheapest schedule at every level of memory. Schedules that may fit are arranged in the order of
+their cost, until none is left that is cheaper than the best plan.
 """
 
 from __future__ import annotations
@@ -44,10 +44,14 @@ CORRECTED, ROUNDS, CLOSE = 60, 6, 2e-4
 
 def find_plan(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf,
-    tried: list[Attempt] | None = None,
+    tried: list[Attempt] | None = None, spills: bool = False,
 ) -> ExecutionPlan | None:  # fmt: skip
-    """The best plan found within `budget` that costs less than `most`, or None. What is tried is added to `tried`."""
-    found = find_arrangement(index, budget, alignment, weights, most - whole_cost(index), tried)
+    """The best plan found within `budget` that costs less than `most`, or None.
+
+    tried: receives each schedule that was placed
+    spills: the plan is expected to need slow memory
+    """
+    found = find_arrangement(index, budget, alignment, weights, most - whole_cost(index), tried, spills=spills)
     return None if found is None else finish(index, budget, alignment, weights, found)
 
 
@@ -78,15 +82,16 @@ def does_not_fit(
 
 def find_arrangement(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf,
-    tried: list[Attempt] | None = None, hasty: bool = False,
+    tried: list[Attempt] | None = None, hasty: bool = False, spills: bool = False,
 ) -> Arrangement | None:  # fmt: skip
     """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
-    running whole. `hasty`: any is good enough, and slow memory may be used."""
+    running whole. `hasty`: any is good enough, and slow memory may be used. `spills`: it is
+    known to be wanted."""
     limit = ample(index, weights) if budget.fast is None else budget.fast
     stages, whole = index.cache(_Stages).of(index, alignment), whole_cost(index)
     noted = [] if tried is None else tried
     best: Arrangement | None = None
-    for slow in (0, budget.slow) if budget.slow and not hasty else (budget.slow,):
+    for slow in (0, budget.slow) if budget.slow and not hasty and not spills else (budget.slow,):
         if best is not None and all(draft.bands == 1 for draft in best.drafts):
             break
         arranger = Arranger(stages, limit, slow, most, whole, noted, hasty)
@@ -101,7 +106,7 @@ def find_arrangement(
 
 
 def _with_weights(stages: Stages, found: Arrangement, limit: int, weights: WeightOptions) -> Arrangement:
-    """With weight blocks, if asked for. Stages run whole are cut where that lets more blocks in."""
+    """Adds weight blocks if the options want them. Stages that run whole are cut if more blocks fit then."""
     if weights.mode is WeightMode.IN_PLACE:
         return found
     index, packed = stages.index, weights.mode is WeightMode.LZ4
@@ -129,7 +134,7 @@ class _Stages(dict[int, Stages]):
 
 
 def whole_cost(index: ProgramIndex) -> float:
-    """What the operators but for the COMMITs cost when each runs whole."""
+    """The cost of all operators but COMMITs if each runs whole."""
     return sum(op_costs(index).whole[: len(index.body.ops)])
 
 
@@ -139,7 +144,8 @@ def _frontier(
     """The frontier at levels around a limit, with estimates of the cheapest schedule at the limit corrected by drafts,
     of a small program and where that costs less than `most`."""
     top = ample(index)
-    grid = levels(min(top, int(LOWEST * limit)), min(top, int(HIGHEST * limit)), min(limit, top))
+    low, high = (top, top) if limit >= top else (int(LOWEST * limit), int(HIGHEST * limit))
+    grid = levels(low, min(top, high), min(limit, top))
     corrections: dict[tuple[Segment, int], dict[int, float]] = {}
     for _ in range(ROUNDS):
         frontier = find_frontier(index.body, slow, stages.alignment, grid, corrections, views)
@@ -168,7 +174,7 @@ def _by_level(frontier: Frontier) -> Iterator[Point]:
 def _correct(
     index: ProgramIndex, stages: Stages, point: Point, corrections: dict[tuple[Segment, int], dict[int, float]]
 ) -> bool:
-    """Notes what drafts cost more than told; whether that is much."""
+    """Notes how much more drafts cost than estimated. Returns whether the difference matters."""
     whole, wrong = op_costs(index).whole, 0.0
     for one in point.stretches:
         if one.rows is None:

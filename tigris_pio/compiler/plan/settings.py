@@ -1,4 +1,4 @@
-"""What a plan is made with, whatever memory there is."""
+"""Options of a plan that do not depend on the memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Live bytes at every step, by an event sweep.
 
-A tensor dies after the operator that reads it last, so an operator's inputs and output are live
-together; that makes the peak the memory a layer-by-layer run really needs and a lower bound for
-any placement of the same requests.
+A tensor dies after the operator that reads it last, so an operator's inputs and output are live together. The peak is
+therefore the memory of a layer-by-layer run, and a lower bound for any placement of the same requests.
 """
 
 from __future__ import annotations

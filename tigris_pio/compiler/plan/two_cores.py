@@ -1,6 +1,6 @@
-"""Which operators two cores are to share: half of the rows of each call for each, as `runtime/src/parallel.c` has them.
+"""Chooses operators for two cores: each makes half of the rows of a call, as in `runtime/src/parallel.c`.
 
-What is marked may be split, not must: the runtime looks at each call, and where the halves would touch each other's
+A marked operator may be split, but need not be. The runtime looks at each call. If the halves would touch each other's
 memory, as in some bands of an output that grows over its input, one core makes all rows.
 """
 
@@ -48,7 +48,7 @@ def may_split(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> bool:
 
 
 def longer_instructions(plan: ExecutionPlan, processor: str) -> int:
-    """Of the core that is longer at work in each call, predicted: everything but the smaller halves."""
+    """The predicted instructions of the core that works longer in each call: everything but the smaller halves."""
     saved = 0.0
     for stage in plan.stages:
         for step, calls in _calls(plan, stage):

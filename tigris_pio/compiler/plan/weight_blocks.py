@@ -1,9 +1,8 @@
 """Which stages bring their weights to the fast arena, and where to.
 
-Weights are read in place unless asked otherwise. `copy` brings a stage's block to the fast arena
-before it runs, `lz4` decompresses it there; a stage whose block does not fit beside its
-activations keeps reading in place, and the plan says so. So does a stage that shares weights with
-a stage whose block is another one: flash would hold them twice.
+By default weights are read in place. `copy` brings a stage's block to the fast arena before it runs, `lz4` decompresses
+it there. If a block does not fit beside the activations, its stage keeps reading in place, and the plan says so. The
+same holds for a stage that shares weights with a stage of another block, because flash would hold them twice.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def split_for_blocks(index: ProgramIndex, segments: Sequence[Segment], room: int
 
 
 def shared_stages(blocks: Mapping[int, Sequence[ProgramOp]]) -> frozenset[int]:
-    """Those of `blocks`, operators by the stage's first, that share weights with others that are not equal to them."""
+    """The stages that share weights with stages of unequal blocks. `blocks` has the operators of each, by its first."""
     arrays = {first: block_arrays(ops) for first, ops in blocks.items()}
     readers: dict[Hashable, set[Hashable]] = {}
     for found in arrays.values():
@@ -69,8 +68,8 @@ def shared_stages(blocks: Mapping[int, Sequence[ProgramOp]]) -> frozenset[int]:
 def add_blocks(
     index: ProgramIndex, arrangement: Arrangement, limit: int, alignment: int, packed: bool
 ) -> Arrangement:
-    """`arrangement` with the weight blocks of as many stages as fit within `limit` bytes, smallest first; `packed`: they
-    are compressed.
+    """`arrangement` with the weight blocks of as many stages as fit within `limit` bytes, smallest first; `packed`:
+    they are compressed.
 
     A block that compression makes hardly smaller is better read in place. Equal blocks are compressed all or none.
     """

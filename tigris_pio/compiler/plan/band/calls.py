@@ -1,4 +1,4 @@
-"""What the executor does in a stage, from the rows of its bands: calls of kernels, and rows that it moves."""
+"""The executor's work in a stage, from the rows of its bands: calls of kernels, and rows that it moves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StageCalls:
 
 
 def plan_stage_calls(plan: ExecutionPlan, stage: Stage) -> StageCalls:
-    """Those of a stage of `plan`."""
+    """The calls and moves of a stage of `plan`."""
     ops, tensors = plan.program.ops[stage.first_op : stage.end_op], plan.program.tensors
     paces = {view.tensor: view.pace for view in stage.views if view.pace is not None}
     at_home = frozenset(view.tensor for view in stage.views if not view.window)
@@ -37,7 +37,7 @@ def plan_stage_calls(plan: ExecutionPlan, stage: Stage) -> StageCalls:
 
 
 def _weights(stage: Stage, ops: Sequence[ProgramOp]) -> Mapping[str, int]:
-    """What it takes to bring a stage's weights to fast memory, once for all images."""
+    """The work of bringing a stage's weights to fast memory, once for all images."""
     if stage.weight_mode is WeightMode.IN_PLACE:
         return {}
     return {"copied block" if stage.weight_mode is WeightMode.COPY else "decompressed block": block_bytes(ops)}
@@ -56,7 +56,7 @@ def stage_calls(
     rows: Mapping[str, BandRows],
     copied: int,
 ) -> StageCalls:
-    """Those of a stage of `ops` on `views`, by the rows that its bands touch; it copies `copied` bytes."""
+    """The calls and moves of a stage of `ops` on `views`, by the rows of its bands. It copies `copied` bytes."""
     calls = tuple(_calls(rows[op.output]) for op in ops)
     return StageCalls(calls, _walked(ops, tensors, views, rows, calls) | {"copied byte": copied})
 

@@ -1,12 +1,12 @@
 """Band geometry: which rows of which tensor each band of a stage needs, makes and keeps.
 
-The one place that turns an interval of output rows into intervals of input rows; whole stages,
-tiles, chains and rolling chains are the same computation with other arguments. `runtime/src/band.c`
-does the same sums on the device; a test holds the two together.
+The one place that turns an interval of output rows into intervals of input rows. Whole stages, tiles, chains and
+rolling chains are the same computation with other arguments. `runtime/src/band.c` does the same sums on the device; a
+test holds the two together.
 
-All results are arrays over the bands of a stage. In band b a tensor's rows [first, end) are in
-memory when the stage's operators have run; of these, rows [made, end) are new (made by the
-operator, or loaded) and the rest were kept from earlier bands.
+All results are arrays over the bands of a stage. In band b a tensor's rows [first, end) are in memory when the stage's
+operators have run. Rows [made, end) of these are new: made by the operator, or loaded. The rest were kept from earlier
+bands.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BandRows:
 
 @dataclasses.dataclass
 class _Need:
-    """What the consumers seen so far need of one tensor."""
+    """The rows of one tensor that the consumers seen so far need."""
 
     first: Rows
     end: Rows

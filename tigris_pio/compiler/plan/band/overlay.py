@@ -1,9 +1,8 @@
-"""Where a banded stage's output may grow over the input it eats.
+"""Where a banded stage's output may grow over an input that ends with the stage.
 
-Bands go down the rows. Once no later band reads the first rows of an input that ends with the stage, they are free,
-and an output that starts `lead` bytes lower can be written there row by row: both then take little more than the
-larger of them. (J. Lin et al., "MCUNet", 2020, let a depthwise layer's output take its input's place; here it is a
-whole stage's.)
+Bands go down the rows. Once no later band reads the first rows of the input, they are free. An output that starts
+`lead` bytes lower can then be written there row by row, so both take little more than the larger of them. (J. Lin et
+al., "MCUNet", 2020, let a depthwise layer's output take its input's place; here it is a whole stage's.)
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Overlay:
     lead: int
 
     def saving(self, index: ProgramIndex, alignment: int) -> int:
-        """Bytes that both take less than apart."""
+        """Bytes that both take less than without sharing."""
         eaten, grown = (round_up(index.tensor(name).bytes, alignment) for name in (self.eaten, self.grown))
         return eaten + grown - max(round_up(self.lead, alignment) + eaten, grown)
 

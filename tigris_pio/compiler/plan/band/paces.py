@@ -25,8 +25,9 @@ class StageSchedule:
 class Rolling:
     """The paces of a rolling stage, built up from its first operator to its last.
 
-    Tensors from before the stage can be had at any time; they count as arriving `band_rows` rows a band, one of a
-    multiple of the first one's height as many times that. So does what is made of nothing but whole ones.
+    Tensors from before the stage are available at any time. They count as arriving `band_rows` rows a band; a tensor
+    whose height is a multiple of the first one's, as many times that. A tensor made of nothing but whole ones counts
+    likewise.
     """
 
     def __init__(self, index: ProgramIndex, band_rows: int) -> None:
@@ -105,12 +106,12 @@ def rolling_paces(index: ProgramIndex, segment: Segment, band_rows: int) -> Mapp
 
 
 def unhurried(index: ProgramIndex, step: int, segment: Segment, paces: Mapping[str, Pace]) -> Pace:
-    """The pace of an operator's output that nothing needs behind `segment`, as late as costs nothing.
+    """The latest pace without cost of an operator's output that nothing needs behind `segment`.
 
-    `paces`: of all that is made, as soon as can be. A row made so may have to wait for rows of another branch. Where
-    what it is made of is held for another reader anyway, it is made when that reader is done with it: it waits less,
-    and what it is made of no longer than before. So no window gets larger. But no later than it is wanted: rows made
-    before their pace count as held until then.
+    `paces` has the earliest pace of all tensors that are made. A row made that early may have to wait for rows of
+    another branch. If its operands are held for another reader anyway, it is made when that reader is done with them.
+    It then waits less, and its operands wait no longer, so no window gets larger. It is never later than its readers
+    need it, because rows made before their pace count as held until then.
     """
     op = index.ops[step]
     tensor, pace = index.tensor(op.output), paces[op.output]
@@ -126,15 +127,15 @@ def unhurried(index: ProgramIndex, step: int, segment: Segment, paces: Mapping[s
 
 
 def _held(index: ProgramIndex, operand: Operand, segment: Segment, paces: Mapping[str, Pace]) -> Pace | None:
-    """The slowest pace of what an operator makes at which it is done with each row of an operand as soon as the last of
-    its readers is, itself among them; None when that is not known."""
+    """The slowest pace of an operator's output at which each row of an operand is released as early as by its last
+    reader. None if that is not known."""
     readers = _readers(index, operand.tensor, segment)
     found = [pace for output, rows in readers if (pace := paces[output].sibling_pace(rows, operand.rows)) is not None]
     return functools.reduce(Pace.slower, found) if found else None
 
 
 def _readers(index: ProgramIndex, tensor: str, segment: Segment) -> Iterator[tuple[str, RowMap]]:
-    """What is made of a tensor in a segment, and of which rows of it."""
+    """The outputs made of a tensor in a segment, and the rows of it that they read."""
     for reader in index.uses_within(tensor, segment.first, segment.end):
         op = index.ops[reader]
         yield from ((op.output, operand.rows) for operand in op.operands if operand.tensor == tensor)

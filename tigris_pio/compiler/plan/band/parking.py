@@ -1,16 +1,16 @@
 """Windows of a rolling stage that keep their rows elsewhere between bands: pieces for the placement.
 
-Of a window that keeps rows only these are needed from its last reader in a band to its maker in the next. Where they
-lie at its start, its other rows are free then, but no two such windows can share them: one's kept rows would lie among
-the other's. So they may be *parked*: moved to a place of their own by the last reader, and back by the maker. Windows
-then share memory as tensors that run whole do, and places for parking take what is kept and no more. It costs a second
-move of the rows in each band.
+Between its last reader in a band and its maker in the next, only a window's kept rows are needed. If they lie at its
+start, its other rows are free then. Two such windows still cannot share these, because one's kept rows would lie among
+the other's. So kept rows may be *parked*: the last reader moves them to a place of their own, and the maker moves them
+back. Windows then share memory as tensors that run whole do, and places for parking take only the kept rows. The price
+is a second move of the rows in each band.
 
-How many rows a window holds, and how many are parked, differs from band to band, as what is left of an input and what
-is made of an output do. All four are stairs (`stairs.py`), finer ones here.
+The rows that a window holds, and those that are parked, differ from band to band. The rest of an input and the first
+part of an output differ too. All four are stairs (`stairs.py`), finer ones here.
 
-Between two steps rows are first parked, what the one before read last, and then come back, what the next makes more of.
-So for an instant rows of both are parked. Instants are steps behind the program's last, at which nothing else is taken.
+Between two steps the step before parks the rows that it read last, and then rows come back for the next maker. For an
+instant rows of both are parked. Instants are steps behind the program's last, at which nothing else is taken.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ FINE = Grain(32, 16)
 
 @dataclasses.dataclass(frozen=True)
 class Parking:
-    """What a stage asks for with its windows parked.
+    """The memory requests of a stage with its windows parked.
 
-    draft: with the views marked; windows: they, the rows that are parked, and scratch; homes: of inputs that end with
-    the stage and outputs that begin in it, the pieces.
+    draft: the draft with the views marked
+    windows: the windows, the rows that are parked, and scratch
+    homes: the pieces of inputs that end with the stage and of outputs that begin in it
     """
 
     draft: Draft
@@ -54,7 +55,7 @@ def parked_name(segment: Segment, tensor: str) -> str:
 
 
 def find_parking(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) -> Parking | None:
-    """Of a stage in bands, of one image; None for any other."""
+    """The parking of a stage in bands, of one image; None for any other."""
     segment = draft.segment
     if draft.bands == 1 or not segment.keep or index.ops[segment.first].images != 1:
         return None
@@ -93,7 +94,7 @@ def _parked_lives(index: ProgramIndex, draft: Draft) -> Iterator[tuple[str, Life
 
 
 def _step_before(segment: Segment, step: int) -> int:
-    """Of the same band or, before the first, of the band before."""
+    """The step before: of the same band, or for the first step, of the band before."""
     return step - 1 if step > segment.first else segment.end - 1
 
 
@@ -140,7 +141,7 @@ def _parked_together(index: ProgramIndex, draft: Draft, step: int) -> bool:
 def _homes(
     index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]
 ) -> Iterator[tuple[str, tuple[Piece, ...]]]:
-    """Inputs until they are eaten, and outputs from when they are made."""
+    """Pieces of inputs until their last reader, and of outputs from their maker on."""
     segment = draft.segment
     stage = Lifetime(segment.first, segment.end - 1)
     made = {op.output for op in index.ops[segment.first : segment.end]}

@@ -1,11 +1,10 @@
 """When the rows of a rolling stage's windows and inputs are taken, band by band: pieces for the placement.
 
-A window that holds more and more rows takes its upper ones only from the band that first fills them to the last that
-does; an input that ends with its stage takes each row until the last band that reads it. Both are stairs, and what
-one leaves free another may take: the windows of the last operators lie over rows of the input that the first ones have
-eaten.
+A window that grows takes its upper rows only from the band that first fills them to the last that does. An input that
+ends with its stage takes each row until the last band that reads it. Both are stairs. The windows of the last operators
+can lie over rows of the input that were already read.
 
-Stairs cost time where placements are searched for, so they are asked for only where one without them does not fit.
+Stairs make the search for placements slower, so they are used only if a stage without them does not fit.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Stairs:
 
 
 def find_stairs(index: ProgramIndex, draft: Draft, homes: Mapping[str, Home]) -> Stairs | None:
-    """Those of a stage in bands, of one image; None for any other."""
+    """The stairs of a stage in bands, of one image; None for any other."""
     segment = draft.segment
     ops = index.ops[segment.first : segment.end]
     if draft.bands == 1 or ops[0].images != 1:

@@ -1,7 +1,7 @@
-"""Sets of activations as bits: what crosses each cut, what each operator reads, and how many bytes that is.
+"""Sets of activations as bits: the set that crosses each cut, the set that each operator reads, and their bytes.
 
-In long programs activations that never stand in one set share a bit, so that sets stay short: with a bit each, what a
-set takes to be looked up would grow with the program.
+In long programs, activations that are never in one set share a bit. With a bit each, sets and the time of a look-up
+would grow with the program.
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ class Crossings:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The place of every activation. Two share one when no segment touches both, and they take as many bytes and
-        are moved in the same way: what a set takes does not depend on where it stands."""
+        """The bit of every activation.
+
+        Two activations share a bit if no segment touches both, and if they have equal bytes and are moved in the same
+        way. So the bytes of a set do not depend on the cut.
+        """
         steps = len(self.index.ops)
         apart = max(2 * max(Reach.of(steps, slow)) for slow in (False, True))
         left: dict[Hashable, deque[tuple[int, int]]] = {}  # places of each kind, with the steps that they are free at
@@ -64,12 +67,13 @@ class Crossings:
         return tenants
 
     def named(self, names: int, end: int) -> list[str]:
-        """What a set holds that stands at cut `end`, or that a segment up to there touches, by when they are made."""
+        """The activations in a set at cut `end`, or in a set that a segment up to there touches, in the order they are
+        made."""
         found = [self.tenant(place, end) for place in bits(names)]
         return sorted(found, key=lambda name: self.index.lives[name].birth)
 
     def tenant(self, place: int, end: int) -> str:
-        """What stands at a place at cut `end`, or was made last before."""
+        """The activation with this bit at cut `end`, or the last one before."""
         tenants = self._tenants[place]
         return tenants[max(0, bisect.bisect_left(tenants, end, key=lambda each: each[0]) - 1)][1]
 
@@ -89,14 +93,14 @@ class Crossings:
         return sum(self._sizes[place] for place in self.places.values())
 
     def since(self, begin: int, cut: int) -> int:
-        """Of what crosses a cut that which crosses an earlier one too."""
+        """The part of the set across a cut that crosses an earlier cut too."""
         both = self.across[begin] & self.across[cut]
         lives = self.index.lives
         return sum(self.bit[name] for name in self.named(both, cut) if lives[name].birth < begin)
 
     @cached_property
     def across(self) -> tuple[int, ...]:
-        """What lives across each cut c = 0 … len(ops)."""
+        """The set that lives across each cut c = 0 … len(ops)."""
         cuts = len(self.index.ops) + 1
         born, died = [0] * (cuts + 1), [0] * (cuts + 1)
         for name, life in self.index.lives.items():
@@ -188,7 +192,7 @@ class Crossings:
 
     @cached_property
     def _shares(self) -> dict[str, list[tuple[int, float]]]:
-        """Of each activation the readers, and the share of its rows that each needs."""
+        """For each activation its readers, and the share of its rows that each needs."""
         shares: dict[str, list[tuple[int, float]]] = {}
         for step, op in enumerate(self.index.ops):
             for operand in op.operands:

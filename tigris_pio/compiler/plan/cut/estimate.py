@@ -1,7 +1,7 @@
-"""What a segment costs, told from a sweep at one row a band instead of a draft.
+"""Estimates the cost of a segment from a sweep at one row a band instead of a draft.
 
-A row more a band takes so many bytes more and saves calls, moved rows and rows made again in proportion. So the tallest
-band and the cost follow from the sweep by a division. It is an estimate on the low side, which a draft corrects.
+Each further row of a band takes a constant number of bytes. Calls, moved rows and rows made again fall in proportion.
+So the tallest band and the cost follow from the sweep by a division. The estimate is low; drafts correct it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Prices(NamedTuple):
 
     @staticmethod
     def of(processor: str) -> Prices:
-        """Those of a processor."""
+        """The prices on a processor."""
         names = ("stage", "view", "moved byte", "copy", "copied byte")
         stage, view, moved, copy, copied = (CostModel.of(processor).executor({name: 1}) for name in names)
         return Prices(stage, view, moved, copy, copied + SLOW_BYTE)

@@ -1,4 +1,4 @@
-"""What a segment gains by outputs that grow over inputs, told from the paces of a sweep."""
+"""Estimates the bytes that a segment saves if outputs grow over inputs, from the paces of a sweep."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class Growth:
         self._read: dict[tuple[int, int, str, int], np.ndarray] = {}  # no longer needed, by these and readers
 
     def pairs(self, segment: Segment, eaten: int, kept: int, bands: int, paces: Paces) -> tuple[Pair, ...]:
-        """What grows over what in a segment in `bands` bands.
+        """The pairs of input and output that may overlap in a segment in `bands` bands.
 
-        `eaten`: what ends with it in fast memory; `kept`: what it leaves there; `paces`: of what it makes, if it rolls.
+        `eaten` has the inputs in fast memory that end with the segment, `kept` the outputs that it leaves there.
+        `paces` has those of the tensors it makes, if it rolls.
         """
         key = segment, eaten, kept
         if key not in self._known:

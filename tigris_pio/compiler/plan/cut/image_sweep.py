@@ -1,7 +1,7 @@
-"""Which segments of operators that take one image at a time fit the fast arena when they run whole, image by image.
+"""Finds segments of operators that take one image at a time and fit the fast arena when they run whole, image by image.
 
-What is made and used up in such a segment is in memory for one image only, and so is what it brings from slow memory
-or leaves there.
+Tensors that begin and end in such a segment are in memory for one image only. The same holds for rows that it brings
+from slow memory or leaves there.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from tigris_pio.sizes import round_up
 
 
 def image_fits(index: ProgramIndex, first: int, room: int, reach: int) -> Iterator[tuple[int, list[int]]]:
-    """The ends of the segments from `first` of at most `reach` operators whose tensors that are made and used up in
-    them take at most `room` bytes, and how many they take at each step. Nothing for operators without images."""
+    """The ends of segments from `first` that fit, with the bytes of each step. Nothing for operators without images.
+
+    A segment has at most `reach` operators. The tensors that begin and end in it take at most `room` bytes.
+    """
     images = index.ops[first].images
     inner: dict[str, int] = {}
     live: list[int] = []

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 #: Longest segments tried in bands without and with slow memory, and whole, in operators: most, least, and the sum over
 #: all cuts above which large programs get shorter ones, so that the search stays linear in the number of operators.
-BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 100_000), (200, 12, 6_000), (256, 12, 6_000)
+BANDED_REACH, SLOW_REACH, WHOLE_REACH = (200, 20, 20_000), (200, 12, 6_000), (256, 12, 6_000)
 #: The same of segments that make rows again, where there is slow memory.
 AGAIN_REACH = (200, 6, 400)
 

@@ -1,7 +1,7 @@
-"""Which segments that end at a given cut fit the fast arena in one-row bands that make halo rows again.
+"""Finds segments that end at a given cut and fit the fast arena in bands of one row that make halo rows again.
 
-For a fixed end the band geometry of [i - 1, end) is one step from that of [i, end), so a sweep
-towards the front visits every segment with that end at the cost of one.
+For a fixed end, the band geometry of [i - 1, end) is one step from that of [i, end). A sweep towards the front
+therefore visits every segment with that end for the cost of one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Crossing(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Of windows at each step of a segment."""
+    """The sizes of windows at each step of a segment."""
 
     bytes: np.ndarray
     growth: np.ndarray
@@ -143,8 +143,10 @@ def _growth(tensor: ProgramTensor, rows: BandRows) -> float:
 
 
 class _Fits:
-    """The segments that end at one operator, shortest first, as far as they were asked for; each with the bytes of the
-    windows of what it makes, which are never less with more operators."""
+    """The segments that end at one operator, shortest first, as far as a caller has iterated.
+
+    Each has the bytes of the windows of its outputs, which never shrink with more operators.
+    """
 
     def __init__(self, sweep: Iterator[tuple[int, RecomputingFit]]) -> None:
         self._sweep = sweep

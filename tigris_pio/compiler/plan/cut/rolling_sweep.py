@@ -69,7 +69,7 @@ class _Window:
 class _Sums:
     """The sizes of windows at each step of a segment.
 
-    Of a window that keeps rows only these are live all the time.
+    Only the kept rows of a window are live all the time.
     """
 
     def __init__(self, first: int) -> None:
@@ -245,7 +245,7 @@ def _tallest(window: _Window) -> tuple[int, int]:
 
 
 class Rolled:
-    """The segments that start at one operator, shortest first, as far as was asked for."""
+    """The segments that start at one operator, shortest first, as far as a caller has iterated."""
 
     def __init__(self, index: ProgramIndex, first: int, resident: bool, reach: int) -> None:
         self.fits: list[RollingFit] = []

@@ -1,4 +1,4 @@
-"""What each segment reads and leaves, as sets: the same whatever the memory."""
+"""The sets that each segment reads and leaves. They do not depend on the memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class _Known(dict[int, list[Shape]]):
 
 
 def shapes_from(sets: Crossings, cut: int, count: int, call: tuple[float, ...]) -> list[Shape]:
-    """Those of the first `count` segments from `cut` at least; `call`: instructions of each operator's call."""
+    """The shapes of at least the first `count` segments from `cut`. `call` has the instructions of each operator's
+    call."""
     index = sets.index
     known = index.cache(_Known).setdefault(cut, [])
     end = min(cut + count, len(index.ops))

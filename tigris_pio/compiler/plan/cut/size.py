@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 
 class Size(NamedTuple):
-    """Bytes of windows in bands of one row; each further row a band takes `growth` more, less `credit` in all: where a
-    tensor gets a row in every second band only, the second row a band costs it nothing."""
+    """Bytes of windows in bands of one row. Each further row a band takes `growth` more, less `credit` in all.
+
+    The credit: if a tensor gets a row in every second band only, the second row a band costs it nothing.
+    """
 
     bytes: int
     growth: float = 0.0

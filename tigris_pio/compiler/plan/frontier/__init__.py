@@ -1,1 +1,1 @@
-"""The frontier of a program: for every amount of fast memory the cheapest schedule, told by live bytes."""
+"""The frontier of a program: the cheapest schedule for every amount of fast memory, by live bytes."""

@@ -1,10 +1,9 @@
 """One search over the cuts of a program for the cheapest schedule at every level of memory.
 
-A label is known by its cut, by what lies in fast memory there, by whether the next operator may join its last stage,
-and by the tensor that grew over another last; its value is a vector over the levels. Segments lead from label to label;
-what one costs follows at every level from what it takes. Heights at which tensors lie, windows that are parked or
-stairs, and the run-time state that stages share stay out of the labels: they are found when a point is arranged
-(`plan/arrange.py`).
+A label is known by its cut, the tensors in fast memory there, whether the next operator may join its last stage, and
+the tensor that grew over another last. Its value is a vector over the levels. Segments connect labels, and their cost
+at every level follows from the bytes they take. Labels leave out offsets, windows that are parked or stairs, and the
+run-time state that stages share. Arranging a point finds these (`plan/arrange.py`).
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tigris_pio.compiler.plan.cut.crossings import Crossings
+from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit
 from tigris_pio.compiler.plan.frontier.label import Edge, Label, Step
-from tigris_pio.compiler.plan.frontier.segments import Banded, Costs, Segments, Table, Whole
+from tigris_pio.compiler.plan.frontier.segments import SMALL, Banded, Costs, Segments, Table, Whole
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home
@@ -33,8 +33,13 @@ CHUNK = 8
 
 @dataclasses.dataclass(frozen=True)
 class Stretch:
-    """A segment of a point. rows: of a band, told by live bytes; None: it runs whole. grows: its outputs grow over its
-    inputs. slow: what it reads and leaves that lies in slow memory, as a set. cost: what it was told to cost."""
+    """A segment of a point.
+
+    rows: rows of a band by live bytes; None: it runs whole
+    grows: its outputs grow over its inputs
+    slow: the tensors in slow memory that it reads or leaves, as a set
+    cost: its estimated cost
+    """
 
     segment: Segment
     rows: int | None
@@ -45,7 +50,7 @@ class Stretch:
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """A schedule, told to be the cheapest at a level of memory: `cost` instructions beyond running whole."""
+    """The cheapest schedule at a level of memory by the estimates: `cost` instructions beyond running whole."""
 
     level: int
     cost: float
@@ -118,7 +123,8 @@ class _Search:
             if cut + 1 < len(self.at):
                 for label in self.kept[cut]:
                     self._run_whole(cut, label)
-                    self._roll(list(self.segments.rolling(cut, label)))
+                    lowest = float(self.levels[int(np.argmax(np.isfinite(label.cost)))])
+                    self._roll(list(self.segments.rolling(cut, label, lowest)))
         ends = self.kept[-1]
         curve = np.minimum.reduce([label.cost for label in ends]) if ends else np.full(len(self.exact), np.inf)
         return Frontier(self.exact, curve, ends, self.steps, self.sets)
@@ -130,8 +136,10 @@ class _Search:
         return self.at[cut][key]
 
     def _known(self, cut: int, fast: int) -> np.ndarray:
-        """What the ways to a cut cost that leave so much in fast memory, and no chain: no other of these is of use that
-        costs as much."""
+        """The cost, by level, of the label at a cut with these fast tensors and no chain.
+
+        Other labels with the same fast tensors are of use only at a lower cost.
+        """
         label = self.at[cut].get((fast, False, 0))
         return self._nothing if label is None else label.cost
 
@@ -161,7 +169,7 @@ class _Search:
         ends = [self.segments.after(one.source, one.edge) for one in found]
         known = np.array([self._known(one.edge.segment.end, fast) for one, fast in zip(found, ends, strict=True)])
         total = before + costs.cost
-        for place in np.flatnonzero((total < known).any(axis=1)):
+        for place in np.flatnonzero((total < known).any(axis=1)).tolist():
             one = found[place]
             member = one.source.member & ends[place]
             self._take(one.source, one.edge, False, member, total[place], one.source.depth, costs.rows[place])
@@ -181,9 +189,11 @@ class _Search:
     def _grow(
         self, found: Sequence[Banded], table: Table, before: np.ndarray, known: np.ndarray, ends: Sequence[int]
     ) -> None:
-        """What they save is looked for only where it could lead to a better way than is known."""
+        """Tries overlapping outputs and inputs, but only for segments that could then improve on a known label."""
         size, every = self.sets.size, range(len(found))
-        able = [place for place in every if found[place].eats and found[place].edge.kept]
+        small = self.segments.steps <= SMALL  # in larger programs drafts of all that make rows again take too long
+        able = [place for place in every if found[place].eats and found[place].edge.kept
+                and (small or found[place].edge.segment.keep)]  # fmt: skip
         if not able:
             return
         most = np.array([[min(size(one.eats), size(one.edge.kept))] for one in found], np.float64)
@@ -220,7 +230,7 @@ class _Search:
         self, source: Label, edge: Edge, joins: bool, member: int, total: np.ndarray, depth: np.ndarray,
         rows: np.ndarray | None,
     ) -> None:  # fmt: skip
-        """A way to the end of an edge, wherever it is cheaper than the one known."""
+        """Improves the label at the end of an edge, at the levels where `total` is lower."""
         label = self._label(edge.segment.end, self.segments.after(source, edge), joins, member)
         better = total < label.cost
         if better.any():
@@ -231,9 +241,11 @@ class _Search:
             self.steps.append(Step(source, edge, None if rows is None else rows.astype(np.int32)))
 
     def _make_again(self, end: int) -> None:
-        """Segments up to a cut that make rows again, while with the tallest bands one may better some way known."""
+        """Takes segments up to a cut that make rows again, as long as one with the tallest bands may improve on a known
+        label."""
         before = [label.cost for cut in range(max(0, end - self.segments.reach.again), end) for label in self.kept[cut]]
-        if not before:
+        first = max(0, end - self.segments.reach.again)
+        if not before or (not self.segments.slow and self.segments.first_beyond(self.levels[0], first, end) == end):
             return
         here = [label.cost for label in self.at[end].values()]
         worst = np.maximum.reduce(here) if here else self._nothing
@@ -242,19 +254,23 @@ class _Search:
         while chunk := list(itertools.islice(fits, CHUNK)):
             hopes = Table([self.segments.hope(end, fit) for fit, _ in chunk], self.prices.copy).costs(self.levels)
             hopeful = (least + hopes.cost < worst - self.gain).any(axis=1)
-            self._roll([banded for place in np.flatnonzero(hopeful) for banded in self._repeated(end, *chunk[place])])
+            useful = [chunk[place] for place in np.flatnonzero(hopeful).tolist()]
+            self._roll([banded for found in useful for banded in self._repeated(end, *found)])
             if not hopeful.any():
                 return
 
-    def _repeated(self, end: int, fit: object, apart: object) -> Iterator[Banded]:
+    def _repeated(self, end: int, fit: RecomputingFit, apart: RecomputingFit | None) -> Iterator[Banded]:
         for label in self.kept[fit.first]:
             yield from self.segments.repeated(end, fit, apart, label)
 
     # -- dominance
 
     def _best(self, cut: int) -> list[Label]:
-        """The labels of a cut of use at some level, where they are: none is that costs no less than another which holds
-        no more in fast memory, even if that brings the rest anew for each reader."""
+        """The labels of a cut that are not dominated, with infinite cost at the levels where they are.
+
+        A label is dominated by another that holds no more in fast memory and costs no more, even after loading the rest
+        for each reader.
+        """
         found = [label for label in self.at[cut].values() if np.isfinite(label.cost).any()]
         if len(found) < 2:
             return found

@@ -1,4 +1,4 @@
-"""A way to a cut, at every level of memory."""
+"""A partial path of the search for cuts, at every level of memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from tigris_pio.compiler.plan.segment import Segment
 
 
 class Edge(NamedTuple):
-    """A segment with the homes of what it reads and leaves, as sets.
+    """A segment with the homes of the tensors that it reads and leaves, as sets.
 
-    loaded, stored: what it reads and what it leaves that lies in slow memory. kept: what it leaves in fast memory.
-    grows: its outputs grow over its inputs.
+    loaded, stored: the tensors in slow memory that it reads, and that it leaves
+    kept: the tensors that it leaves in fast memory
+    grows: its outputs grow over its inputs
     """
 
     segment: Segment
@@ -32,16 +33,16 @@ class Step(NamedTuple):
 
 
 class Label:
-    """All ways to a cut that leave the same in fast memory and may be continued alike: of each level the cheapest.
+    """All paths to a cut that leave the same tensors in fast memory and continue alike: for each level the cheapest.
 
-    fast: what lies in fast memory across the cut. joins: the last operator ran whole, all in fast memory, so that the
-    next may join its stage. member: the tensor that grew over another last, if it is still there, as a set; empty:
-    none.
-    cost: instructions beyond running whole, by level; infinite where there is no way.
-    step: by level the number of the step that led here; -1: none.
-    depth: by level the bytes from the start of `member` to the end of the highest tensor of its chain. Each of these
-    starts some bytes, its lead, below the one it grew over; so what the chain takes is one number, which must stay
-    within the level beside what else is alive.
+    fast: the tensors in fast memory across the cut
+    joins: the last operator ran whole, all in fast memory, so the next may join its stage
+    member: the tensor that grew over another last, if it is still there, as a set; empty: none
+    cost: instructions beyond running whole, by level; infinite if there is no path
+    step: by level the number of the last step; -1: none
+    depth: by level the bytes from the start of `member` to the end of the highest tensor of its chain. Each tensor of a
+        chain starts some bytes, its lead, below the one it grew over. So the bytes of a chain are one number, which
+        must stay within the level beside all other live tensors.
     """
 
     __slots__ = ("cost", "depth", "fast", "joins", "member", "step")

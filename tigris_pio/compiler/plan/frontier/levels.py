@@ -1,4 +1,4 @@
-"""The levels of memory at which the frontier is told: the same whatever memory there is."""
+"""The levels of memory at which the frontier has a cost. They do not depend on the limit."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from tigris_pio.format.enums import WeightMode
 
 #: Levels from a size to its double. Twice as many find the same plans; half as many miss 1 % of cost at small sizes.
 STEPS = 64
+IN_PLACE = WeightOptions()
 #: Bytes that a stage's views and rounding up may take beside tensors, for each operator.
 BESIDE = 32
 
 
-def ample(index: ProgramIndex, weights: WeightOptions = WeightOptions()) -> int:
+def ample(index: ProgramIndex, weights: WeightOptions = IN_PLACE) -> int:
     """Bytes of fast memory in which all runs whole, with blocks of weights if they are brought there."""
     blocks = 0 if weights.mode is WeightMode.IN_PLACE else block_bytes(index.ops)
     return int(index.live.max(initial=0)) + BESIDE * len(index.ops) + 4096 + blocks

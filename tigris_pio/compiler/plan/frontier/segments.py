@@ -1,11 +1,12 @@
-"""The segments that may start or end at a cut, beside what lies in fast memory there: what each takes and costs.
+"""The segments that may start or end at a cut, with the bytes that they take and their cost.
 
-Estimates of live bytes and instructions, from sweeps in bands of one row: a row more a band takes so many bytes more and
-saves calls, moved rows and rows made again in proportion.
+Sweeps estimate them in bands of one row. Each further row of a band takes a constant number of bytes. It saves calls,
+moved rows and rows made again in proportion.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -35,10 +36,13 @@ SMALL = 60
 
 
 class Whole(NamedTuple):
-    """A segment that runs whole: the bytes it takes, and what it costs beyond running whole in a stage that has begun.
+    """A segment that runs whole.
 
-    joins: all lies in fast memory, so that it may join a stage before or behind. member: of the chain after it, if that
-    changes with it; deeper: bytes by which the chain then ends higher.
+    need: bytes that it takes
+    cost: instructions beyond running whole in a stage that has begun
+    joins: all its tensors lie in fast memory, so it may join a neighbouring stage
+    member: the tensor that ends the chain behind it, if that changes
+    deeper: bytes by which the chain then ends higher
     """
 
     edge: Edge
@@ -50,12 +54,16 @@ class Whole(NamedTuple):
 
 
 class Banded(NamedTuple):
-    """A segment in bands beside a label.
+    """A segment in bands behind a label.
 
-    need: bytes at one row a band. windows: of these. bands: of one row, of one image. calls: instructions of calling
-    its kernels so often; once: of calling each once. started: instructions of the stage and of what it moves to and
-    from slow memory. worked: instructions of bringing kept rows to the start of windows and of rows made again, in
-    bands of one row. copies: tensors brought or taken away each band. eats: what ends with it in fast memory.
+    need: bytes at one row a band, of them `windows` for windows
+    bands: number of bands of one row, of one image
+    calls: instructions of calling its kernels in each of these bands
+    once: instructions of calling each kernel once
+    started: instructions of the stage, and of bytes moved to and from slow memory
+    worked: instructions of moving kept rows and of rows made again, in bands of one row
+    copies: tensors moved to or from slow memory in each band
+    eats: tensors in fast memory that end with it
     """
 
     source: Label
@@ -74,8 +82,12 @@ class Banded(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """What a segment in bands of one row saves where its outputs grow over its inputs: bytes, and bytes that each
-    further row a band takes of these; and the pair that continues a chain."""
+    """The saving of a segment in bands of one row if its outputs grow over its inputs.
+
+    saving: bytes
+    growth: bytes that each further row a band takes of these
+    pair: the pair that continues a chain
+    """
 
     saving: int
     growth: float
@@ -84,9 +96,11 @@ class Grown(NamedTuple):
 
 
 class Segments:
-    """Those of one program.
+    """The segments of one program.
 
-    slow: bytes of slow memory. top: bytes that none exceeds. views: tensors that none touches more of.
+    slow: bytes of slow memory
+    top: bytes that no segment may exceed
+    views: the most tensors that a segment may touch; None: any number
     """
 
     def __init__(self, index: ProgramIndex, slow: int, alignment: int, top: int, views: int | None) -> None:
@@ -109,7 +123,7 @@ class Segments:
         return [fast for fast in subsets_of(inputs, 3) if self.sets.size(inputs & ~fast) <= self.slow]
 
     def after(self, label: Label, edge: Edge) -> int:
-        """What lies in fast memory behind an edge."""
+        """The tensors in fast memory behind an edge."""
         return (label.fast & self.sets.across[edge.segment.end]) | edge.kept
 
     # -- what runs whole
@@ -210,10 +224,28 @@ class Segments:
 
     # -- what runs in bands
 
-    def rolling(self, cut: int, label: Label) -> Iterator[Banded]:
-        """Segments from a cut that keep the rows which a later band needs."""
+    @functools.cached_property
+    def needs(self) -> np.ndarray:
+        """Bytes that each operator takes whole, with all that is alive."""
+        sets = self.sets
+        views = (sets.reads[step].bit_count() + sets.constants[step] + 1 for step in range(self.steps))
+        return np.array([sets.size(sets.across[step]) + sets.size(sets.makes[step]) + sets.scratch[step]
+                         - sets.shared[step] + self._state(count) for step, count in enumerate(views)])  # fmt: skip
+
+    def first_beyond(self, level: float, first: int, end: int) -> int:
+        """The first operator of [first, end) that does not fit a level whole; `end` if all do."""
+        beyond = np.flatnonzero(self.needs[first:end] > level)
+        return first + int(beyond[0]) if len(beyond) else end
+
+    def rolling(self, cut: int, label: Label, level: float) -> Iterator[Banded]:
+        """Segments from a cut that keep the rows which a later band needs; of no use are those whose operators all fit
+        `level` whole, the lowest of the label."""
         sets, size, images = self.sets, self.sets.size, self.index.ops[cut].images
-        held = size(label.fast)
+        held, least = size(label.fast), 0
+        if label.fast == sets.across[cut]:
+            least = self.first_beyond(level, cut, min(self.steps, cut + self.reach.rolling)) + 1
+            if least > cut + self.reach.rolling or least > self.steps:
+                return
         rolled = rolling_fits(self.index, cut, not self.slow, self.top - held, self.reach.rolling)
         known = self._rolls.setdefault(cut, [])
         shapes = self._shapes(cut)
@@ -223,6 +255,8 @@ class Segments:
         for fit, shape, state, begun in known:
             if held + fit.inner.bytes + state > self.top:
                 return  # more operators never take less
+            if fit.end < least:
+                continue
             loaded, eats = shape.reads & ~label.fast, shape.reads & label.fast & ~sets.across[fit.end]
             segment = Segment(cut, fit.end, True, True)
             for kept in self._homes(cut, label, shape.leaves):
@@ -249,13 +283,11 @@ class Segments:
 
     def again(self, end: int) -> Iterator[tuple[RecomputingFit, RecomputingFit | None]]:
         """Segments up to a cut that make rows again, shortest first, and the same with what crosses in slow memory."""
-        apart = iter(())
-        if self.slow:
-            apart = recomputing_fits(self.index, end, False, 2 * self.top, self.reach.again)
-        beside = next(apart, None)
+        every = iter(recomputing_fits(self.index, end, False, 2 * self.top, self.reach.again))
+        beside = next(every, None) if self.slow else None
         for fit in recomputing_fits(self.index, end, True, self.top, self.reach.again):
             while beside is not None and beside.first > fit.first:
-                beside = next(apart, None)
+                beside = next(every, None)
             yield fit, beside if beside is not None and beside.first == fit.first else None
 
     def repeated(
@@ -287,12 +319,13 @@ class Segments:
         """One of these with nothing beside it."""
         shape = self._shapes(fit.first)[end - fit.first - 1]
         nothing = Label(0, False, 0, 0)
-        return Banded(nothing, Edge(Segment(fit.first, end, True), 0, 0, 0), self._state(shape.views) + fit.windows.bytes,
-                      fit.windows, fit.bands, self.index.ops[fit.first].images, fit.calls, shape.once,
-                      setup(self.prices, shape.views), fit.again, 0, 0, {})  # fmt: skip
+        need = self._state(shape.views) + fit.windows.bytes
+        return Banded(nothing, Edge(Segment(fit.first, end, True), 0, 0, 0), need, fit.windows, fit.bands,
+                      self.index.ops[fit.first].images, fit.calls, shape.once, setup(self.prices, shape.views),
+                      fit.again, 0, 0, {})  # fmt: skip
 
     def grown(self, one: Banded) -> Grown | None:
-        """What it saves where its outputs grow over its inputs; None if nothing."""
+        """The saving of a segment if its outputs grow over its inputs; None if there is none."""
         pairs = self._growth.pairs(one.edge.segment, one.eats, one.edge.kept, one.bands, one.paces)
         if not pairs:
             return None
@@ -331,8 +364,11 @@ class Segments:
 
 
 class Costs(NamedTuple):
-    """Of several segments in bands (first axis) at each level (second): instructions, infinite where one does not fit,
-    and rows of a band."""
+    """Arrays of segments in bands by levels.
+
+    cost: instructions; infinite if a segment does not fit
+    rows: rows of a band
+    """
 
     cost: np.ndarray
     rows: np.ndarray

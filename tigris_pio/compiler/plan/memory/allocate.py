@@ -18,13 +18,13 @@ EXACT = "exact"
 def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES, enough: int = 0) -> Placement:
     """Offsets for all requests with the lowest peak found.
 
-    Stops early at the lower bound, or at a peak of `enough`; and with the strategies where the lower bound is above
+    Stops early at the lower bound, or at a peak of `enough`; and with the first strategy where the lower bound is above
     that, if it is given. The peak is not rounded up: it is the highest byte used. `nodes`: the budget of the exact
     search, which runs when no strategy reaches the bound and the budget is enough for one try.
     """
     bound = lower_bound(requests, alignment)
-    best = _quick(requests, alignment, bound, enough)
     hopeless = 0 < enough < bound
+    best = _quick(requests, alignment, bound, 1 << 60 if hopeless else enough)
     if best.peak > max(bound, enough) and nodes >= FIRST_NODES * len(requests) and not hopeless:
         answer = place_exactly(requests, alignment, bound, round_up(best.peak, alignment), nodes, enough)
         bound, peaks = answer.lower_bound, dict(best.peaks)

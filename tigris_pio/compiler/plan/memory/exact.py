@@ -1,20 +1,20 @@
 """The lowest placement there is, by branch and bound within a budget of nodes.
 
-The frame, as in MiniMalloc (M. D. Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated
-Machine Learning", ASPLOS 2023): is there a placement below a given height? Sections are the moments at which most is
-taken. What is branched on differs: a request is either placed on its lowest free start, or postponed ("schedule or
-postpone", C. Le Pape et al., 1994, of tasks over time): then something that is not placed yet must take bytes that it
-would have had there. In a placement whose starts cannot be lowered, one of the two holds of every request at every
-step, so nothing is missed.
+The frame, as in MiniMalloc (M. D. Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine
+Learning", ASPLOS 2023): is there a placement below a given height? Sections are the moments at which most is taken. The
+branching differs. A request is either placed on its lowest free start, or postponed ("schedule or postpone", by C. Le
+Pape et al., 1994, for tasks over time). If it is postponed, a request that is not placed yet must take bytes that it
+would have had there. In a placement whose starts cannot be lowered, one of the two holds for every request at every
+step. So no placement is missed.
 
-The next request is one of the section that has the lowest start left, which keeps neighbouring decisions together;
-ties go to what comes first in an order of requests. The search is run again and again in six orders, then in random
-disturbances of these, most runs being short: a tight height is met by luck more often than by patience.
+The next request is one of the section that has the lowest start left, which keeps neighbouring decisions together. Ties
+go to the first in an order of requests. The search is run in six orders, then in random disturbances of these. Most
+runs are short, because luck meets a tight height more often than patience.
 
 Requests whose pieces lie at several heights may interlock: their lowest start may be below a request that is placed
-later. So for these every start is tried, before all other requests, where nothing was found the quick way. They are
-in many sections, most of them much alike, and nearly all time goes into what these take at least: of such problems only
-the fullest sections are looked at for that.
+later. If the quick way finds nothing, every start of these is tried, before all other requests. They are in many
+sections, most of them much alike, and lower bounds take nearly all time. For such problems only the fullest sections
+have bounds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tigris_pio.host.placement import (
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What prunes the search. Without any of them it finds the same, later."""
+    """The rules that prune the search. Without any of them it finds the same, later."""
 
     loads: bool = True  #: open pieces of a section fit above the lowest of them
     heads: bool = True  #: and still do when none of them starts below its own lower bound
@@ -64,7 +64,7 @@ _BITS = (LOADS, HEADS, DOMINANCE, BLOCKERS, DECOMPOSITION)
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a search came to; heights in bytes."""
+    """The result of a search; heights in bytes."""
 
     offsets: Mapping[str, int] | None  #: the lowest found; None when nothing is lower than what was known
     lower_bound: int  #: proved
@@ -97,7 +97,7 @@ def place_exactly(
     """Searches for a placement lower than `peak` within a budget of nodes; both heights in bytes, aligned.
 
     `lower_bound`: no placement is lower. `enough`: a peak at which the search stops. `run`: the search to use; by
-    default the library's; without a library there is no answer. `problem`: the requests' own, kept from a search before.
+    default the library's; without one there is no answer. `problem`: the requests' own, kept from a search before.
     """
     problem = problem or state_problem(requests, alignment)
     if not problem.names or sum(problem.height) >= MOST_UNITS:
@@ -128,8 +128,11 @@ def searcher(problem: Problem) -> Search | None:
 
 
 def luby(number: int) -> int:
-    """1, 1, 2, 1, 1, 2, 4, 1, …: how long run `number`, from 1 on, may be; at most a logarithm worse than the best
-    lengths for runs whose luck is unknown (M. Luby, A. Sinclair, D. Zuckerman, 1993)."""
+    """The length of run `number`, from 1 on: 1, 1, 2, 1, 1, 2, 4, 1, …
+
+    These lengths are at most a logarithm worse than the best for runs of unknown luck (M. Luby, A. Sinclair, D.
+    Zuckerman, 1993).
+    """
     whole = number.bit_length()
     return 1 << (whole - 1) if number == (1 << whole) - 1 else luby(number - (1 << (whole - 1)) + 1)
 

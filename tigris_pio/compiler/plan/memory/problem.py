@@ -57,7 +57,7 @@ class Problem:
 
     @functools.cached_property
     def load(self) -> tuple[int, ...]:
-        """Of each request: the most that is taken at one of its moments."""
+        """For each request the most bytes that are taken at one of its moments."""
         load = [0] * len(self.names)
         for section in self.sections:
             taken = sum(self.size[j] for j in section)
@@ -77,7 +77,7 @@ class Problem:
 
     @functools.cached_property
     def stacked(self) -> int:
-        """Of how many sections, from the first on, a search draws lower bounds."""
+        """The number of sections, from the first on, for which a search computes lower bounds."""
         if not any(self.staircases):
             return len(self.sections)
         return bisect.bisect_left(self.first_member[:-1], MOST_STACKED)
@@ -88,12 +88,13 @@ class Problem:
 
 
 def state_problem(requests: Sequence[Request], alignment: int) -> Problem:
-    """The problem of placing `requests`, sizes rounded up to the alignment: every piece begins on a multiple of it."""
+    """The problem of placing `requests`, every piece from one multiple of the alignment to another."""
     taken = [(request, [piece for piece in request.taken if piece.bytes]) for request in requests]
     solid = [(request, [*pieces, *_beyond(request, pieces, alignment)]) for request, pieces in taken if pieces]
     everything = [piece for _, pieces in solid for piece in pieces]
-    sizes = [round_up(piece.bytes, alignment) for piece in everything]
-    offsets = [piece.offset for piece in everything]
+    offsets = [piece.offset - piece.offset % alignment for piece in everything]
+    ends = [round_up(piece.offset + piece.bytes, alignment) for piece in everything]
+    sizes = [end - offset for offset, end in zip(offsets, ends, strict=True)]
     unit = math.gcd(*sizes, *offsets) or 1
     there = [place for place, piece in enumerate(everything) if piece.bands is not NO_BAND]
     found = find_sections([everything[place] for place in there])
@@ -112,7 +113,7 @@ def state_problem(requests: Sequence[Request], alignment: int) -> Problem:
 
 
 def _beyond(request: Request, pieces: Sequence[Piece], alignment: int) -> Iterator[Piece]:
-    """What of a request lies behind all that it takes at any moment: it must lie in the arena, and meets nothing."""
+    """The part of a request that it takes at no moment. It must lie in the arena, and meets nothing."""
     end = max(piece.offset + round_up(piece.bytes, alignment) for piece in pieces)
     if request.bytes > end:
         yield Piece(end, request.bytes - end, request.life, NO_BAND)

@@ -1,4 +1,4 @@
-"""What an allocator is asked for, what it answers, and the check that no answer escapes."""
+"""The requests and answers of an allocator, and the check of every answer."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Request:
 
     @cached_property
     def taken(self) -> tuple[Piece, ...]:
-        """What the request keeps others from: bytes, steps and bands of which no two overlap."""
+        """The bytes, steps and bands that the request occupies, as pieces that do not overlap."""
         pieces = tuple(piece for part in self.contents for piece in part.taken)
         ordered = sorted((piece for piece in pieces if piece.bytes), key=lambda piece: piece.offset)
         for place, piece in enumerate(ordered):
@@ -215,7 +215,7 @@ def check(requests: Sequence[Request], offsets: Mapping[str, int], alignment: in
         for piece in request.taken
         if piece.bytes
     ]
-    for start, _, name in pieces:
+    for name, start in ((request.name, offsets[request.name]) for request in requests):
         assert start >= 0 and start % alignment == 0, f"{name} at {start} is misaligned"
     _check_all_bands([item for item in pieces if item[1].bands is EVERY_BAND])
     _check_some_bands(pieces)

@@ -1,9 +1,13 @@
 """Tensors that share memory though they live together: requests whose parts lie at fixed distances.
 
-Three kinds of pairs may share. An output that *grows* over an input which bands eat row by row (`band/overlay.py`); an
-output that *takes* the place of an operand in one call, element by element; and a tensor that *holds* another: the
-parts of a concatenation lie in it before it is complete, and a slice lies in what it is cut from. A pair is joined when
-nothing else that either shares memory with is hurt; what is joined already may be joined on.
+Three kinds of pairs may share:
+
+- An output *grows* over an input of which bands need fewer and fewer rows (`band/overlay.py`).
+- An output *takes* the place of an operand in one call, element by element.
+- A tensor *holds* another: the parts of a concatenation lie in it before it is complete, and a slice
+  lies in its source.
+
+A pair is joined if nothing else that either shares memory with is hurt. Joined tensors may be joined again.
 """
 
 from __future__ import annotations
@@ -48,8 +52,11 @@ class Block:
 
 
 def links_of(op: ProgramOp, blocks: Mapping[str, str], sizes: Mapping[str, int]) -> Iterator[Link]:
-    """What one call of `op` for all its rows may share. `blocks`: what each tensor lies in, of those that may share;
-    `sizes`: of the blocks."""
+    """The pairs that may share memory in one call of `op` for all its rows.
+
+    blocks: the block in which each tensor lies that may share
+    sizes: bytes of the blocks
+    """
     target = blocks.get(op.output)
     if target is None:
         return
@@ -71,7 +78,7 @@ def links_of(op: ProgramOp, blocks: Mapping[str, str], sizes: Mapping[str, int])
 
 
 class _Groups:
-    """What is joined so far: each group's members and where they lie from its first one."""
+    """The groups joined so far: the members of each, and their distances from its first."""
 
     def __init__(self, blocks: Mapping[str, Block], alignment: int) -> None:
         self._blocks = blocks

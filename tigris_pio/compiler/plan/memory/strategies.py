@@ -59,8 +59,8 @@ class _Placed:
 
 
 def _rows(pieces: Sequence[Piece], alignment: int) -> np.ndarray:
-    """Start, aligned end, and the first and last step and band of each piece."""
-    taken = [(p.offset, p.offset + round_up(p.bytes, alignment)) for p in pieces]
+    """Start and end, aligned, and the first and last step and band of each piece."""
+    taken = [(p.offset - p.offset % alignment, round_up(p.offset + p.bytes, alignment)) for p in pieces]
     moments = [(p.life.birth, p.life.death, p.bands.birth, p.bands.death) for p in pieces]
     return np.concatenate((np.array(taken, np.int64).reshape(-1, 2), np.array(moments, np.int64).reshape(-1, 4)), 1)
 

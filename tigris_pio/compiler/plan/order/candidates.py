@@ -12,10 +12,10 @@ FEW = 12
 
 
 def candidates(program: Program) -> tuple[Order, ...]:
-    """Each order of the body that is worth a look, all different; that of the least layer-by-layer peak first.
+    """Each order of the body that is worth a look, all different; the order of the least layer-by-layer peak first.
 
-    That one needs least memory run whole; in bands another may need less, or repeat less. Of a program with few orders
-    they are all.
+    That one needs least memory run whole. In bands another may need less, or repeat less. A program with few orders has
+    all of them here.
     """
     flow = Flow.of(program)
     known = [order(program, flow) for order in HEURISTICS.values()]

@@ -3,14 +3,14 @@
 After some operators have run, all that matters of their order is which ones they were: that set decides what is live
 and what can run next. So the orders of a program are paths through such sets (down-sets of its partial order), and the
 least peak is that of a bottleneck path (H. Ahn et al., "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired
-Neural Networks for Edge Devices", MLSys 2020). What keeps their number small:
+Neural Networks for Edge Devices", MLSys 2020). Four rules keep their number small:
 
 - *Pieces.* An operator that all others must come before or after splits the program: the order on one side changes
   nothing on the other. Tensors may pass over it.
 - *Least first.* Sets are visited by their peaks, as in Dijkstra's algorithm, so none above the optimum ever is.
-- *Bounds.* What a known order needs is not to be reached, and a piece whose known order meets its lower bound is done.
-- *Free moves.* An operator that leaves no more live than it found, within the peak there already is, may run at once:
-  moving it to the front of any order only frees memory earlier.
+- *Bounds.* The peak of a known order must not be reached. A piece is done if its known order meets its lower bound.
+- *Free moves.* An operator may run at once if it leaves no more live than it found, within the peak so far. Moving it
+  to the front of any order only frees memory earlier.
 
 Above a budget of visited sets a beam takes over: the best few sets of each size.
 """
@@ -72,7 +72,7 @@ class _Piece:
         return live + op.made - sum(size for readers, size in op.freed if not readers & ~done)
 
     def then_ready(self, done: int, ready: int, number: int) -> int:
-        """What can run once operator `number` has run too."""
+        """The operators that can run once operator `number` has run too."""
         op = self.ops[number]
         done, ready = done | op.bit, ready ^ op.bit
         for child in op.children:
@@ -143,7 +143,7 @@ def _piece(flow: Flow, first: int, end: int, live: int) -> _Piece:
     inside = range(first, end)
 
     def frees(op: int) -> Iterator[int]:
-        """What no operator behind the piece reads: of the inputs, and the output if nothing reads it."""
+        """The tensors that no operator behind the piece reads: inputs, and the output if nothing reads it."""
         names = (name for name in flow.reads[op] if flow.readers[name][-1] < end)
         unread = () if flow.readers[flow.makes[op]] else (flow.makes[op],)
         return (name for name in (*names, *unread) if not flow.kept[name])
@@ -171,8 +171,10 @@ def _piece(flow: Flow, first: int, end: int, live: int) -> _Piece:
 
 
 def _alone(flow: Flow, op: int, first: int, given: Collection[int]) -> int:
-    """Least bytes that an operator of a piece runs beside what passes over the piece: what it makes, and what it reads
-    that is made in the piece or lives no longer."""
+    """The least bytes with which an operator of a piece runs, without tensors that pass over the piece.
+
+    These are its output, and its inputs that are made in the piece or live no longer.
+    """
     made_before = range(flow.makes[first], flow.makes[op])  # activations have their makers' order
     read = {name: flow.bytes[name] for name in flow.reads[op] if name in made_before or name in given}
     shared = sum(size for name, size in read.items() if name in flow.shares[op])

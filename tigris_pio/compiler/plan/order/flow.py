@@ -1,7 +1,7 @@
-"""What an order of operators is judged by: who makes and reads each activation, and how many bytes it takes.
+"""The data by which an order of operators is judged: who makes and reads each activation, and how many bytes it takes.
 
-Operators and activations are numbers here. Only the body of a program is ordered: its COMMITs stay last, and what they
-read lives to the end, as do outputs and states. Constants lie in flash and are left out.
+Operators and activations are numbers here. Only the body of a program is ordered. Its COMMITs stay last, and the
+tensors they read live to the end, as do outputs and states. Constants lie in flash and are left out.
 """
 
 from __future__ import annotations
@@ -91,8 +91,10 @@ class Step(NamedTuple):
 
 
 def steps(flow: Flow, order: Order) -> list[Step]:
-    """What is live as the operators of `order`, all of the body, run: everything whole, their scratch included, and
-    what they make in place of what dies with them."""
+    """The live bytes while each operator of `order`, all of the body, runs.
+
+    All tensors are whole. Scratch counts, and outputs that take the place of operands count once.
+    """
     waiting = [len(readers) + kept for readers, kept in zip(flow.readers, flow.kept, strict=True)]
     alive = sum(flow.bytes[name] for name in flow.given if waiting[name])
     found = []

@@ -1,8 +1,8 @@
 """Orders that are quick to find. None is best for every program, so the search is given each that differs.
 
-*Depth first* runs each branch to its end. *Least alive* is greedy by live bytes. *Whole first* suits rolling stages:
-an operand that is read whole must be complete before the first band of its reader, so what makes it comes first, and
-operators that pass rows to each other follow as one run. *By barriers* goes further: everything that must be
+*Depth first* runs each branch to its end. *Least alive* is greedy by live bytes. *Whole first* suits rolling stages: an
+operand that is read whole must be complete before the first band of its reader. So the operators that make it come
+first, and operators that pass rows to each other follow as one run. *By barriers* goes further: everything that must be
 complete for the same reader comes before all that can roll with it.
 """
 
