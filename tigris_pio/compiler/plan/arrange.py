@@ -55,7 +55,7 @@ class Kind(enum.IntEnum):
 
 
 
-HOW = ("as live bytes tell", "windows over rows of inputs that were read", "what windows keep lies elsewhere meanwhile")
+HOW = ("whole windows", "windows and inputs in stairs", "kept rows parked")
 
 
 class Option(NamedTuple):

@@ -52,7 +52,7 @@ def refusal(name: str, budget: Budget, alignment: int, ample: int, candidates: S
     with_slow = smallest.find(fast, AMPLE_SLOW)
     if with_slow is not None:
         same = size_option(fast) if fast % (1 << 10) == 0 else str(fast)
-        return f"{text}, or add slow memory: {memory(same, size_option(with_slow.slow.peak))}"
+        return f"{text}, or add slow memory: {memory(same, smallest.slow(fast, with_slow))}"
     least = smallest.fast(AMPLE_SLOW)
     found = smallest.find(least, AMPLE_SLOW)
     if least < alone and found is not None:
@@ -115,6 +115,13 @@ class _Smallest:
                 low, found = max(low, size), None
                 step = step if jumps else step // 2
         return least
+
+    def slow(self, fast: int, found: Arrangement) -> str:
+        """Slow memory that works beside so much fast memory, as an option's text: the first that was found may take
+        more than others need."""
+        size = round_up(found.slow.peak, 1 << 10)
+        less = self.find(fast, size // 2) if size > 1 << 10 else None
+        return size_option(size) if less is None else self.slow(fast, less)
 
     def option(self, smallest: int, slow: int) -> str:
         """A round value that works, as an option's text."""
