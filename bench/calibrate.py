@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 def described(plan: ExecutionPlan) -> Row:
-    """What a run of the plan does: of each operator its kernel and calls, and the executor's way."""
+    """The kernel and the calls of each operator in a run of the plan, and the executor's steps."""
     walked: dict[str, int] = defaultdict(int)
     ops = []
     for stage in plan.stages:

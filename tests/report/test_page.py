@@ -49,7 +49,7 @@ def page_of(result: Compiled) -> str:
 
 
 def laid(plan: ExecutionPlan) -> list[Region]:
-    """What lies where, with windows whose kept rows remain at their start in one piece, as a plan tells them."""
+    """The regions of a plan. A window whose kept rows remain at its start is one region, as in the plan's file."""
     regions = {region.name: region for region in plan.regions if region.bytes}
     for name, kept in list(regions.items()):
         window = regions.get(name.replace("kept rows", "window", 1))

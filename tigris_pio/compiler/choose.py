@@ -16,7 +16,6 @@ from tigris_pio.compiler.lower.passes import with_folded_products
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.compiler.plan.columns import tiled
-from tigris_pio.compiler.plan.cost import cost_of
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.search import does_not_fit, find_plan
@@ -106,14 +105,14 @@ def _finder(
         other = None if plan is not None and _is_whole(plan) else indices.folded(wanted)
         if other is None:
             return plan
-        return plan_by(other, most if plan is None else _worth(cost_of(plan)), folded=True) or plan
+        return plan_by(other, most if plan is None else _worth(plan), folded=True) or plan
 
     return find
 
 
-def _worth(cost: float) -> float:
-    """The cost below which another order or other operators replace a plan of this cost."""
-    return cost / WORTH
+def _worth(plan: ExecutionPlan | None) -> float:
+    """The cost below which another order or other operators replace a plan."""
+    return math.inf if plan is None else judged_cost(plan) / WORTH
 
 
 def cheapest_plan(program: Program, options: CompileOptions) -> tuple[ExecutionPlan, tuple[Attempt, ...]]:
@@ -142,7 +141,7 @@ class _Choice:
         """The cheapest plan in any order."""
         for order, program in enumerate(self.programs, 1):
             now: list[Attempt] = []
-            plan = plan_of(program, self.options, self.indices, _worth(_less(self.best)), now)
+            plan = plan_of(program, self.options, self.indices, _worth(self.best), now)
             self.tried += (dataclasses.replace(attempt, order=order) for attempt in now)
             if plan is not None and self._betters(plan):
                 self.best = plan
@@ -164,7 +163,7 @@ class _Choice:
             for narrow in programs[:left]:
                 left -= 1
                 now: list[Attempt] = []
-                plan = plan_of(narrow, self.options, most=_worth(judged_cost(self.best)), tried=now, spills=True)
+                plan = plan_of(narrow, self.options, most=_worth(self.best), tried=now, spills=True)
                 self.tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
                 # Its operators are others, so who runs them is not compared.
                 if plan is not None and judged_cost(plan) < judged_cost(self.best) and _fits_flash(plan, self.options):
@@ -179,11 +178,6 @@ class _Choice:
         if judged_cost(plan) >= judged_cost(self.best) or _leaves_more(plan, self.best):
             return False
         return _fits_flash(plan, self.options)
-
-
-def _less(than: ExecutionPlan | None) -> float:
-    """The cost below which a plan is cheaper. The instructions of each stage were rounded."""
-    return math.inf if than is None else judged_cost(than) - len(than.stages) / 2
 
 
 def _leaves_more(plan: ExecutionPlan, than: ExecutionPlan | None) -> bool:

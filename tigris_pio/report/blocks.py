@@ -172,12 +172,13 @@ def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]
     A window with kept rows is in use during the whole stage, unless these lie elsewhere between bands.
     """
     steps = list(_steps(plan, stage))
+    rows = _band_rows(plan, stage) if any(_is_parked(view) for view in _views(plan, stage)) else {}
     for view in _views(plan, stage):
         if not view.flags & ViewFlag.WINDOW:
             continue
         tensor = plan.tensors[view.tensor]
         uses = [step for step, made, read in steps if view.tensor in (made, *read)]
-        parked = bool(view.flags & ViewFlag.KEEP) and view.parked != view.offset
+        parked = _is_parked(view)
         keep = bool(view.flags & ViewFlag.KEEP) and not parked
         part = stage.band_count > 1 and view.capacity_rows < tensor.height
         whole = stage.band_count == stage.images == 1
@@ -191,9 +192,14 @@ def _windows(plan: PlanFile, stage: StageRecord, number: int) -> Iterator[Block]
             detail=f"stage {number}" + (f", {view.capacity_rows} of {tensor.height} rows" if part else ""),
         )
         if parked:
-            kept = _band_rows(plan, stage)[view.tensor].kept_rows
+            kept = rows[view.tensor].kept_rows
             yield Block(f"kept rows of {plan.text(tensor.name)}", "rows", view.parked, _bytes(tensor, kept),
                         stage.first_op, stage.first_op + stage.op_count - 1, f"stage {number}, between bands")
+
+
+def _is_parked(view: ViewRecord) -> bool:
+    """Whether the kept rows of a window lie elsewhere between bands."""
+    return bool(view.flags & ViewFlag.KEEP) and view.parked != view.offset
 
 
 def _band_rows(plan: PlanFile, stage: StageRecord) -> Mapping[int, BandRows]:

@@ -1,4 +1,4 @@
-"""What emission writes: a plan's header with fields at their limits, a model's C header, one copy of weights."""
+"""The files that emission writes: a plan's header with fields at their limits, a C header, one copy of weights."""
 
 import dataclasses
 import re

@@ -36,11 +36,11 @@ from tigris_pio.format.enums import Home
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
-#: Plans of which offsets are searched for at most, and after the first that fits.
+#: The most plans that are placed, and that are placed after the first that fits.
 PLACINGS, BEYOND = 60, 4
 #: Nodes of each search.
 NODES = 5000
-#: What another plan must cost less than the best: this share of running whole.
+#: A plan replaces the best if it saves at least this share of running whole.
 WORTH = 1e-3
 #: How often the stages of a schedule that exceed the limit get lower bands.
 MENDED = 3
@@ -54,7 +54,7 @@ class Kind(enum.IntEnum):
     PARKED = 2
 
 
-
+#: The kinds, as `tigris analyze -v` names them.
 HOW = ("whole windows", "windows and inputs in stairs", "kept rows parked")
 
 
@@ -146,7 +146,7 @@ class Arranger:
         self.best: Arrangement | None = None
         self.cost = self.most = most  #: of the best; what others must cost less than
         self.placings = self.since = 0
-        self._queue: list[tuple[float, int, Plan | Point, Mapping[str, Home]]] = []
+        self._queue: list[tuple[float, int, Plan, Mapping[str, Home]]] = []
         self._seen: set[tuple[object, ...]] = set()
         self._number = itertools.count()
         self._raised = False
@@ -166,7 +166,6 @@ class Arranger:
             if not self._queue or self._queue[0][0] >= self.most or self._done:
                 return
             _, _, plan, homes = heapq.heappop(self._queue)
-            assert isinstance(plan, Plan)
             self.place(plan, homes)
 
     @property
@@ -215,16 +214,15 @@ class Arranger:
 
         Returns whether each stage fits alone.
         """
-        state = state_bytes(self.index, plan.segments, self.alignment)
-        heights = []
-        for segment, height, room in zip(plan.segments, plan.heights, self._rooms(plan, homes, state), strict=True):
+        heights, rooms = [], self._rooms(plan, homes)
+        for segment, height, room in zip(plan.segments, plan.heights, rooms, strict=True):
             tall = height._replace(rows=tallest_height(self.index, segment)) if taller and segment.banded else height
             found = self._lowered(segment, tall, homes, room - (less or {}).get(segment, 0))
             if found is None:
                 return False
             heights.append(found)
         plan = plan._replace(heights=tuple(heights))
-        picked = self._picked(plan, homes, state)
+        picked = self._picked(plan, homes, rooms, plan.choice)
         if picked is None:
             return False
         key = tuple((option.draft.segment, option.draft.band_rows, bool(option.draft.overlays), kind)
@@ -235,9 +233,9 @@ class Arranger:
             heapq.heappush(self._queue, (-math.inf if self.hasty else cost, next(self._number), plan, homes))
         return True
 
-    def _rooms(self, plan: Plan, homes: Mapping[str, Home], state: int) -> list[int]:
+    def _rooms(self, plan: Plan, homes: Mapping[str, Home]) -> list[int]:
         """Bytes of fast memory for each stage, beside what only lives through it."""
-        index = self.index
+        index, state = self.index, state_bytes(self.index, plan.segments, self.alignment)
         born = np.zeros(len(index.ops) + 3, np.int64)  # entry 0 is step -1
         died = born.copy()
         for name, home in homes.items():
@@ -280,15 +278,17 @@ class Arranger:
 
     # -- offsets
 
-    def _picked(self, plan: Plan, homes: Mapping[str, Home], state: int) -> list[tuple[Kind, Option]] | None:
-        """Picks for each stage the first kind, from the plan's choice on, that fits alone."""
+    def _picked(
+        self, plan: Plan, homes: Mapping[str, Home], rooms: Sequence[int], choice: Kind
+    ) -> list[tuple[Kind, Option]] | None:
+        """Picks for each stage the first kind, from `choice` on, that fits alone; None if some stage fits in none."""
         picked = []
-        for segment, height, room in zip(plan.segments, plan.heights, self._rooms(plan, homes, state), strict=True):
+        for segment, height, room in zip(plan.segments, plan.heights, rooms, strict=True):
             found = list(self.stages.options(segment, height, homes))
             fitting = [one for one in found if one[1].least <= room or not segment.banded]
             if not fitting:
                 return None
-            picked.append(next((one for one in fitting if one[0] >= plan.choice), fitting[-1]))
+            picked.append(next((one for one in fitting if one[0] >= choice), fitting[-1]))
         return picked
 
     def _cost(self, picked: Sequence[tuple[Kind, Option]]) -> float:
@@ -301,10 +301,11 @@ class Arranger:
         self.placings += 1
         self.since += self.best is not None
         state = state_bytes(self.index, plan.segments, self.alignment)
+        rooms = self._rooms(plan, homes)
         missed: Arrangement | None = None
         for choice in (Kind.WHOLE, Kind.STAIRS) if plan.choice is Kind.WHOLE else (plan.choice,):
-            picked = self._picked(plan._replace(choice=choice), homes, state)
-            assert picked is not None
+            picked = self._picked(plan, homes, rooms, choice)
+            assert picked is not None, "a plan in the queue fits stage by stage"
             alike = all(kind is Kind.WHOLE for kind, _ in picked)
             if choice is Kind.STAIRS and alike:
                 break

@@ -85,8 +85,11 @@ def find_arrangement(
     tried: list[Attempt] | None = None, hasty: bool = False, spills: bool = False,
 ) -> Arrangement | None:  # fmt: skip
     """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
-    running whole. `hasty`: any is good enough, and slow memory may be used. `spills`: it is
-    known to be wanted."""
+    running whole.
+
+    hasty: the first that fits is returned, and it may use slow memory
+    spills: the plan is expected to need slow memory
+    """
     limit = ample(index, weights) if budget.fast is None else budget.fast
     stages, whole = index.cache(_Stages).of(index, alignment), whole_cost(index)
     noted = [] if tried is None else tried
@@ -158,17 +161,20 @@ def _frontier(
 
 
 def _by_cost(frontier: Frontier) -> Iterator[Point]:
-    """The points of a frontier, each at the lowest of its levels."""
-    curve = frontier.curve
-    for place in np.argsort(curve, kind="stable"):
-        if np.isfinite(curve[place]) and (place == 0 or curve[place] != curve[place - 1]):
-            yield frontier.point(int(place))
+    """The points of a frontier by rising cost, each at the lowest of its levels."""
+    return _points(frontier, np.argsort(frontier.curve, kind="stable"))
 
 
 def _by_level(frontier: Frontier) -> Iterator[Point]:
+    """The same points by rising memory."""
+    return _points(frontier, np.arange(len(frontier.curve)))
+
+
+def _points(frontier: Frontier, places: np.ndarray) -> Iterator[Point]:
     curve = frontier.curve
-    return (frontier.point(place) for place in range(len(curve)) if np.isfinite(curve[place])
-            and (place == 0 or curve[place] != curve[place - 1]))  # fmt: skip
+    for place in places.tolist():
+        if np.isfinite(curve[place]) and (place == 0 or curve[place] != curve[place - 1]):
+            yield frontier.point(place)
 
 
 def _correct(

@@ -92,12 +92,6 @@ class Crossings:
         """Aligned bytes of all activations."""
         return sum(self._sizes[place] for place in self.places.values())
 
-    def since(self, begin: int, cut: int) -> int:
-        """The part of the set across a cut that crosses an earlier cut too."""
-        both = self.across[begin] & self.across[cut]
-        lives = self.index.lives
-        return sum(self.bit[name] for name in self.named(both, cut) if lives[name].birth < begin)
-
     @cached_property
     def across(self) -> tuple[int, ...]:
         """The set that lives across each cut c = 0 … len(ops)."""

@@ -18,9 +18,11 @@ EXACT = "exact"
 def allocate(requests: Sequence[Request], alignment: int, nodes: int = NODES, enough: int = 0) -> Placement:
     """Offsets for all requests with the lowest peak found.
 
-    Stops early at the lower bound, or at a peak of `enough`; and with the first strategy where the lower bound is above
-    that, if it is given. The peak is not rounded up: it is the highest byte used. `nodes`: the budget of the exact
-    search, which runs when no strategy reaches the bound and the budget is enough for one try.
+    The peak is not rounded up: it is the highest byte used.
+
+    nodes: the budget of the exact search, which runs if no strategy suffices and the budget is enough for one try
+    enough: a peak that suffices; 0: only the lower bound does. If the lower bound exceeds it, the first strategy's
+        placement is returned, for nothing suffices.
     """
     bound = lower_bound(requests, alignment)
     hopeless = 0 < enough < bound

@@ -91,18 +91,16 @@ def place_exactly(
     nodes: int,
     enough: int = 0,
     rules: Rules = Rules(),
-    run: Search | None = None,
-    problem: Problem | None = None,
 ) -> Answer:
     """Searches for a placement lower than `peak` within a budget of nodes; both heights in bytes, aligned.
 
-    `lower_bound`: no placement is lower. `enough`: a peak at which the search stops. `run`: the search to use; by
-    default the library's; without one there is no answer. `problem`: the requests' own, kept from a search before.
+    `lower_bound`: no placement is lower. `enough`: a peak at which the search stops. Without the library there
+    is no answer.
     """
-    problem = problem or state_problem(requests, alignment)
+    problem = state_problem(requests, alignment)
     if not problem.names or sum(problem.height) >= MOST_UNITS:
         return Answer(None, lower_bound, 0)
-    run = run or searcher(problem)
+    run = searcher(problem)
     if run is None:
         return Answer(None, lower_bound, 0)
     search = _Driver(problem, rules, run, nodes)
