@@ -37,7 +37,7 @@ from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
 #: The most plans that are placed, and that are placed after the first that fits.
-PLACINGS, BEYOND = 60, 4
+PLACINGS, BEYOND = 40, 4
 #: Nodes of each search.
 NODES = 5000
 #: A plan replaces the best if it saves at least this share of running whole.
@@ -133,14 +133,16 @@ class Plan(NamedTuple):
 class Arranger:
     """Looks for the cheapest arrangement within limits that costs less than `most` beyond running whole.
 
-    limit, slow: bytes of fast and of slow memory.
+    limit, slow: bytes of fast and of slow memory
+    hasty: the first arrangement that fits is good enough
+    splits: stages that run whole are split where their run-time state alone is not what exceeds the limit
     """
 
     def __init__(
         self, stages: Stages, limit: int, slow: int, most: float, whole: float, tried: list[Attempt],
-        hasty: bool = False,
+        hasty: bool = False, splits: bool = False,
     ) -> None:  # fmt: skip
-        self.tried, self.hasty = tried, hasty
+        self.tried, self.hasty, self.splits = tried, hasty, splits or hasty
         self.stages, self.index, self.alignment = stages, stages.index, stages.alignment
         self.limit, self.slow, self.whole = limit, slow, whole
         self.best: Arrangement | None = None
@@ -322,7 +324,8 @@ class Arranger:
         if plan.choice < Kind.PARKED:
             self.add(plan._replace(choice=Kind.PARKED), homes)
         views = max(view_count(self.index, segment) for segment in plan.segments)
-        if plan.told:
+        whole = not any(segment.banded for segment in plan.segments)
+        if plan.told and (whole or self.splits or beyond < VIEW_STATE_BYTES * views):
             heights = dict(zip(plan.segments, plan.heights, strict=True))
             self._join(plan.told, heights, homes, max(views // 2, views - -(-beyond // VIEW_STATE_BYTES)))
         over = self._exceeding(missed) if plan.mended < MENDED else []

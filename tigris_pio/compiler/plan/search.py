@@ -100,7 +100,11 @@ def find_arrangement(
         arranger = Arranger(stages, limit, slow, most, whole, noted, hasty)
         frontier = _frontier(index, stages, limit, slow, 0.0 if hasty else most)
         arranger.run(_by_level(frontier) if hasty else _by_cost(frontier))
-        if arranger.best is None and np.isfinite(frontier.curve).any() and (hasty or most == math.inf):
+        seeks = np.isfinite(frontier.curve).any() and (hasty or most == math.inf)
+        if arranger.best is None and seeks and not hasty:
+            arranger = Arranger(stages, limit, slow, most, whole, noted, splits=True)
+            arranger.run(_by_cost(frontier))
+        if arranger.best is None and seeks:
             arranger = Arranger(stages, limit, slow, most, whole, noted, hasty=True)
             few = _frontier(index, stages, limit, slow, 0.0, FEW_VIEWS)
             arranger.run(itertools.chain(() if hasty else _by_level(frontier), _by_level(few)))
