@@ -228,7 +228,7 @@ def ladder_table(name: str, ladder: Ladder) -> Table:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    folder = Path(os.environ.get("TIGRIS_MODELS", NETWORKS))
+    folder = Path(os.environ.get("TIGRIS_MODELS") or NETWORKS)
     parser.add_argument("--folder", type=Path, default=folder, help="folder of NAME_int8.onnx; default: %(default)s")
     parser.add_argument("--networks", help="names, separated by commas (default: all)")
     parser.add_argument("--seconds", type=float, default=15.0, help="limit for each network; default: %(default)s")
