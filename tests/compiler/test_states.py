@@ -116,7 +116,10 @@ def by_hand(model: onnx.ModelProto, states: Mapping[str, str], steps: Sequence[n
 def test_any_budget_and_any_arenas(quantised: bool) -> None:
     @counted(works=examples(2, 4), banded=1, small=examples(1, 2))
     @settings(max_examples=examples(6, 12, 120), deadline=None)
-    @example(seed=36, share=70, slow=False, arena=80)
+    @example(seed=28, share=50, slow=True, arena=70)
+    @example(seed=145, share=70, slow=True, arena=90)
+    @example(seed=6, share=70, slow=True, arena=50)
+    @example(seed=1270, share=90, slow=False, arena=90)  # int8: states whose conversion ends on halves
     @given(seed=st.integers(0, 10**6), share=st.integers(30, 100), slow=st.booleans(), arena=st.integers(40, 95))
     def check(seen: dict[str, int], seed: int, share: int, slow: bool, arena: int) -> None:
         made = Recurrent(seed, quantised)

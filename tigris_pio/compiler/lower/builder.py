@@ -16,7 +16,7 @@ from tigris_pio.compiler.ir.graph import Graph, Node, Quantisation, Tensor
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.ir.program import Operand, Program, ProgramIo, ProgramOp, RowMap, StoredValue
 from tigris_pio.compiler.lower import element_types, numerics
-from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
+from tigris_pio.compiler.lower.conversion import dequantise, quantise, requantise, rescale
 from tigris_pio.compiler.lower.element_order import Layout, default_dims, row_major, same_bytes, transpose_strides
 from tigris_pio.compiler.lower.in_place import with_derived
 from tigris_pio.compiler.lower.islands import island_warning
@@ -25,7 +25,7 @@ from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric, PendingOp, Storage, Value
 from tigris_pio.compiler.normalise.editor import dequantised
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import CastParams, CommitParams, CopyParams, LookupParams, TransposeParams
+from tigris_pio.format.params import CastParams, CommitParams, CopyParams, TransposeParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import MAX_RANK
 
@@ -252,9 +252,8 @@ class Builder:
             suffix, dtype = "requantize", DType.INT16
             kind, params = OpKind.RESCALE, rescale(source.numeric, numeric)
         else:
-            kind, suffix, params = OpKind.LOOKUP, "requantize", LookupParams(0)
-            codes = (np.arange(-128, 128) - source.numeric.zero_point) * source.numeric.scale
-            blobs = {"table": numerics.quantize(codes, numeric.scale, numeric.zero_point)}
+            suffix = "requantize"
+            kind, params, blobs = requantise(source.numeric, numeric, self.graph.rounding)
         self._add_op(suffix, kind, dtype, ((source.name, RowMap.same()),), target, params, blobs, True)
         result = Value(target, value.layout)
         self.add_value(name, result)

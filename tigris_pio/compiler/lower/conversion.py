@@ -10,8 +10,9 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind, Rounding
-from tigris_pio.format.params import QuantizeInt16Params, QuantizeParams, RescaleParams
+from tigris_pio.format.params import LookupParams, QuantizeInt16Params, QuantizeParams, RescaleParams
 from tigris_pio.format.record import Record
+from tigris_pio.format.rounding import rounded
 
 Conversion = tuple[OpKind, Record, dict[str, np.ndarray]]
 
@@ -30,6 +31,21 @@ def dequantise(source: Numeric) -> Conversion:
         return OpKind.DEQUANTIZE, QuantizeInt16Params(source.scale, source.zero_point, 0), {}
     table = {"table": numerics.dequantise_table(source.scale, source.zero_point)}
     return OpKind.DEQUANTIZE, QuantizeParams(source.scale, source.zero_point, 0, 0), table
+
+
+def requantise(source: Numeric, target: Numeric, rounding: Rounding) -> Conversion:
+    """LOOKUP between int8 types.
+
+    For ONNX what DEQUANTIZE and QUANTIZE compute together, in single precision; for TensorFlow Lite the nearest to its
+    fixed-point product.
+    """
+    if rounding is Rounding.HALF_EVEN:
+        with np.errstate(over="ignore"):
+            steps = numerics.dequantise_table(source.scale, source.zero_point) / np.float32(target.scale)
+        codes = np.clip(rounded(steps, rounding) + target.zero_point, numerics.INT8_MIN, numerics.INT8_MAX)
+        return OpKind.LOOKUP, LookupParams(0), {"table": codes.astype(np.int8)}
+    values = (np.arange(numerics.INT8_MIN, numerics.INT8_MAX + 1) - source.zero_point) * source.scale
+    return OpKind.LOOKUP, LookupParams(0), {"table": numerics.quantize(values, target.scale, target.zero_point)}
 
 
 def rescale(source: Numeric, result: Numeric, slopes: tuple[float, float] | None = None,
