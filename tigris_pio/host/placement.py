@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from tigris_pio.errors import ToolError
 from tigris_pio.host import library
 
@@ -53,8 +55,8 @@ class Geometry(NamedTuple):
     first_piece: Sequence[int]
     offset: Sequence[int]
     size: Sequence[int]
-    first_member: Sequence[int]
-    members: Sequence[int]
+    first_member: np.ndarray
+    members: np.ndarray
     stacked: int
 
 
@@ -87,5 +89,7 @@ class PlacementSearch:
         return f"this machine has too little memory to place {self._requests:,} requests"
 
 
-def _array(values: Sequence[int]) -> ctypes.Array[ctypes.c_int32]:
-    return (ctypes.c_int32 * max(1, len(values)))(*values)
+def _array(values: Sequence[int] | np.ndarray) -> ctypes.Array[ctypes.c_int32]:
+    found = np.zeros(max(1, len(values)), np.int32)
+    found[: len(values)] = values
+    return (ctypes.c_int32 * len(found)).from_buffer_copy(found.tobytes())

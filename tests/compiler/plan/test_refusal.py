@@ -1,68 +1,63 @@
-"""Which budget a refusal names, by networks that say what they work in, and how few budgets are tried to find it."""
+"""Which budgets a refusal names, by programs that say what they take."""
 
 import dataclasses
 from types import SimpleNamespace
 from typing import NamedTuple
 
-import pytest
-
 from tigris_pio.compiler.ir.plan import Budget
-from tigris_pio.compiler.plan.refusal import Candidate, refusal
+from tigris_pio.compiler.plan.refusal import refusal
 
 
 class Found(NamedTuple):
     """An arrangement."""
 
     fast_bytes: int
-    slow: SimpleNamespace = SimpleNamespace(peak=0)
+    slow: SimpleNamespace
 
 
 @dataclasses.dataclass
 class Network:
-    """A network that works in `least` bytes and more, in multiples of `grain`; its live bytes fit in `cut`."""
+    """A network that takes `least` bytes, or `beside` with at least `spilled` bytes of slow memory."""
 
     least: int
-    cut: int
-    grain: int = 16
-    tried: list[int] = dataclasses.field(default_factory=list)
+    beside: int = 100_000
+    spilled: int = 0
+    asked: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
-    def find(self, fast: int, slow: int) -> Found | None:
-        if slow:
-            return None if fast < 100_000 else Found(fast)
-        self.tried.append(fast)
-        return Found(fast // self.grain * self.grain) if fast >= self.least else None
-
-    def candidate(self) -> Candidate:
-        return Candidate(self.find, lambda slow: 0 if slow else self.cut)
+    def __call__(self, slow: int, enough: int) -> Found:
+        self.asked.append((slow, enough))
+        fast = self.beside if slow and slow >= self.spilled else self.least
+        return Found(fast, SimpleNamespace(peak=4 * self.spilled if slow > 4 * self.spilled else slow))
 
 
-def named(*networks: Network, refused: int = 2000) -> int:
-    text = refusal("net", Budget(refused, 0), 16, 1 << 20, [each.candidate() for each in networks])
-    return int(text.split("that works is ")[1].split(" ")[0])
-
-
-@pytest.mark.parametrize(("cut", "most"), [(5000, 23), (5600, 8), (5700, 12), (6000, 40)])
-def test_the_smallest_budget_is_found_wherever_live_bytes_fit(cut: int, most: int) -> None:
-    network = Network(5600, cut)
-    assert named(network) == 5600
-    assert len(network.tried) == len(set(network.tried)) <= most
+def named(*networks: Network, refused: int = 2000) -> str:
+    return refusal("net", Budget(refused, 0), 16, networks)
 
 
 def test_the_smallest_of_any_order_is_named() -> None:
-    assert named(Network(5600, 5700), Network(5200, 8000)) == 5200
+    assert 'works is 5200 bytes (fast="6K")' in named(Network(5601), Network(5190), Network(9000))
 
 
-def test_nothing_is_tried_at_or_below_what_was_refused() -> None:
-    network = Network(5600, 5700)
-    assert named(network, refused=5584) == 5600
-    assert min(network.tried) > 5584
+def test_nothing_at_or_below_what_was_refused_is_named() -> None:
+    assert "works is 2001 bytes" in named(Network(1999))
 
 
-@pytest.mark.parametrize(("least", "grain"), [(5640, 64), (5604, 5604), (5616, 5616)])
-def test_the_budget_that_is_named_was_tried_and_is_aligned(least: int, grain: int) -> None:
-    """A plan that takes fewer bytes than it was searched in need not be found in these."""
-    network = Network(least, 5700, grain=grain)
-    smallest = named(network)
-    assert smallest == (5616 if grain == least else smallest) >= least
-    assert smallest in network.tried
-    assert all(size % 16 == 0 for size in network.tried if size < 5690)
+def test_bytes_are_taken_for_a_forgotten_unit() -> None:
+    assert '(64 is bytes: did you mean fast="64K"?)' in named(Network(5600), refused=64)
+
+
+def test_slow_memory_is_named_where_it_helps_and_no_more_than_is_needed() -> None:
+    """The first arrangement takes four times what another needs; the first program that fits suffices."""
+    other = Network(6000)
+    text = named(Network(5600, beside=1800, spilled=4096), other)
+    assert text.endswith(', or add slow memory: fast="2000", slow="4K"')
+    assert [slow for slow, _ in other.asked] == [0, 2048]
+
+
+def test_less_fast_memory_beside_slow_memory_is_named() -> None:
+    text = named(Network(5600, beside=3000, spilled=1024))
+    assert text.endswith(', with slow memory 3008 bytes (fast="3K", slow="4K")')
+
+
+def test_slow_memory_that_does_not_help_is_not_named() -> None:
+    assert named(Network(5600)).endswith('works is 5600 bytes (fast="6K")')

@@ -26,7 +26,6 @@ CASES = [
     Case("a border between two stages elsewhere", random_network(29, 7), 8140, 0, 46_697),
     Case("two stages that run whole as one", batched(random_network(163, 5), 2), 2585, 0, 19_009),
     Case("less memory for one stage", wild_program(8, 8), 858, 0, 26_515),
-    Case("estimates for tall bands", wild_program(6, 8), 4197, 0, 27_544),
     Case("memory above an output that grows over its input", random_network(36, 5), 480, 0, 42_605),
     Case("four stages as one with a band more", batched(random_network(129, 5), 2), 1760, 3605, 17_733),
     Case("stages with room for their run-time state", random_program(6, 8), 623, 0, 9_864),

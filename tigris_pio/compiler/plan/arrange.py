@@ -39,7 +39,7 @@ from tigris_pio.sizes import round_up
 #: The most plans that are placed, and that are placed after the first that fits.
 PLACINGS, BEYOND = 40, 4
 #: Nodes of each search.
-NODES = 5000
+NODES = 2000
 #: A plan replaces the best if it saves at least this share of running whole.
 WORTH = 1e-3
 #: How often the stages of a schedule that exceed the limit get lower bands.
@@ -79,7 +79,17 @@ class Stages:
 
     def __init__(self, index: ProgramIndex, alignment: int) -> None:
         self.index, self.alignment = index, alignment
+        self.smallest: dict[tuple[int, int], Arrangement | None] = {}  #: by slow memory and what was enough
+        self.placed: dict[tuple[object, ...], Arrangement] = {}  #: by all that a placement depends on
         self._known: dict[tuple[object, ...], Option | None] = {}
+
+    @staticmethod
+    def of(index: ProgramIndex, alignment: int) -> Stages:
+        """Kept with the index."""
+        known = index.cache(_Known)
+        if alignment not in known:
+            known[alignment] = Stages(index, alignment)
+        return known[alignment]
 
     def option(self, segment: Segment, height: Height, homes: Mapping[str, Home], kind: Kind) -> Option | None:
         """A stage of one kind; None where it is the same as of the kind before."""
@@ -116,6 +126,10 @@ class Stages:
                 yield kind, found
 
 
+class _Known(dict[int, Stages]):
+    """By alignment."""
+
+
 class Plan(NamedTuple):
     """Segments with the heights of those in bands.
 
@@ -147,6 +161,7 @@ class Arranger:
         self.limit, self.slow, self.whole = limit, slow, whole
         self.best: Arrangement | None = None
         self.cost = self.most = most  #: of the best; what others must cost less than
+        self.lowest: Arrangement | None = None  #: of those placed beside so much slow memory, within the limit or not
         self.placings = self.since = 0
         self._queue: list[tuple[float, int, Plan, Mapping[str, Home]]] = []
         self._seen: set[tuple[object, ...]] = set()
@@ -227,9 +242,7 @@ class Arranger:
         picked = self._picked(plan, homes, rooms, plan.choice)
         if picked is None:
             return False
-        key = tuple((option.draft.segment, option.draft.band_rows, bool(option.draft.overlays), kind)
-                    for kind, option in picked), tuple(homes.items())  # fmt: skip
-        cost = self._cost(picked)
+        key, cost = self._key(picked, homes), self._cost(picked)
         if key not in self._seen and cost < self.most:
             self._seen.add(key)
             heapq.heappush(self._queue, (-math.inf if self.hasty else cost, next(self._number), plan, homes))
@@ -314,6 +327,8 @@ class Arranger:
             found = self._placed(picked, homes, state, exactly=choice > Kind.WHOLE or alike)
             if found.slow.peak > self.slow:
                 return
+            if self.lowest is None or found.fast_bytes < self.lowest.fast_bytes:
+                self.lowest = found
             if found.fast_bytes <= self.limit:
                 self.best, self.cost, self.since = found, self._cost(picked), 0
                 self.most = self.cost - WORTH * self.whole
@@ -344,6 +359,9 @@ class Arranger:
     def _placed(
         self, picked: Sequence[tuple[Kind, Option]], homes: Mapping[str, Home], state: int, exactly: bool
     ) -> Arrangement:
+        key = (self.limit, exactly, *self._key(picked, homes))
+        if key in self.stages.placed:
+            return self.stages.placed[key]
         drafts = tuple(option.draft for _, option in picked)
         pieces = [option.pieces for _, option in picked if option.pieces is not None]
         slow = allocate(slow_requests(self.index, drafts, homes), self.alignment)
@@ -353,7 +371,13 @@ class Arranger:
         fits = fast.peak <= room and slow.peak <= self.slow
         self.tried.append(Attempt(HOW[kind], self.slow, "best so far" if fits else "exceeds", len(drafts),
                                   state + fast.peak, slow.peak, self._cost(picked)))  # fmt: skip
-        return Arrangement(drafts, homes, requests, fast, slow, state)
+        found = self.stages.placed[key] = Arrangement(drafts, homes, requests, fast, slow, state)
+        return found
+
+    def _key(self, picked: Sequence[tuple[Kind, Option]], homes: Mapping[str, Home]) -> tuple[object, ...]:
+        stages = tuple((option.draft.segment, option.draft.band_rows, bool(option.draft.overlays), kind)
+                       for kind, option in picked)  # fmt: skip
+        return stages, tuple(homes.items())
 
     def _exceeding(self, found: Arrangement) -> list[Segment]:
         """The stages in bands during which something lies beyond the limit."""

@@ -7,39 +7,27 @@ their cost, until none is left that is cheaper than the best plan.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.plan.arrange import Arranger, Height, Kind, Stages, rearranged
+from tigris_pio.compiler.plan.arrange import Arranger, Stages, rearranged
 from tigris_pio.compiler.plan.attempt import Attempt
-from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.cost import op_costs, plan_cost
 from tigris_pio.compiler.plan.finish import finish
-from tigris_pio.compiler.plan.frontier.frontier import Frontier, Point, find_frontier
-from tigris_pio.compiler.plan.frontier.levels import ample, levels
+from tigris_pio.compiler.plan.frontier.levels import ample
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement
-from tigris_pio.compiler.plan.refusal import Candidate, refusal
-from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.compiler.plan.points import by_cost, frontier_near
+from tigris_pio.compiler.plan.refusal import refusal
 from tigris_pio.compiler.plan.settings import WeightOptions
+from tigris_pio.compiler.plan.smallest import smallest
 from tigris_pio.compiler.plan.weight_blocks import add_blocks, split_for_blocks
 from tigris_pio.errors import BudgetError
-from tigris_pio.format.enums import Home, WeightMode
-
-#: Levels that are looked at, as shares of the limit. Parked windows take up to so much less than live bytes tell.
-LOWEST, HIGHEST = 0.5, 1.3
-#: Levels from a size to its double where only the lowest is looked for.
-COARSE = 16
-#: Where nothing is found schedules are looked for whose stages touch at most so many tensors: stages share the
-#: run-time state that the largest takes.
-FEW_VIEWS = 4
-#: Programs of at most so many operators have estimates corrected by drafts, so often; a difference of this share of the
-#: cost is as good as none.
-CORRECTED, ROUNDS, CLOSE = 60, 6, 2e-4
+from tigris_pio.format.enums import WeightMode
 
 
 def find_plan(
@@ -70,46 +58,49 @@ def does_not_fit(
     """The error that says the smallest budget in which any of the programs works: a network in several orders, or in
     other operators. None of them fits `budget`."""
 
-    def candidate(index: ProgramIndex) -> Candidate:
-        def find(fast: int, slow: int) -> Arrangement | None:
-            return find_arrangement(index, Budget(fast, slow), alignment, weights, hasty=True)
-
-        return Candidate(find, functools.partial(_least, index, alignment))
-
-    most = max(map(ample, indices))
-    return BudgetError(refusal(indices[0].program.name, budget, alignment, most, [*map(candidate, indices)]))
+    every = [functools.partial(smallest, Stages.of(index, alignment)) for index in indices]
+    return BudgetError(refusal(indices[0].program.name, budget, alignment, every))
 
 
 def find_arrangement(
     index: ProgramIndex, budget: Budget, alignment: int, weights: WeightOptions, most: float = math.inf,
-    tried: list[Attempt] | None = None, hasty: bool = False, spills: bool = False,
+    tried: list[Attempt] | None = None, spills: bool = False,
 ) -> Arrangement | None:  # fmt: skip
     """The cheapest arrangement found within `budget`, with slow memory or without, that costs less than `most` beyond
     running whole.
 
-    hasty: the first that fits is returned, and it may use slow memory
     spills: the plan is expected to need slow memory
     """
     limit = ample(index, weights) if budget.fast is None else budget.fast
-    stages, whole = index.cache(_Stages).of(index, alignment), whole_cost(index)
-    noted = [] if tried is None else tried
+    stages, noted = Stages.of(index, alignment), [] if tried is None else tried
     best: Arrangement | None = None
-    for slow in (0, budget.slow) if budget.slow and not hasty and not spills else (budget.slow,):
+    for slow in (0, budget.slow) if budget.slow and not spills else (budget.slow,):
         if best is not None and all(draft.bands == 1 for draft in best.drafts):
             break
-        arranger = Arranger(stages, limit, slow, most, whole, noted, hasty)
-        frontier = _frontier(index, stages, limit, slow, 0.0 if hasty else most)
-        arranger.run(_by_level(frontier) if hasty else _by_cost(frontier))
-        seeks = np.isfinite(frontier.curve).any() and (hasty or most == math.inf)
-        if arranger.best is None and seeks and not hasty:
-            arranger = Arranger(stages, limit, slow, most, whole, noted, splits=True)
-            arranger.run(_by_cost(frontier))
-        if arranger.best is None and seeks:
-            arranger = Arranger(stages, limit, slow, most, whole, noted, hasty=True)
-            few = _frontier(index, stages, limit, slow, 0.0, FEW_VIEWS)
-            arranger.run(itertools.chain(() if hasty else _by_level(frontier), _by_level(few)))
-        best, most = arranger.settled() or best, arranger.cost
+        found = _cheapest(stages, limit, slow, most, noted)
+        if found is not None:
+            best, most = found, _cost(index, found)
     return None if best is None else _with_weights(stages, best, limit, weights)
+
+
+def _cheapest(stages: Stages, limit: int, slow: int, most: float, noted: list[Attempt]) -> Arrangement | None:
+    """The same with this slow memory."""
+    whole, frontier = whole_cost(stages.index), frontier_near(stages, limit, slow, most)
+    for splits in (False, True) if most == math.inf else (False,):
+        arranger = Arranger(stages, limit, slow, most, whole, noted, splits=splits)
+        arranger.run(by_cost(frontier))
+        if arranger.best is not None:
+            return arranger.settled()
+    if most < math.inf or not np.isfinite(frontier.curve).any():
+        return None
+    found = smallest(stages, slow, limit)
+    return None if found is None or found.fast_bytes > limit else found
+
+
+def _cost(index: ProgramIndex, found: Arrangement) -> float:
+    """Instructions beyond running whole, of all operators but COMMITs."""
+    steps = len(index.body.ops)
+    return plan_cost(index, (draft for draft in found.drafts if draft.segment.end <= steps)) - whole_cost(index)
 
 
 def _with_weights(stages: Stages, found: Arrangement, limit: int, weights: WeightOptions) -> Arrangement:
@@ -125,76 +116,6 @@ def _with_weights(stages: Stages, found: Arrangement, limit: int, weights: Weigh
     return add_blocks(index, found, limit, stages.alignment, packed)
 
 
-def _least(index: ProgramIndex, alignment: int, slow: int) -> int:
-    """The lowest level of memory in which live bytes tell of a schedule."""
-    found = find_frontier(index.body, slow, alignment, levels(1, ample(index), steps=COARSE), {})
-    return int(found.levels[int(np.argmax(np.isfinite(found.curve)))])
-
-
-class _Stages(dict[int, Stages]):
-    """By alignment."""
-
-    def of(self, index: ProgramIndex, alignment: int) -> Stages:
-        if alignment not in self:
-            self[alignment] = Stages(index, alignment)
-        return self[alignment]
-
-
 def whole_cost(index: ProgramIndex) -> float:
     """The cost of all operators but COMMITs if each runs whole."""
     return sum(op_costs(index).whole[: len(index.body.ops)])
-
-
-def _frontier(
-    index: ProgramIndex, stages: Stages, limit: int, slow: int, most: float, views: int | None = None
-) -> Frontier:
-    """The frontier at levels around a limit, with estimates of the cheapest schedule at the limit corrected by drafts,
-    of a small program and where that costs less than `most`."""
-    top = ample(index)
-    low, high = (top, top) if limit >= top else (int(LOWEST * limit), int(HIGHEST * limit))
-    grid = levels(low, min(top, high), min(limit, top))
-    corrections: dict[tuple[Segment, int], dict[int, float]] = {}
-    for _ in range(ROUNDS):
-        frontier = find_frontier(index.body, slow, stages.alignment, grid, corrections, views)
-        place = int(np.searchsorted(grid, limit, "right")) - 1
-        if len(index.ops) > CORRECTED or place < 0 or not frontier.curve[place] < most:
-            break
-        if not _correct(index, stages, frontier.point(place), corrections):
-            break
-    return frontier
-
-
-def _by_cost(frontier: Frontier) -> Iterator[Point]:
-    """The points of a frontier by rising cost, each at the lowest of its levels."""
-    return _points(frontier, np.argsort(frontier.curve, kind="stable"))
-
-
-def _by_level(frontier: Frontier) -> Iterator[Point]:
-    """The same points by rising memory."""
-    return _points(frontier, np.arange(len(frontier.curve)))
-
-
-def _points(frontier: Frontier, places: np.ndarray) -> Iterator[Point]:
-    curve = frontier.curve
-    for place in places.tolist():
-        if np.isfinite(curve[place]) and (place == 0 or curve[place] != curve[place - 1]):
-            yield frontier.point(place)
-
-
-def _correct(
-    index: ProgramIndex, stages: Stages, point: Point, corrections: dict[tuple[Segment, int], dict[int, float]]
-) -> bool:
-    """Notes how much more drafts cost than estimated. Returns whether the difference matters."""
-    whole, wrong = op_costs(index).whole, 0.0
-    for one in point.stretches:
-        if one.rows is None:
-            continue
-        homes = {name: point.homes.get(name, Home.FAST) for name in index.lives}
-        found = stages.option(one.segment, Height(one.rows, one.grows), homes, Kind.WHOLE)
-        assert found is not None
-        known = corrections.setdefault((one.segment, one.slow), {})
-        more = found.cost - sum(whole[one.segment.first : one.segment.end]) - one.cost
-        if abs(more) > CLOSE * sum(whole) and one.rows not in known:
-            known[one.rows] = more
-            wrong += abs(more)
-    return wrong > CLOSE * sum(whole)

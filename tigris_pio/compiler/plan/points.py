@@ -1,0 +1,78 @@
+"""The points of the frontier that a search arranges: around a limit, with estimates corrected by drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tigris_pio.compiler.plan.arrange import Height, Kind, Stages
+from tigris_pio.compiler.plan.cost import op_costs
+from tigris_pio.compiler.plan.frontier.frontier import Frontier, Point, find_frontier
+from tigris_pio.compiler.plan.frontier.levels import ample, levels
+from tigris_pio.compiler.plan.segment import Segment
+from tigris_pio.format.enums import Home
+
+#: Levels that are looked at, as shares of the limit. Parked windows take up to so much less than live bytes tell.
+LOWEST, HIGHEST = 0.5, 1.3
+#: Programs of at most so many operators have estimates corrected by drafts, so often; a difference of this share of the
+#: cost is as good as none.
+CORRECTED, ROUNDS, CLOSE = 60, 6, 2e-4
+
+
+def frontier_near(stages: Stages, limit: int, slow: int, most: float, views: int | None = None) -> Frontier:
+    """The frontier at levels around a limit beside `slow` bytes of slow memory. Estimates of the cheapest schedule at
+    the limit are corrected by drafts, in a small program and where that costs less than `most`.
+
+    views: tensors that a stage touches at most
+    """
+    index = stages.index
+    top = ample(index)
+    low, high = (top, top) if limit >= top else (int(LOWEST * limit), int(HIGHEST * limit))
+    grid = levels(low, min(top, high), min(limit, top))
+    corrections: dict[tuple[Segment, int], dict[int, float]] = {}
+    for _ in range(ROUNDS):
+        frontier = find_frontier(index.body, slow, stages.alignment, grid, corrections, views)
+        place = int(np.searchsorted(grid, limit, "right")) - 1
+        if len(index.ops) > CORRECTED or place < 0 or not frontier.curve[place] < most:
+            break
+        if not _correct(stages, frontier.point(place), corrections):
+            break
+    return frontier
+
+
+def by_cost(frontier: Frontier) -> Iterator[Point]:
+    """The points of a frontier by rising cost, each at the lowest of its levels."""
+    return _points(frontier, np.argsort(frontier.curve, kind="stable"))
+
+
+def by_level(frontier: Frontier) -> Iterator[Point]:
+    """The same points by rising memory."""
+    return _points(frontier, np.arange(len(frontier.curve)))
+
+
+def _points(frontier: Frontier, places: np.ndarray) -> Iterator[Point]:
+    curve = frontier.curve
+    for place in places.tolist():
+        if np.isfinite(curve[place]) and (place == 0 or curve[place] != curve[place - 1]):
+            yield frontier.point(place)
+
+
+def _correct(
+    stages: Stages, point: Point, corrections: dict[tuple[Segment, int], dict[int, float]]
+) -> bool:
+    """Notes how much more drafts cost than estimated. Returns whether the difference matters."""
+    index = stages.index
+    whole, wrong = op_costs(index).whole, 0.0
+    for one in point.stretches:
+        if one.rows is None:
+            continue
+        homes = {name: point.homes.get(name, Home.FAST) for name in index.lives}
+        found = stages.option(one.segment, Height(one.rows, one.grows), homes, Kind.WHOLE)
+        assert found is not None
+        known = corrections.setdefault((one.segment, one.slow), {})
+        more = found.cost - sum(whole[one.segment.first : one.segment.end]) - one.cost
+        if abs(more) > CLOSE * sum(whole) and one.rows not in known:
+            known[one.rows] = more
+            wrong += abs(more)
+    return wrong > CLOSE * sum(whole)
