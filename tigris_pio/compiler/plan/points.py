@@ -8,7 +8,7 @@ import numpy as np
 
 from tigris_pio.compiler.plan.arrange import Height, Kind, Stages
 from tigris_pio.compiler.plan.cost import op_costs
-from tigris_pio.compiler.plan.frontier.frontier import Frontier, Point, find_frontier
+from tigris_pio.compiler.plan.frontier.frontier import Corrections, Frontier, Point, find_frontier
 from tigris_pio.compiler.plan.frontier.levels import ample, levels
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home
@@ -21,24 +21,33 @@ CORRECTED, ROUNDS, CLOSE = 60, 6, 2e-4
 
 
 def frontier_near(stages: Stages, limit: int, slow: int, most: float, views: int | None = None) -> Frontier:
-    """The frontier at levels around a limit beside `slow` bytes of slow memory. Estimates of the cheapest schedule at
-    the limit are corrected by drafts, in a small program and where that costs less than `most`.
+    """The frontier at levels around a limit beside `slow` bytes of slow memory, without schedules that cost `most`.
 
     views: tensors that a stage touches at most
     """
-    index = stages.index
-    top = ample(index)
-    low, high = (top, top) if limit >= top else (int(LOWEST * limit), int(HIGHEST * limit))
-    grid = levels(low, min(top, high), min(limit, top))
+    return _near(stages, limit, slow, most, views, {})
+
+
+def frontier_corrected(stages: Stages, limit: int, slow: int, most: float) -> Frontier:
+    """The same; in a small program with estimates of the cheapest schedule at the limit corrected by drafts."""
     corrections: dict[tuple[Segment, int], dict[int, float]] = {}
     for _ in range(ROUNDS):
-        frontier = find_frontier(index.body, slow, stages.alignment, grid, corrections, views)
-        place = int(np.searchsorted(grid, limit, "right")) - 1
-        if len(index.ops) > CORRECTED or place < 0 or not frontier.curve[place] < most:
+        frontier = _near(stages, limit, slow, most, None, corrections)
+        place = int(np.searchsorted(frontier.levels, limit, "right")) - 1
+        if len(stages.index.ops) > CORRECTED or place < 0 or not np.isfinite(frontier.curve[place]):
             break
         if not _correct(stages, frontier.point(place), corrections):
             break
     return frontier
+
+
+def _near(
+    stages: Stages, limit: int, slow: int, most: float, views: int | None, corrections: Corrections
+) -> Frontier:
+    top = ample(stages.index)
+    low, high = (top, top) if limit >= top else (int(LOWEST * limit), int(HIGHEST * limit))
+    grid = levels(low, min(top, high), min(limit, top))
+    return find_frontier(stages.index.body, slow, stages.alignment, grid, corrections, views, most)
 
 
 def by_cost(frontier: Frontier) -> Iterator[Point]:

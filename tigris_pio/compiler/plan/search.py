@@ -21,7 +21,7 @@ from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.frontier.levels import ample
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement
-from tigris_pio.compiler.plan.points import by_cost, frontier_near
+from tigris_pio.compiler.plan.points import by_cost, frontier_corrected
 from tigris_pio.compiler.plan.refusal import refusal
 from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.compiler.plan.smallest import smallest
@@ -75,7 +75,7 @@ def find_arrangement(
     stages, noted = Stages.of(index, alignment), [] if tried is None else tried
     best: Arrangement | None = None
     for slow in (0, budget.slow) if budget.slow and not spills else (budget.slow,):
-        if best is not None and all(draft.bands == 1 for draft in best.drafts):
+        if most <= 0 or (best is not None and all(draft.bands == 1 for draft in best.drafts)):
             break
         found = _cheapest(stages, limit, slow, most, noted)
         if found is not None:
@@ -85,7 +85,7 @@ def find_arrangement(
 
 def _cheapest(stages: Stages, limit: int, slow: int, most: float, noted: list[Attempt]) -> Arrangement | None:
     """The same with this slow memory."""
-    whole, frontier = whole_cost(stages.index), frontier_near(stages, limit, slow, most)
+    whole, frontier = whole_cost(stages.index), frontier_corrected(stages, limit, slow, most)
     for splits in (False, True) if most == math.inf else (False,):
         arranger = Arranger(stages, limit, slow, most, whole, noted, splits=splits)
         arranger.run(by_cost(frontier))

@@ -1,7 +1,7 @@
 """The arrangement of least memory.
 
-What it takes is the smallest budget that a refusal names. A plan falls back to it where nothing else fits, so every
-budget from there on has one.
+A refusal names its bytes as the smallest budget. A plan falls back to it where nothing else fits, so every budget from
+there on has one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Smallest:
             around, before = lowest, math.inf
             while self.least < before or before == math.inf:
                 before = self.least
-                for point in by_level(frontier_near(self.stages, around, self.slow, 0.0, views)):
+                for point in by_level(frontier_near(self.stages, around, self.slow, math.inf, views)):
                     if point.level >= HIGHEST * self.least or self.done:
                         break
                     self.lower(point)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -98,17 +99,21 @@ class Frontier:
 
 def find_frontier(
     index: ProgramIndex, slow: int, alignment: int, levels: np.ndarray, corrections: Corrections,
-    views: int | None = None,
+    views: int | None = None, most: float = math.inf,
 ) -> Frontier:  # fmt: skip
-    """That of a program beside `slow` bytes of slow memory; `views`: tensors of which no stage touches more."""
-    return _Search(Segments(index, slow, alignment, int(levels[-1]), views), levels, corrections).found()
+    """That of a program beside `slow` bytes of slow memory.
+
+    views: tensors of which no stage touches more
+    most: schedules that cost as much are of no use
+    """
+    return _Search(Segments(index, slow, alignment, int(levels[-1]), views), levels, corrections, most).found()
 
 
 class _Search:
-    def __init__(self, segments: Segments, levels: np.ndarray, corrections: Corrections) -> None:
+    def __init__(self, segments: Segments, levels: np.ndarray, corrections: Corrections, most: float) -> None:
         self.segments, self.sets, self.prices = segments, segments.sets, segments.prices
         self.levels, self.corrections = levels.astype(np.float64), corrections
-        self.exact = levels
+        self.exact, self.most = levels, most
         self.steps: list[Step] = []
         self.at: list[dict[tuple[int, bool, int], Label]] = [{} for _ in self.sets.across]
         self.kept: list[list[Label]] = []
@@ -231,8 +236,10 @@ class _Search:
         rows: np.ndarray | None,
     ) -> None:  # fmt: skip
         """Improves the label at the end of an edge, at the levels where `total` is lower."""
+        if not (total < self.most).any():
+            return
         label = self._label(edge.segment.end, self.segments.after(source, edge), joins, member)
-        better = total < label.cost
+        better = total < np.minimum(label.cost, self.most)
         if better.any():
             np.copyto(label.cost, total, where=better)
             label.step[better] = len(self.steps)
