@@ -20,12 +20,8 @@ from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.search import does_not_fit, find_plan
 
-#: Programs of more operators are planned in the first order that has a plan.
-ONE_ORDER = 300
 #: So many times cheaper another order or other operators must be: each takes as long as the first.
 WORTH = 1.005
-#: Programs in tiles that are planned: each takes longer than the program itself.
-TILED = 4
 
 
 class Indices:
@@ -145,31 +141,22 @@ class _Choice:
             self.tried += (dataclasses.replace(attempt, order=order) for attempt in now)
             if plan is not None and self._betters(plan):
                 self.best = plan
-                if _is_whole(plan) or len(program.ops) > ONE_ORDER:
+                if _is_whole(plan) or not self.indices.of(program).is_small:
                     break
 
     def take_tiles(self) -> None:
-        """Replaces the best plan by a cheaper one with operators in tiles of columns.
-
-        Tiles that just fit may be worse than smaller ones. So after the first size that has a plan, one smaller size of
-        memory is tried too.
-        """
+        """Replaces the best plan by a cheaper one with operators in tiles of columns."""
         assert self.best is not None
-        indices = [*map(self.indices.of, self.programs)]
-        found, left = False, TILED
         untiled = dataclasses.replace(self.best, budget=self.options.budget)
-        for programs in tiled(indices, untiled, self.options.alignment):
-            last = found
-            for narrow in programs[:left]:
-                left -= 1
-                now: list[Attempt] = []
-                plan = plan_of(narrow, self.options, most=_worth(self.best), tried=now, spills=True)
-                self.tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
-                # Its operators are others, so who runs them is not compared.
-                if plan is not None and judged_cost(plan) < judged_cost(self.best) and _fits_flash(plan, self.options):
-                    self.best, found = plan, True
-            if last or not left:
-                break
+        narrow = tiled([*map(self.indices.of, self.programs)], untiled, self.options.alignment)
+        if narrow is None:
+            return
+        now: list[Attempt] = []
+        plan = plan_of(narrow, self.options, most=_worth(self.best), tried=now, spills=True)
+        self.tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
+        # Its operators are others, so who runs them is not compared.
+        if plan is not None and judged_cost(plan) < judged_cost(self.best) and _fits_flash(plan, self.options):
+            self.best = plan
 
     def _betters(self, plan: ExecutionPlan) -> bool:
         """Whether a plan is to be taken instead of the best, or of none."""

@@ -27,7 +27,7 @@ from tigris_pio.compiler.plan.cost import stage_cost
 from tigris_pio.compiler.plan.cut.pieces import joined
 from tigris_pio.compiler.plan.frontier.frontier import Point, Stretch
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.memory.allocate import allocate
+from tigris_pio.compiler.plan.memory.allocate import NODES, allocate
 from tigris_pio.compiler.plan.memory.request import lower_bound
 from tigris_pio.compiler.plan.placement import Arrangement, fast_requests, slow_requests, state_bytes, view_count
 from tigris_pio.compiler.plan.residency import crossing_tensors
@@ -38,8 +38,6 @@ from tigris_pio.sizes import round_up
 
 #: The most plans that are placed, and that are placed after the first that fits.
 PLACINGS, BEYOND = 40, 4
-#: Nodes of each search.
-NODES = 2000
 #: A plan replaces the best if it saves at least this share of running whole.
 WORTH = 1e-3
 #: How often the stages of a schedule that exceed the limit get lower bands.

@@ -19,6 +19,11 @@ from tigris_pio.compiler.plan.timeline import Timeline, layer_by_layer, sweep
 T = TypeVar("T")
 
 
+#: Programs of at most so many operators are searched more widely: each in several orders, with estimates corrected by
+#: drafts, and with homes for each of up to three tensors that a segment leaves. It trades time for cost.
+SMALL = 60
+
+
 @dataclasses.dataclass(frozen=True)
 class ProgramIndex:
     """A program with its lifetimes, its timeline and its uses."""
@@ -48,6 +53,11 @@ class ProgramIndex:
         program = dataclasses.replace(self.program, ops=self.ops[:end], states=())
         lives = {name: Lifetime(life.birth, min(life.death, end)) for name, life in self.lives.items()}
         return ProgramIndex(program, lives, self.timeline, self.processor)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is searched more widely."""
+        return len(self.ops) <= SMALL
 
     @property
     def ops(self) -> tuple[ProgramOp, ...]:

@@ -15,9 +15,8 @@ from tigris_pio.format.enums import Home
 
 #: Levels that are looked at, as shares of the limit. Parked windows take up to so much less than live bytes tell.
 LOWEST, HIGHEST = 0.5, 1.3
-#: Programs of at most so many operators have estimates corrected by drafts, so often; a difference of this share of the
-#: cost is as good as none.
-CORRECTED, ROUNDS, CLOSE = 60, 6, 2e-4
+#: Estimates are corrected so often; a difference of this share of the cost is as good as none.
+ROUNDS, CLOSE = 6, 2e-4
 
 
 def frontier_near(stages: Stages, limit: int, slow: int, most: float, views: int | None = None) -> Frontier:
@@ -34,7 +33,7 @@ def frontier_corrected(stages: Stages, limit: int, slow: int, most: float) -> Fr
     for _ in range(ROUNDS):
         frontier = _near(stages, limit, slow, most, None, corrections)
         place = int(np.searchsorted(frontier.levels, limit, "right")) - 1
-        if len(stages.index.ops) > CORRECTED or place < 0 or not np.isfinite(frontier.curve[place]):
+        if not stages.index.is_small or place < 0 or not np.isfinite(frontier.curve[place]):
             break
         if not _correct(stages, frontier.point(place), corrections):
             break

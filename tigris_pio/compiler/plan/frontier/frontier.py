@@ -18,7 +18,7 @@ import numpy as np
 from tigris_pio.compiler.plan.cut.crossings import Crossings
 from tigris_pio.compiler.plan.cut.recompute_sweep import RecomputingFit
 from tigris_pio.compiler.plan.frontier.label import Edge, Label, Step
-from tigris_pio.compiler.plan.frontier.segments import SMALL, Banded, Costs, Segments, Table, Whole
+from tigris_pio.compiler.plan.frontier.segments import Banded, Costs, Segments, Table, Whole
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.enums import Home
@@ -196,7 +196,7 @@ class _Search:
     ) -> None:
         """Tries overlapping outputs and inputs, but only for segments that could then improve on a known label."""
         size, every = self.sets.size, range(len(found))
-        small = self.segments.steps <= SMALL  # in larger programs drafts of all that make rows again take too long
+        small = self.segments.index.is_small  # in larger programs drafts of all that make rows again take too long
         able = [place for place in every if found[place].eats and found[place].edge.kept
                 and (small or found[place].edge.segment.keep)]  # fmt: skip
         if not able:

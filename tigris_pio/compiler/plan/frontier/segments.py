@@ -30,10 +30,6 @@ from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
-#: In programs of at most so many operators up to three tensors that a segment leaves get homes each for itself; in
-#: larger ones, and when there are more, they all have the same.
-SMALL = 60
-
 
 class Whole(NamedTuple):
     """A segment that runs whole.
@@ -341,7 +337,7 @@ class Segments:
             return (leaves,)
         found = self._subsets.get(leaves)
         if found is None:
-            found = self._subsets[leaves] = subsets_of(leaves, 3 if self.steps <= SMALL else 1)
+            found = self._subsets[leaves] = subsets_of(leaves, 3 if self.index.is_small else 1)
         if self._ample:
             return found
         below = self.sets.across[cut] & ~label.fast
