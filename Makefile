@@ -7,7 +7,8 @@
 # make test-times   the processor seconds of the last run's tests, by folder and file
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
 # make bench   the memory of every network, its instructions on emulated boards, how much of a serial line's rate the harness
-#              uses, whether more memory makes a plan worse; BENCH_ARGS="--machines rv32imc --ops"
+#              uses, whether more memory makes a plan worse, what each mechanism of the planner is worth;
+#              BENCH_ARGS="--machines rv32imc --ops"
 # make zoo     models of torch, Keras, onnxruntime, ai-edge-quantizer and skl2onnx, each exporter in an environment of its own: does it
 #              compile, is it right? EXPORTERS="torch sklearn"
 # make fuzz    feed the runtime damaged plans and hostile bytes; random graphs against onnxruntime, random operators
@@ -72,6 +73,7 @@ bench:
 	@$(VENV_PYTHON) -m bench.plain_c
 	@$(VENV_PYTHON) -m bench.line
 	@$(VENV_PYTHON) -m bench.monotone
+	@$(VENV_PYTHON) -m bench.ablation
 	@$(VENV_PYTHON) -m bench.two_cores
 
 zoo:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from bench import allocation, monotone
+from bench import ablation, allocation, monotone
 from bench.float_twin import float_twin
 from bench.monotone import Count, Point, by_instructions, count
 from bench.planner import ratios
@@ -42,6 +42,17 @@ def test_monotone_prints_each_network_and_every_plan(tmp_path, monkeypatch, caps
     with pytest.raises(SystemExit):
         monotone.main()
     assert "nobody unknown; there are" in capsys.readouterr().err
+
+
+def test_ablation_switches_what_there_is_and_back(monkeypatch, capsys):
+    """Without parked rows kws does not fit its smallest memory."""
+    monkeypatch.setattr("sys.argv", ["ablation", "parked rows", "plans worth 0", "--networks", "kws"])
+    ablation.main()
+    without, other = (line.split()[-2] for line in capsys.readouterr().out.splitlines()[1:])
+    assert without != "0" == other
+    for switch in ablation.SWITCHES.values():
+        with ablation.switched(switch):
+            pass
 
 
 def test_ratios_are_of_budgets_at_which_both_move_bytes() -> None:
