@@ -59,7 +59,7 @@ SWITCHES = {
     "exact placement": Switch("plan.memory.allocate", "FIRST_NODES", 1 << 40),
     "other orders": Switch("choose", "orders", lambda program: (program,)),
     "folded products": Switch("choose", "with_folded_products", _nothing),
-    "tiles": Switch("choose", "tiled", _nothing),
+    "tiles": Switch("choose", "tiled", lambda *_: []),
     "small as 30": Switch("plan.index", "SMALL", 30),
     "small as 120": Switch("plan.index", "SMALL", 120),
     "2 labels": Switch("plan.frontier.frontier", "WIDTH", 2),

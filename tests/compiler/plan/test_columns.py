@@ -40,7 +40,7 @@ def test_tiles_move_less(monkeypatch: pytest.MonkeyPatch) -> None:
     tiled = planned(fast=5000, slow="1M")
     assert any(attempt.columns and attempt.outcome == "best so far" for attempt in tiled.attempts)
     Simulator(tiled.plan).run()
-    monkeypatch.setattr(choose, "tiled", lambda *_: None)
+    monkeypatch.setattr(choose, "tiled", lambda *_: [])
     whole = compile_model(wide(), fast=5000, slow="1M")
     assert moved(tiled) < 0.7 * moved(whole)
     assert cost_of(tiled.plan) < cost_of(whole.plan)

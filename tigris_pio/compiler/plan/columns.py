@@ -34,6 +34,8 @@ REACH = 24
 APART = 2
 #: Operators of a program in tiles at most: planning takes longer the more there are.
 MOST = 600
+#: Sizes from a size to its double that tiles are also made for, so that a little more memory makes no plan dearer.
+STEPS = 8
 #: What tiles must be expected to save, as a share of what the plan costs.
 WORTH = 0.03
 
@@ -46,26 +48,30 @@ class _Way(NamedTuple):
     tiles: int  #: of the region that leads here; 1: none
 
 
-def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) -> Program | None:
-    """The program with operators in tiles of columns that is most likely cheaper than `plan`; None if tiles do not pay.
+def tiled(indices: Sequence[ProgramIndex], plan: ExecutionPlan, alignment: int) -> list[Program]:
+    """Programs with operators in tiles of columns that are likely cheaper than `plan`, at most two: for the fast memory
+    there is, and for the next size below.
 
-    `indices` has the orders of the plan's program.
+    `indices` has the orders of the plan's program. None if tiles do not pay.
     """
-    spills = any(stage.slow_read for stage in plan.stages)
-    if plan.budget.fast is None or not spills or len(plan.program.ops) > MOST // 2:
-        return None
+    fast, spills = plan.budget.fast, any(stage.slow_read for stage in plan.stages)
+    if fast is None or not spills or len(plan.program.ops) > MOST // 2:
+        return []
     bytes_of = (plan.program.tensors[io.tensor].bytes for io in plan.program.inputs)
     slow_byte = Prices.of(plan.processor or DEFAULT).slow_byte
     most = sum(_slow_cost(plan, stage, slow_byte) for stage in plan.stages) - WORTH * cost_of(plan)
-    if most <= slow_byte * sum(size for size in bytes_of if size > plan.budget.fast):
-        return None  # what lies in slow memory when the run begins is brought in any case
-    limit, ways = plan.budget.fast, itertools.product(indices, (True, False))
-    searches = (_Search(index, plan, limit, alignment, cuts, most) for index, cuts in ways)
-    best = min(searches, key=lambda search: search.cost)
-    if not best.regions():
-        return None
-    found = with_tiled_columns(best.program, best.regions(), best.apart)
-    return found if len(found.ops) <= MOST else None
+    if most <= slow_byte * sum(size for size in bytes_of if size > fast):
+        return []  # what lies in slow memory when the run begins is brought in any case
+    found: dict[object, Program] = {}
+    for limit in (fast, int(2 ** ((math.ceil(STEPS * math.log2(fast)) - 1) / STEPS))):
+        ways = itertools.product(indices, (True, False))
+        searches = (_Search(index, plan, limit, alignment, cuts, most) for index, cuts in ways)
+        best = min(searches, key=lambda search: search.cost)
+        regions = best.regions()
+        if regions:
+            key = id(best.program), best.apart, tuple(regions)
+            found.setdefault(key, with_tiled_columns(best.program, regions, best.apart))
+    return [program for program in found.values() if len(program.ops) <= MOST]
 
 
 def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
