@@ -1,6 +1,5 @@
 """Records, generated header and SPEC.md say the same; the reader of plans takes any bytes."""
 
-import dataclasses
 import struct
 import subprocess
 import zlib
@@ -17,8 +16,9 @@ from tigris_pio.errors import PlanError
 from tigris_pio.format import c_header, spec
 from tigris_pio.format.describe import describe_plan
 from tigris_pio.format.kinds import parameter_records
+from tigris_pio.format.params.shared import Clamp
 from tigris_pio.format.reader import PlanFile, read_plan
-from tigris_pio.format.record import Record, u8, u32
+from tigris_pio.format.record import Params, embed, u8, u32
 from tigris_pio.format.records import CRC_COVERS_FROM, MAGIC, STRUCTURE, Header, OperandRecord
 
 ALL = (*STRUCTURE, *parameter_records())
@@ -50,14 +50,17 @@ def test_a_c_compiler_lays_every_field_out_where_python_does(tmp_path):
 
 
 def test_misaligned_fields_are_refused():
-    @dataclasses.dataclass(frozen=True)
-    class Bad(Record):
-        C_NAME = "bad"
+    class Bad(Params):
         a: int = u8("one byte")
         b: int = u32("not on four")
 
     with pytest.raises(TypeError, match="not 4-byte aligned"):
         Bad.layout()
+
+
+def test_a_comment_for_a_field_that_an_embedded_record_lacks_is_refused():
+    with pytest.raises(TypeError, match=r"Clamp has no field 'minimum'"):
+        embed(Clamp, minimum="lowest output value")
 
 
 @pytest.mark.parametrize("record", ALL, ids=lambda r: r.C_NAME)

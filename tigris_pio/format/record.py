@@ -1,17 +1,18 @@
 """Declarative fixed-size binary records: one definition serves Python and the generated C header.
 
-A record is a frozen dataclass whose fields are made by `u8`, `u16`, … below. The field order is
-the byte order. `Record.__init_subclass__` checks that every field lies on its natural alignment, without
-implicit padding. The C compiler's layout is therefore the same. All integers are little-endian.
+A record is a frozen dataclass whose fields are made by `u8`, `u16`, … below. The field order is the byte order.
+`Record.layout` checks that every field lies on its natural alignment, without implicit padding. The C compiler's layout
+is therefore the same. All integers are little-endian.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import struct
-from collections.abc import Iterator
-from typing import Any, ClassVar, TypeVar, cast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
 _CODES = {
     "uint8_t": ("B", 1),
@@ -100,6 +101,8 @@ class Record:
     """Base of all records. Subclasses are `@dataclass(frozen=True)` with fields of the functions above."""
 
     C_NAME: ClassVar[str]
+    EMBEDDED: ClassVar[tuple[type[Record], ...]] = ()  #: records whose fields are among its own
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @classmethod
     def layout(cls) -> tuple[FieldLayout, ...]:
@@ -155,6 +158,47 @@ class Record:
             else:
                 values[field.name] = tuple(next(flat) for _ in range(field.count))
         return cls(**values)
+
+
+class _Embedded(NamedTuple):
+    record: type[Record]
+    docs: Mapping[str, str]
+
+
+def embed(record: type[Record], **docs: str) -> Any:
+    """The fields of `record` in this place of a parameter record; `docs` has the comments that differ here."""
+    for name in docs.keys() - {field.name for field in record.layout()}:
+        raise TypeError(f"{record.__name__} has no field '{name}'")
+    return _Embedded(record, docs)
+
+
+class Params(Record):
+    """Base of the parameter records: dataclasses without a decorator, whose C names follow from their own.
+
+    They can embed another record: `shape = embed(ConvShape)` stands for its fields, which become their own.
+    """
+
+    if TYPE_CHECKING:  # embedded fields exist at run time only
+
+        def __init__(self, *values: Any, **fields: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls) -> None:
+        cls.C_NAME = "tigris" + re.sub("[A-Z]", r"_\g<0>", cls.__name__).lower()
+        cls.EMBEDDED = () if cls.__base__ is Params else (cast(Any, cls.__base__),)
+        types: dict[str, Any] = {}
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, dataclasses.Field):
+                types[name] = cls.__annotations__[name]
+            elif isinstance(value, _Embedded):
+                delattr(cls, name)
+                cls.EMBEDDED += (value.record,)
+                for field in dataclasses.fields(cast(Any, value.record)):
+                    types[field.name] = field.type
+                    doc = value.docs.get(field.name, field.metadata["doc"])
+                    setattr(cls, field.name, dataclasses.field(metadata={**field.metadata, "doc": doc}))
+        cls.__annotations__ = types
+        dataclasses.dataclass(frozen=True)(cls)
 
 
 @functools.cache

@@ -280,7 +280,7 @@ class _TiledProgram:
     def _params(self, op: ProgramOp, span: Span, sources: Sequence[_Part]) -> Record:
         params = op.params
         if _is_spatial(op):
-            return dataclasses.replace(params, pad_left=max(0, -_reach(op, span).first))  # type: ignore[type-var]
+            return dataclasses.replace(params, pad_left=max(0, -_reach(op, span).first))
         if isinstance(params, SelectParams):
             at = params.first[1] + span.first * params.numerator[1] - sources[0].span.first * params.denominator[1]
             return dataclasses.replace(params, first=(params.first[0], at, params.first[2]))
@@ -292,7 +292,7 @@ class _TiledProgram:
             step // width * (span.end - span.first) if _has_columns(op, place) else step
             for place, step in enumerate(steps)
         )
-        return dataclasses.replace(params, row_step=narrow)  # type: ignore[type-var]
+        return dataclasses.replace(params, row_step=narrow)
 
     def _columns_of(self, name: str, own_part: _Part | None, span: Span, tile: str) -> str:
         """The name of a tensor with the columns `span` of `name`, from the tile's own part or from earlier parts."""

@@ -67,13 +67,13 @@ def _joined(join: ProgramOp, layers: list[ProgramOp]) -> ProgramOp:
             blobs[name] = np.concatenate([_broadcast(layer.blobs, name, count)
                                           for layer, count in zip(layers, outputs, strict=True)])
     steps = {"requantise_step": 1} if "multiplier" in blobs else {}
-    params = dataclasses.replace(layers[0].params, out_features=sum(outputs), **steps)  # type: ignore[type-var]
+    params = dataclasses.replace(layers[0].params, out_features=sum(outputs), **steps)
     return dataclasses.replace(layers[0], name=join.name, output=join.output, params=params, blobs=blobs)
 
 
 def _outputs(layer: ProgramOp) -> int:
     assert isinstance(layer.params, FullyConnectedInt8Params | FullyConnectedFloatParams)
-    return layer.params.out_features
+    return int(layer.params.out_features)
 
 
 def _broadcast(blobs: Mapping[str, np.ndarray], name: str, count: int) -> np.ndarray:

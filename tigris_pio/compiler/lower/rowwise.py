@@ -15,5 +15,5 @@ def params_of_part(params: Record, part: int, whole: int) -> Record:
                                                          *params.output_shape[1:]))
     if not hasattr(params, "rows"):
         return params
-    changed: Record = dataclasses.replace(params, rows=params.rows * part // whole)  # type: ignore[type-var]
+    changed: Record = dataclasses.replace(params, rows=params.rows * part // whole)
     return changed

@@ -89,7 +89,7 @@ def block_offsets(ops: Sequence[ProgramOp]) -> dict[Hashable, int]:
 def with_offsets(op: ProgramOp, offsets: Mapping[Hashable, int]) -> Record:
     """An operator's parameters with the offsets of its arrays in the block."""
     fields = {field: offsets[stored_array(op, field).key] for field in op.blobs}
-    return dataclasses.replace(op.params, **fields)  # type: ignore[type-var]
+    return dataclasses.replace(op.params, **fields)
 
 
 def block_bytes(ops: Sequence[ProgramOp]) -> int:

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
+from tigris_pio.format.params.shared import (
+    FloatClamp,
+    Operands,
+    Output,
+    OutputZero,
+    Requantise,
+    ScaledOutput,
+    Steps,
+)
+from tigris_pio.format.record import Params, embed, f32, i32, i32_array, u32
 
-from tigris_pio.format.record import Record, f32, i32, i32_array, u32
 
-
-@dataclasses.dataclass(frozen=True)
-class LookupParams(Record):
+class LookupParams(Params):
     """out = table[in + 128], any unary int8 function, requantisation included."""
-
-    C_NAME = "tigris_lookup_params"
 
     table: int = u32("256 int8 values, for inputs -128 … 127")
 
 
-@dataclasses.dataclass(frozen=True)
-class UnaryFloatParams(Record):
+class UnaryFloatParams(Params):
     """out = function(in; alpha, beta)."""
-
-    C_NAME = "tigris_unary_float_params"
 
     function: int = u32("tigris_unary_function")
     alpha: float = f32("see the function")
     beta: float = f32("see the function")
 
 
-@dataclasses.dataclass(frozen=True)
-class BinaryInt8Params(Record):
+class BinaryInt8Params(Params):
     """ADD, SUB and MUL of two int8 tensors, TensorFlow Lite arithmetic.
 
     ADD/SUB: each input (q - zero_point) << left_shift is scaled by its own multiplier, both are
@@ -36,55 +36,33 @@ class BinaryInt8Params(Record):
     zero_point) is scaled by the output's multiplier. Element steps are 0 along broadcast axes.
     """
 
-    C_NAME = "tigris_binary_int8_params"
-
-    zero_point: tuple[int, ...] = i32_array(2, "of input 0 and 1")
-    multiplier: tuple[int, ...] = i32_array(2, "of input 0 and 1, Q0.31 (ADD, SUB)")
-    shift: tuple[int, ...] = i32_array(2, "of input 0 and 1 (ADD, SUB)")
+    operands = embed(Operands, multiplier="of input 0 and 1, Q0.31 (ADD, SUB)", shift="of input 0 and 1 (ADD, SUB)")
     left_shift: int = i32("20 for ADD and SUB; 0 for MUL")
-    output_zero_point: int = i32("added last")
-    output_multiplier: int = i32("Q0.31")
-    output_shift: int = i32("positive: left")
-    activation_min: int = i32("lowest output value")
-    activation_max: int = i32("highest output value")
-    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
-    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
-    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+    output = embed(ScaledOutput, output_zero_point="added last")
+    steps = embed(Steps)
 
 
-@dataclasses.dataclass(frozen=True)
-class ExtremeParams(Record):
+class ExtremeParams(Params):
     """The larger or the smaller of two int8 elements of one scale. Element steps are 0 along broadcast axes."""
 
-    C_NAME = "tigris_extreme_params"
-
     smallest: int = u32("0: the larger; 1: the smaller")
-    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
-    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
-    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+    steps = embed(Steps)
 
 
-@dataclasses.dataclass(frozen=True)
-class PreluInt8Params(Record):
+class PreluInt8Params(Params):
     """q >= zero_point[0]: table[q + 128]; else (q - zero_point[0]) * (slope - zero_point[1]), requantised.
 
     Element steps are 0 along broadcast axes.
     """
 
-    C_NAME = "tigris_prelu_int8_params"
-
     zero_point: tuple[int, ...] = i32_array(2, "of the input and the slopes")
-    multiplier: int = i32("Q0.31")
-    shift: int = i32("positive: left")
-    output_zero_point: int = i32("added after requantisation")
+    factor = embed(Requantise)
+    output = embed(OutputZero)
     table: int = u32("256 int8 values; those below zero_point[0] are not read")
-    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
-    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
-    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+    steps = embed(Steps)
 
 
-@dataclasses.dataclass(frozen=True)
-class DivideInt8Params(Record):
+class DivideInt8Params(Params):
     """Quotients of two int8 tensors in TensorFlow Lite's arithmetic. Element steps are 0 along broadcast axes.
 
     a and b are the inputs less their zero points, both negated if b is negative. h(v) = headroom[v + 256], and x * y is
@@ -92,78 +70,50 @@ class DivideInt8Params(Record):
     power[b] + h(a) + 1, halves away from zero. A quotient by 0 saturates; 0 by 0 is 0.
     """
 
-    C_NAME = "tigris_divide_int8_params"
-
     zero_point: tuple[int, ...] = i32_array(2, "of input 0 and 1")
     multiplier: int = i32("Q0.31")
-    output_zero_point: int = i32("added last")
-    activation_min: int = i32("lowest output value")
-    activation_max: int = i32("highest output value")
+    output = embed(Output, output_zero_point="added last")
     headroom: int = u32("512 int8, for -256 … 255 as int32: leading sign bits less one")
     power: int = u32("256 int8: the power of two in each of 0 … 255, less the shift of the scale and 1; -64 of 0")
     reciprocal: int = u32("256 uint32: of 0 … 255, each times its power of two, in Q0.32")
     modulo: int = u32("shifts s beyond 31 bits: 0 gives 0; 1 gives TFLM's result on x86: (x >> s % 32) + (x >= 0)")
-    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
-    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
-    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+    steps = embed(Steps)
 
 
-@dataclasses.dataclass(frozen=True)
-class BinaryFloatParams(Record):
+class BinaryFloatParams(Params):
     """ADD, SUB and MUL of two float32 tensors. Element steps are 0 along broadcast axes."""
 
-    C_NAME = "tigris_binary_float_params"
-
-    activation_min: float = f32("lowest output value; -inf: none")
-    activation_max: float = f32("highest output value; inf: none")
-    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
-    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
-    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+    clamp = embed(FloatClamp)
+    steps = embed(Steps)
 
 
-@dataclasses.dataclass(frozen=True)
-class BinaryFunctionParams(Record):
+class BinaryFunctionParams(Params):
     """out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes."""
 
-    C_NAME = "tigris_binary_function_params"
-
     function: int = u32("tigris_binary_function")
-    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
-    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
-    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+    steps = embed(Steps)
 
 
-@dataclasses.dataclass(frozen=True)
-class CompareInt8Params(Record):
+class CompareInt8Params(Params):
     """out = 1 where function(a, b), else 0, in float32, of two int8 tensors in TensorFlow Lite's arithmetic.
 
     Each is (q - zero_point) * 256, requantised. Element steps are 0 along broadcast axes.
     """
 
-    C_NAME = "tigris_compare_int8_params"
-
     function: int = u32("tigris_binary_function from LESS to EQUAL")
-    zero_point: tuple[int, ...] = i32_array(2, "of input 0 and 1")
-    multiplier: tuple[int, ...] = i32_array(2, "Q0.31")
-    shift: tuple[int, ...] = i32_array(2, "positive: left")
-    row_step: tuple[int, ...] = i32_array(2, "elements from one row to the next, of input 0 and 1")
-    column_step: tuple[int, ...] = i32_array(2, "elements from one column to the next")
-    channel_step: tuple[int, ...] = i32_array(2, "elements from one channel to the next, 0 or 1")
+    operands = embed(Operands)
+    steps = embed(Steps)
 
 
-@dataclasses.dataclass(frozen=True)
-class WhereParams(Record):
+class WhereParams(Params):
     """out = a is not 0 ? b : c of three tensors, the first float32. Element steps are 0 along broadcast axes."""
-
-    C_NAME = "tigris_where_params"
 
     row_step: tuple[int, ...] = i32_array(3, "elements from one row to the next, of input 0, 1 and 2")
     column_step: tuple[int, ...] = i32_array(3, "elements from one column to the next")
     channel_step: tuple[int, ...] = i32_array(3, "elements from one channel to the next, 0 or 1")
 
 
-@dataclasses.dataclass(frozen=True)
-class QuantizeParams(Record):
+class QuantizeParams(Params):
     """QUANTIZE: q = clamp(round(x / scale) + zero_point); DEQUANTIZE: x = (q - zero_point) * scale.
 
     The table has the same results, for processors without floating point. DEQUANTIZE: 256 float32, for -128 … 127.
@@ -171,19 +121,14 @@ class QuantizeParams(Record):
     integers, so all bits of a negative number but its sign are inverted.
     """
 
-    C_NAME = "tigris_quantize_params"
-
     scale: float = f32("positive")
     zero_point: int = i32("in the quantised type's range")
     table: int = u32("see above")
     rounding: int = u32("tigris_rounding of halves; of DEQUANTIZE 0")
 
 
-@dataclasses.dataclass(frozen=True)
-class CastParams(Record):
+class CastParams(Params):
     """Elements in another type. To integers: truncated and saturated, NaN becomes 0; to BOOL: 0 or 1."""
-
-    C_NAME = "tigris_cast_params"
 
     source: int = u32("tigris_dtype of the input")
     target: int = u32("tigris_dtype of the output")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from tigris_pio.format.record import Record, u32, u32_array
+from tigris_pio.format.record import Params, u32, u32_array
 
 
-@dataclasses.dataclass(frozen=True)
-class SpectrumParams(Record):
+class SpectrumParams(Params):
     """Levels of frequency bands from int16 samples: window, Fourier transform, weighted sums of energies, square root.
 
     Samples are multiplied by the window's elements, shifted right, and together shifted left as far as 16 bits allow.
     The root of a band is shifted right by as many bits. Output b - 1 is that of band b. The band sums the energies of
     its bins times their first weight, and those of the bins of band b - 1 times their second.
     """
-
-    C_NAME = "tigris_spectrum_params"
 
     samples: int = u32("elements of the input, at most `points`")
     points: int = u32("of the transform: a power of two, 4 to 32768")
@@ -28,11 +23,8 @@ class SpectrumParams(Record):
     weights: int = u32("uint16, two a bin, band by band")
 
 
-@dataclasses.dataclass(frozen=True)
-class LevelParams(Record):
+class LevelParams(Params):
     """A function of levels, uint32 that tensors hold as int32."""
-
-    C_NAME = "tigris_level_params"
 
     function: int = u32("tigris_level_function")
     share: tuple[int, ...] = u32_array(2, "NOISE: of the level, in even and odd channels", (0, 0))

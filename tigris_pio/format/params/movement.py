@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from tigris_pio.format.record import Record, i32_array, u32, u32_array
+from tigris_pio.format.record import Params, embed, i32_array, u32, u32_array
 from tigris_pio.format.records import MAX_RANK
 
 
-@dataclasses.dataclass(frozen=True)
-class CopyParams(Record):
+class CopyParams(Params):
     """Bytes of the input, unchanged."""
-
-    C_NAME = "tigris_copy_params"
 
     bytes: int = u32("bytes copied; must equal the input's and the output's")
 
 
-@dataclasses.dataclass(frozen=True)
-class TransposeParams(Record):
+class TransposeParams(Params):
     """Output element at index (i0, …) is input element at sum(i_k * input_step[k]); whole tensors."""
-
-    C_NAME = "tigris_transpose_params"
 
     rank: int = u32("axes used")
     element_bytes: int = u32("1, 2, 4 or 8")
@@ -29,25 +21,19 @@ class TransposeParams(Record):
     input_step: tuple[int, ...] = u32_array(MAX_RANK, "in elements; unused entries 0")
 
 
-@dataclasses.dataclass(frozen=True)
-class ConcatParams(Record):
+class ConcatParams(Params):
     """Inputs side by side along one axis."""
-
-    C_NAME = "tigris_concat_params"
 
     axis: int = u32("0 rows, 1 columns, 2 channels")
 
 
-@dataclasses.dataclass(frozen=True)
-class SelectParams(Record):
+class SelectParams(Params):
     """Output element (row, column, channel) is the input element at the three selected indices.
 
     Index i of the output selects index table[i] of the input, or without a table
     floor((i * numerator + first) / denominator). Where one of the three lies outside the input the
     output element is `fill`. The arrays have one entry each for rows, columns and channels.
     """
-
-    C_NAME = "tigris_select_params"
 
     row_table: int = u32("int32 per output row; 0xFFFFFFFF: no table")
     column_table: int = u32("int32 per output column; 0xFFFFFFFF: no table")
@@ -58,14 +44,11 @@ class SelectParams(Record):
     fill: int = u32("bits of the fill value, in the lowest bytes")
 
 
-@dataclasses.dataclass(frozen=True)
-class GatherParams(Record):
+class GatherParams(Params):
     """out[o][k][i] = in[o][position][i], all axes flattened; position = positions[o * s0 + k * s1 + i * s2].
 
     Negative positions count from the end. A position outside is moved to the nearest inside; NaN is the first.
     """
-
-    C_NAME = "tigris_gather_params"
 
     outer: int = u32("slices before the axis")
     length: int = u32("elements along the axis")
@@ -74,34 +57,24 @@ class GatherParams(Record):
     position_step: tuple[int, ...] = u32_array(3, "s0, s1, s2")
 
 
-@dataclasses.dataclass(frozen=True)
-class ScatterParams(Record):
+class ScatterParams(Params):
     """out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
 
     The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. An update is skipped if its
     position is outside or NaN. Only FLOAT32 combines instead of replacing. The output is one row.
     """
 
-    C_NAME = "tigris_scatter_params"
-
-    outer: int = u32("slices before the axis")
-    length: int = u32("elements along the axis")
-    inner: int = u32("elements behind the axis")
-    count: int = u32("positions along the axis")
-    position_step: tuple[int, ...] = u32_array(3, "s0, s1, s2")
+    positions = embed(GatherParams, count="positions along the axis")
     combine: int = u32("0: replaced; 1: sum, 2: product, 3: larger, 4: smaller of old and update")
 
 
-@dataclasses.dataclass(frozen=True)
-class ResampleParams(Record):
+class ResampleParams(Params):
     """Interpolation along rows and columns, per channel.
 
     out[r][x] = sum_j sum_i row_weight[r][j] * column_weight[x][i] * in[row_start[r] + j][column_start[x] + i].
     Weights are float32; for int8 they are int16 with 10 fractional bits. The int8 sum is divided by 2^20, rounding
     half away from zero, and saturated (TensorFlow Lite's ResizeBilinear).
     """
-
-    C_NAME = "tigris_resample_params"
 
     row_taps: int = u32("rows that add to one output row; at most 64")
     column_taps: int = u32("columns that add to one output column; at most 64")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+from tigris_pio.format.params.shared import OutputZero, RecurrentShape
+from tigris_pio.format.record import Params, embed, f32, f32_array, i32, i32_array, u32, u32_array
 
-from tigris_pio.format.record import Record, f32, f32_array, i32, i32_array, u32, u32_array
 
-
-@dataclasses.dataclass(frozen=True)
-class RecurrentParams(Record):
+class RecurrentParams(Params):
     """state(t) = cell(in(t), state(t - 1)); the operands behind the input hold state(-1): hidden, and an LSTM's cell.
 
     A state is [batch][units] of the hidden values, for LSTM [batch][2][units]: hidden, then cell. An output row has
@@ -18,13 +16,7 @@ class RecurrentParams(Record):
     [units], GRU [2 * units].
     """
 
-    C_NAME = "tigris_recurrent_params"
-
-    cell: int = u32("tigris_recurrent_cell")
-    steps: int = u32("steps in a row")
-    batch: int = u32("sequences")
-    inputs: int = u32("elements of one step of one sequence")
-    units: int = u32("hidden values")
+    shape = embed(RecurrentShape)
     reverse: int = u32("1: from the last step to the first; of one row only")
     linear_before_reset: int = u32("GRU, 1: the reset gate acts on the product, not on the state")
     coupled: int = u32("LSTM, 1: the forget gate is 1 - the input gate")
@@ -41,8 +33,7 @@ class RecurrentParams(Record):
     recurrent_scales: int = u32("INT8: [gate][unit]")
 
 
-@dataclasses.dataclass(frozen=True)
-class RecurrentInt16Params(Record):
+class RecurrentInt16Params(Params):
     """LSTM of int8 with a cell of int16, as TensorFlow Lite Micro computes it; steps and rows as in recurrent_params.
 
     The operands behind the input hold hidden, int8, and cell, int16, before the first step. A state is int8
@@ -53,13 +44,7 @@ class RecurrentInt16Params(Record):
     * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4].
     """
 
-    C_NAME = "tigris_recurrent_int16_params"
-
-    cell: int = u32("tigris_recurrent_cell: LSTM")
-    steps: int = u32("steps in a row")
-    batch: int = u32("sequences")
-    inputs: int = u32("elements of one step of one sequence")
-    units: int = u32("hidden values")
+    shape = embed(RecurrentShape, cell="tigris_recurrent_cell: LSTM")
     reverse: int = u32("0")
     input_weights: int = u32("int8 [unit][gate][inputs], packed as SPEC.md section 6 says")
     recurrent_weights: int = u32("int8 [unit][gate][units], packed alike")
@@ -78,4 +63,4 @@ class RecurrentInt16Params(Record):
     tanh_shift: int = u32("right, rounded; at most 31")
     output_multiplier: int = i32("Q0.31: from Q0.30 to hidden's scale")
     output_shift: int = i32("positive: left")
-    output_zero_point: int = i32("added after requantisation")
+    output = embed(OutputZero)

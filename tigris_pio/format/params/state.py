@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from tigris_pio.format.record import Record, u8, u8_array, u32, u32_array
+from tigris_pio.format.record import Params, u8, u8_array, u32, u32_array
 from tigris_pio.format.records import MAX_RANK, IoRecord
 
 
-@dataclasses.dataclass(frozen=True)
-class CommitParams(Record):
+class CommitParams(Params):
     """The output is a state. Its new value is its last `kept_bytes` bytes, then the bytes of the first input.
 
     The second input is a constant: the value at the start of a session, repeated until the state is full. Without a
     second input every byte is `fill`. The other fields are for the host, as in an I/O record.
     """
-
-    C_NAME = "tigris_commit_params"
 
     kept_bytes: int = u32("bytes of the state that stay and move to its start; fewer than all")
     fill: int = u8("first value of every byte, where there is no second input")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+from tigris_pio.format.params.shared import OutputZero, Requantise, VectorShape
+from tigris_pio.format.record import Params, embed, f32, i32, u32
 
-from tigris_pio.format.record import Record, f32, i32, u32
 
-
-@dataclasses.dataclass(frozen=True)
-class SoftmaxInt8Params(Record):
+class SoftmaxInt8Params(Params):
     """Softmax over vectors of `length` contiguous elements; output int8 with scale 1/256 and zero point -128, or int16
     with 1/65536 and -32768.
 
@@ -16,21 +14,16 @@ class SoftmaxInt8Params(Record):
     exponentials of all differences d to the vector's largest element: exp(-input_scale * d).
     """
 
-    C_NAME = "tigris_softmax_int8_params"
-
     length: int = u32("elements of one vector")
     exponentials: int = u32("256 int32, Q0.31, for d = 0 … 255")
 
 
-@dataclasses.dataclass(frozen=True)
-class LogSoftmaxInt8Params(Record):
+class LogSoftmaxInt8Params(Params):
     """The logarithm of softmax, by TensorFlow Lite's algorithm; output scale 1/16, zero point 127.
 
     The second table has the differences themselves, scaled to Q5.26. A difference gives -128 if it is at most
     max(least - 1, (log of the sum of exponentials - 32) / scale); that quotient is requantised.
     """
-
-    C_NAME = "tigris_log_softmax_int8_params"
 
     length: int = u32("elements of one vector, at most 4096")
     least: int = i32("least difference that has an exponential, at most 0")
@@ -40,94 +33,66 @@ class LogSoftmaxInt8Params(Record):
     differences: int = u32("256 int32, Q5.26, for d = 0 … 255")
 
 
-@dataclasses.dataclass(frozen=True)
-class SoftmaxFloatParams(Record):
+class SoftmaxFloatParams(Params):
     """Softmax over vectors of `length` contiguous float32 elements."""
-
-    C_NAME = "tigris_softmax_float_params"
 
     length: int = u32("elements of one vector")
 
 
-@dataclasses.dataclass(frozen=True)
-class ReduceParams(Record):
+class ReduceParams(Params):
     """out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened.
 
     Sums are compensated (Kahan), so that long vectors lose nothing.
     """
 
-    C_NAME = "tigris_reduce_params"
-
     function: int = u32("tigris_reduce_function")
-    length: int = u32("elements of one vector")
-    inner: int = u32("elements from one element of a vector to the next")
+    shape = embed(VectorShape)
 
 
-@dataclasses.dataclass(frozen=True)
-class ReduceInt8Params(Record):
+class ReduceInt8Params(Params):
     """out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. SUM, MEAN, MAXIMUM and MINIMUM.
 
     SUM and MEAN: sum of (q - input_zero_point), requantised; a mean's multiplier holds its division. MAXIMUM and
     MINIMUM are elements of the input, unchanged.
     """
 
-    C_NAME = "tigris_reduce_int8_params"
-
-    function: int = u32("tigris_reduce_function")
-    length: int = u32("elements of one vector, at most 2^22")
-    inner: int = u32("elements from one element of a vector to the next")
+    vectors = embed(ReduceParams, length="elements of one vector, at most 2^22")
     input_zero_point: int = i32("see above")
-    output_zero_point: int = i32("added after requantisation")
-    multiplier: int = i32("Q0.31")
-    shift: int = i32("positive: left")
+    output = embed(OutputZero)
+    factor = embed(Requantise)
 
 
-@dataclasses.dataclass(frozen=True)
-class ArgReduceParams(Record):
+class ArgReduceParams(Params):
     """out[o][i] = the k at which in[o][k][i] is largest or smallest, as float32; all axes flattened."""
-
-    C_NAME = "tigris_arg_reduce_params"
 
     smallest: int = u32("0: the largest element; 1: the smallest")
     last: int = u32("of equal elements 0: the first; 1: the last")
-    length: int = u32("elements of one vector, at most 2^24")
-    inner: int = u32("elements from one element of a vector to the next")
+    shape = embed(VectorShape, length="elements of one vector, at most 2^24")
 
 
-@dataclasses.dataclass(frozen=True)
-class TopKParams(Record):
+class TopKParams(Params):
     """out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes flattened.
 
     Equal elements keep their order; NaN comes last. The output is one row.
     """
 
-    C_NAME = "tigris_top_k_params"
-
     smallest: int = u32("0: the largest elements; 1: the smallest")
     count: int = u32("positions of a vector, at most its length")
-    length: int = u32("elements of one vector, at most 2^24")
-    inner: int = u32("elements from one element of a vector to the next")
+    shape = embed(VectorShape, length="elements of one vector, at most 2^24")
 
 
-@dataclasses.dataclass(frozen=True)
-class VectorParams(Record):
+class VectorParams(Params):
     """out[o][k][i] = function of in[o][k][i] and its vector in[o][…][i]; all axes flattened."""
 
-    C_NAME = "tigris_vector_params"
-
     function: int = u32("tigris_vector_function")
-    length: int = u32("elements of one vector")
-    inner: int = u32("elements from one element of a vector to the next")
+    shape = embed(VectorShape)
     epsilon: float = f32("see the function")
     exclusive: int = u32("CUMULATIVE_SUM, 1: without the element itself")
     reverse: int = u32("CUMULATIVE_SUM, 1: from the end")
 
 
-@dataclasses.dataclass(frozen=True)
-class LrnParams(Record):
+class LrnParams(Params):
     """out[c] = in[c] / (bias + alpha * sum of in[j]^2) ^ beta, j from c - before to c + after, inside the pixel."""
-
-    C_NAME = "tigris_lrn_params"
 
     before: int = u32("channels before")
     after: int = u32("channels after")
@@ -136,8 +101,7 @@ class LrnParams(Record):
     bias: float = f32("see above")
 
 
-@dataclasses.dataclass(frozen=True)
-class NormaliseInt8Params(Record):
+class NormaliseInt8Params(Params):
     """NORMALISE: each element q of a vector of n becomes (z * factor / 2^32 + offset) / 2^output_bits, rounded down and
     clamped.
 
@@ -146,8 +110,6 @@ class NormaliseInt8Params(Record):
     reciprocal of sqrt(V) is right to 2^-28, products are rounded down. Tensors are
     [...][points][groups][channels]; a vector is the points and channels of a group, at most 2^17 elements.
     """
-
-    C_NAME = "tigris_normalise_int8_params"
 
     points: int = u32("see above")
     groups: int = u32("see above")
@@ -165,8 +127,7 @@ class NormaliseInt8Params(Record):
     terms: int = u32("pairs of int32: factor, and offset with the zero point and half a step")
 
 
-@dataclasses.dataclass(frozen=True)
-class SuppressParams(Record):
+class SuppressParams(Params):
     """Non-maximum suppression: the best boxes of each class that overlap no better box by more than `threshold`.
 
     Inputs: boxes [boxes][4] of lowest row and column and highest row and column, and scores [boxes][classes]. Output,
@@ -174,8 +135,6 @@ class SuppressParams(Record):
     overlap of two boxes is the area of their intersection divided by that of their union, 0 if a box has no area.
     Scratch: a byte a box.
     """
-
-    C_NAME = "tigris_suppress_params"
 
     boxes: int = u32("at most 65535")
     classes: int = u32("at most 65535")
@@ -187,21 +146,16 @@ class SuppressParams(Record):
     threshold: float = f32("boxes that overlap a better one by more are left out")
 
 
-@dataclasses.dataclass(frozen=True)
-class CumulativeInt8Params(Record):
+class CumulativeInt8Params(Params):
     """out[o][k][i] = sum up to k of in[o][k][i] in TensorFlow Lite's arithmetic; all axes flattened.
 
     A sum is begin + sum of (q - input_zero_point), times 2^19, modulo 2^32, requantised.
     """
 
-    C_NAME = "tigris_cumulative_int8_params"
-
-    length: int = u32("elements of one vector")
-    inner: int = u32("elements from one element of a vector to the next")
+    shape = embed(VectorShape)
     exclusive: int = u32("1: without the element itself")
     reverse: int = u32("1: from the last element to the first")
     begin: int = i32("see above")
     input_zero_point: int = i32("see above")
-    multiplier: int = i32("Q0.31")
-    shift: int = i32("positive: left")
-    output_zero_point: int = i32("added after requantisation")
+    factor = embed(Requantise)
+    output = embed(OutputZero)
