@@ -177,6 +177,90 @@ typedef enum tigris_level_function {
     TIGRIS_LEVEL_FUNCTION_LOG = 4
 } tigris_level_function;
 
+/* Records that others embed. A struct's comment names them; their fields stand in it without comments.
+ * window_shape: A window that slides over rows and columns.
+ *     kernel_height: rows of the kernel
+ *     kernel_width: columns of the kernel
+ *     stride_height: row step
+ *     stride_width: column step
+ *     dilation_height: row distance of two taps
+ *     dilation_width: column distance of two taps
+ * output_zero: Zero point of outputs.
+ *     output_zero_point: added after requantisation
+ * clamp: Bounds of integer outputs.
+ *     activation_min: lowest output value
+ *     activation_max: highest output value
+ * conv_shape: The window of a convolution. Embeds window_shape.
+ *     pad_left: columns of padding on the left; columns missing on the right are padding too
+ *     groups: groups of CONV_2D; 1 for DEPTHWISE_CONV_2D
+ * output: Zero point and bounds of outputs. Embeds output_zero, clamp.
+ * channel_constants: Bias and factor of each output channel of a convolution.
+ *     bias: int32 per out channel, zero point folded in
+ *     multiplier: int32 per out channel, Q0.31
+ *     shift: int8 per out channel
+ * float_clamp: Bounds of float32 outputs.
+ *     activation_min: lowest output value; -inf: none
+ *     activation_max: highest output value; inf: none
+ * float_channel_constants: Constants of a convolution of float32.
+ *     weights: float32
+ *     bias: float32 per out channel
+ * dense_shape: Sizes of a product with a constant matrix.
+ *     rows: vectors, each in_features long
+ *     in_features: input vector length
+ *     out_features: output vector length
+ * sums_output: Requantisation of a fully connected layer's sums. Embeds output.
+ *     requantise_step: 0: one multiplier and shift for all outputs; 1: one per output
+ * sums_factors: Factors of a fully connected layer's sums.
+ *     multiplier: int32, Q0.31
+ *     shift: int8
+ * pool_shape: The window of a pool. Embeds window_shape.
+ *     pad_left: columns of padding on the left
+ * operands: Requantisation of each of two inputs.
+ *     zero_point: of input 0 and 1
+ *     multiplier: Q0.31
+ *     shift: positive: left
+ * scaled_output: Requantisation of outputs by one factor, their zero point and bounds. Embeds
+ *   output_zero, clamp.
+ *     output_multiplier: Q0.31
+ *     output_shift: positive: left
+ * steps: Where the next elements of two inputs are that are broadcast.
+ *     row_step: elements from one row to the next, of input 0 and 1
+ *     column_step: elements from one column to the next
+ *     channel_step: elements from one channel to the next, 0 or 1
+ * transpose_conv_shape: The window of a transposed convolution. Embeds window_shape.
+ *     stride_height: output rows from one input row to the next
+ *     stride_width: output columns from one input column to the next
+ *     pad_top: rows cut off above
+ *     pad_left: columns cut off on the left
+ * vector_shape: Vectors along one axis.
+ *     length: elements of one vector
+ *     inner: elements from one element of a vector to the next
+ * requantise: Requantisation by one factor.
+ *     multiplier: Q0.31
+ *     shift: positive: left
+ * product_shape: Sizes and steps of a product of two activations.
+ *     batch: matrices
+ *     rows: rows of a product
+ *     depth: terms of a sum
+ *     columns: columns of a product
+ *     batch_step_a: elements from one matrix of A to the next; 0: the same for all
+ *     row_step_a: elements from one row of A to the next
+ *     depth_step_a: elements from one term to the next
+ *     batch_step_b: see A
+ *     depth_step_b: elements from one term to the next
+ *     column_step_b: elements from one column of B to the next
+ *     interleaved: 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A
+ * recurrent_shape: Sizes of a recurrent layer.
+ *     cell: tigris_recurrent_cell
+ *     steps: steps in a row
+ *     batch: sequences
+ *     inputs: elements of one step of one sequence
+ *     units: hidden values
+ * wide_channel_constants: Bias and factor of each output channel of a convolution of int16.
+ *     bias: int64 per out channel
+ *     multiplier: int32 per out channel, Q0.31 or Q0.15
+ *     shift: int8 per out channel */
+
 /* Conv2D and depthwise Conv2D, int8. Weights:
  * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
  * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D (out channel c reads in channel
@@ -184,111 +268,74 @@ typedef enum tigris_level_function {
  * -input_zero_point * sum of the channel's weights, so a padded tap counts as the value
  * input_zero_point. PLAIN_CONV_2D and PLAIN_DEPTHWISE_CONV_2D have weights that are not packed, the
  * model's own bias, and int32 shifts. Their products are weight * (input - input_zero_point);
- * padded taps count as 0. */
+ * padded taps count as 0. Embeds conv_shape, output, channel_constants. */
 typedef struct tigris_conv_int8_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* row step */
     uint16_t stride_height;
-    /* column step */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
-    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
     /* value of a padded tap */
     int32_t input_zero_point;
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* int8, see above */
     uint32_t weights;
-    /* int32 per out channel, zero point folded in */
     uint32_t bias;
-    /* int32 per out channel, Q0.31 */
     uint32_t multiplier;
-    /* int8 per out channel */
     uint32_t shift;
 } tigris_conv_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_int8_params) == 48U, tigris_conv_int8_params_size);
 
-/* Conv2D and depthwise Conv2D, float32. Weights as for int8; padded taps are 0. */
+/* Conv2D and depthwise Conv2D, float32. Weights as for int8; padded taps are 0. Embeds conv_shape,
+ * float_clamp, float_channel_constants. */
 typedef struct tigris_conv_float_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* row step */
     uint16_t stride_height;
-    /* column step */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
-    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
-    /* float32 */
     uint32_t weights;
-    /* float32 per out channel */
     uint32_t bias;
 } tigris_conv_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_float_params) == 32U, tigris_conv_float_params_size);
 
 /* out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); zero point folded into the
- * bias. For PLAIN_FULLY_CONNECTED the weights are not packed and shifts are int32. */
+ * bias. For PLAIN_FULLY_CONNECTED the weights are not packed and shifts are int32. Embeds
+ * dense_shape, sums_output, sums_factors. */
 typedef struct tigris_fully_connected_int8_params {
     /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
     uint32_t rows;
-    /* input vector length */
     uint32_t in_features;
-    /* output vector length */
     uint32_t out_features;
-    /* 0: one multiplier and shift for all outputs; 1: one per output */
     uint32_t requantise_step;
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
     uint32_t weights;
     /* int32 per output */
     uint32_t bias;
-    /* int32, Q0.31 */
     uint32_t multiplier;
-    /* int8 */
     uint32_t shift;
 } tigris_fully_connected_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int8_params) == 44U, tigris_fully_connected_int8_params_size);
 
-/* out[r][o] = clamp(bias[o] + sum_i weights[o][i] * in[r][i]). */
+/* out[r][o] = clamp(bias[o] + sum_i weights[o][i] * in[r][i]). Embeds dense_shape, float_clamp. */
 typedef struct tigris_fully_connected_float_params {
-    /* vectors, each in_features long */
     uint32_t rows;
-    /* input vector length */
     uint32_t in_features;
-    /* output vector length */
     uint32_t out_features;
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
     /* float32 [out_features][in_features] */
     uint32_t weights;
@@ -300,21 +347,14 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_float_params) == 28U, tigris_
 /* Average and max pooling, int8, per channel. Average without rescale: the sum of the taps inside
  * the tensor, divided by their number, rounding half away from zero. With rescale: (sum - taps *
  * input_zero_point) is requantised by multiplier[taps - 1] and shift[taps - 1], then
- * output_zero_point is added. */
+ * output_zero_point is added. Embeds pool_shape, output. */
 typedef struct tigris_pool_int8_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* row step */
     uint16_t stride_height;
-    /* column step */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left */
     uint16_t pad_left;
     /* 1: TensorFlow Lite's MEAN, or scales that differ; 2: halves up, as in uint8 (average only) */
     uint16_t rescale;
@@ -324,9 +364,7 @@ typedef struct tigris_pool_int8_params {
     int32_t input_zero_point;
     /* see above */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* int32 per number of taps, 1 … kernel_height * kernel_width; with rescale only */
     uint32_t multiplier;
@@ -335,27 +373,18 @@ typedef struct tigris_pool_int8_params {
 } tigris_pool_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_pool_int8_params) == 44U, tigris_pool_int8_params_size);
 
-/* Average and max pooling, float32, per channel. */
+/* Average and max pooling, float32, per channel. Embeds pool_shape, float_clamp. */
 typedef struct tigris_pool_float_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* row step */
     uint16_t stride_height;
-    /* column step */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left */
     uint16_t pad_left;
     /* 1: padded taps count as zeros in an average */
     uint16_t include_pad;
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
 } tigris_pool_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_pool_float_params) == 24U, tigris_pool_float_params_size);
@@ -363,9 +392,8 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_pool_float_params) == 24U, tigris_pool_float_
 /* ADD, SUB and MUL of two int8 tensors, TensorFlow Lite arithmetic. ADD/SUB: each input (q -
  * zero_point) << left_shift is scaled by its own multiplier, both are added or subtracted, the sum
  * is scaled by the output's. MUL: the product of both (q - zero_point) is scaled by the output's
- * multiplier. Element steps are 0 along broadcast axes. */
+ * multiplier. Element steps are 0 along broadcast axes. Embeds operands, scaled_output, steps. */
 typedef struct tigris_binary_int8_params {
-    /* of input 0 and 1 */
     int32_t zero_point[2];
     /* of input 0 and 1, Q0.31 (ADD, SUB) */
     int32_t multiplier[2];
@@ -375,34 +403,23 @@ typedef struct tigris_binary_int8_params {
     int32_t left_shift;
     /* added last */
     int32_t output_zero_point;
-    /* Q0.31 */
     int32_t output_multiplier;
-    /* positive: left */
     int32_t output_shift;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
-    /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
-    /* elements from one column to the next */
     int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
     int32_t channel_step[2];
 } tigris_binary_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_int8_params) == 72U, tigris_binary_int8_params_size);
 
-/* ADD, SUB and MUL of two float32 tensors. Element steps are 0 along broadcast axes. */
+/* ADD, SUB and MUL of two float32 tensors. Element steps are 0 along broadcast axes. Embeds
+ * float_clamp, steps. */
 typedef struct tigris_binary_float_params {
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
-    /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
-    /* elements from one column to the next */
     int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
     int32_t channel_step[2];
 } tigris_binary_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_float_params) == 32U, tigris_binary_float_params_size);
@@ -551,106 +568,75 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_resample_params) == 24U, tigris_resample_para
 
 /* Transposed Conv2D, int8: input row i and kernel row k add to output row i * stride + k * dilation
  * - pad. Weights: [out_channels][kernel_height][kernel_width][in_channels / groups], of which a
- * product is weight * (input - input_zero_point). */
+ * product is weight * (input - input_zero_point). Embeds transpose_conv_shape, output,
+ * channel_constants. */
 typedef struct tigris_transpose_conv_int8_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* output rows from one input row to the next */
     uint16_t stride_height;
-    /* output columns from one input column to the next */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* rows cut off above */
     uint16_t pad_top;
-    /* columns cut off on the left */
     uint16_t pad_left;
     /* groups of channels */
     uint32_t groups;
     /* see above */
     int32_t input_zero_point;
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* int8, see above */
     uint32_t weights;
     /* int32 per out channel, no zero point folded in */
     uint32_t bias;
-    /* int32 per out channel, Q0.31 */
     uint32_t multiplier;
-    /* int8 per out channel */
     uint32_t shift;
 } tigris_transpose_conv_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_int8_params) == 52U, tigris_transpose_conv_int8_params_size);
 
-/* Transposed Conv2D, float32. Weights as for int8. */
+/* Transposed Conv2D, float32. Weights as for int8. Embeds transpose_conv_shape, float_clamp,
+ * float_channel_constants. */
 typedef struct tigris_transpose_conv_float_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* output rows from one input row to the next */
     uint16_t stride_height;
-    /* output columns from one input column to the next */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* rows cut off above */
     uint16_t pad_top;
-    /* columns cut off on the left */
     uint16_t pad_left;
     /* groups of channels */
     uint32_t groups;
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
-    /* float32 */
     uint32_t weights;
-    /* float32 per out channel */
     uint32_t bias;
 } tigris_transpose_conv_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_float_params) == 36U, tigris_transpose_conv_float_params_size);
 
 /* out = 1 where function(a, b), else 0, in float32, of two int8 tensors in TensorFlow Lite's
  * arithmetic. Each is (q - zero_point) * 256, requantised. Element steps are 0 along broadcast
- * axes. */
+ * axes. Embeds operands, steps. */
 typedef struct tigris_compare_int8_params {
     /* tigris_binary_function from LESS to EQUAL */
     uint32_t function;
-    /* of input 0 and 1 */
     int32_t zero_point[2];
-    /* Q0.31 */
     int32_t multiplier[2];
-    /* positive: left */
     int32_t shift[2];
-    /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
-    /* elements from one column to the next */
     int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
     int32_t channel_step[2];
 } tigris_compare_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_compare_int8_params) == 52U, tigris_compare_int8_params_size);
 
-/* out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes. */
+/* out = function(a, b) of two float32 tensors. Element steps are 0 along broadcast axes. Embeds
+ * steps. */
 typedef struct tigris_binary_function_params {
     /* tigris_binary_function */
     uint32_t function;
-    /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
-    /* elements from one column to the next */
     int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
     int32_t channel_step[2];
 } tigris_binary_function_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_binary_function_params) == 28U, tigris_binary_function_params_size);
@@ -669,38 +655,33 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_where_params) == 36U, tigris_where_params_siz
 
 /* out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. SUM, MEAN, MAXIMUM
  * and MINIMUM. SUM and MEAN: sum of (q - input_zero_point), requantised; a mean's multiplier holds
- * its division. MAXIMUM and MINIMUM are elements of the input, unchanged. */
+ * its division. MAXIMUM and MINIMUM are elements of the input, unchanged. Embeds reduce_params,
+ * output_zero, requantise. */
 typedef struct tigris_reduce_int8_params {
-    /* tigris_reduce_function */
     uint32_t function;
     /* elements of one vector, at most 2^22 */
     uint32_t length;
-    /* elements from one element of a vector to the next */
     uint32_t inner;
     /* see above */
     int32_t input_zero_point;
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* Q0.31 */
     int32_t multiplier;
-    /* positive: left */
     int32_t shift;
 } tigris_reduce_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_reduce_int8_params) == 28U, tigris_reduce_int8_params_size);
 
 /* out[o][i] = function over k of in[o][k][i]; all axes of the tensors flattened. Sums are
- * compensated (Kahan), so that long vectors lose nothing. */
+ * compensated (Kahan), so that long vectors lose nothing. Embeds vector_shape. */
 typedef struct tigris_reduce_params {
     /* tigris_reduce_function */
     uint32_t function;
-    /* elements of one vector */
     uint32_t length;
-    /* elements from one element of a vector to the next */
     uint32_t inner;
 } tigris_reduce_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_reduce_params) == 12U, tigris_reduce_params_size);
 
-/* out[o][i] = the k at which in[o][k][i] is largest or smallest, as float32; all axes flattened. */
+/* out[o][i] = the k at which in[o][k][i] is largest or smallest, as float32; all axes flattened.
+ * Embeds vector_shape. */
 typedef struct tigris_arg_reduce_params {
     /* 0: the largest element; 1: the smallest */
     uint32_t smallest;
@@ -708,17 +689,15 @@ typedef struct tigris_arg_reduce_params {
     uint32_t last;
     /* elements of one vector, at most 2^24 */
     uint32_t length;
-    /* elements from one element of a vector to the next */
     uint32_t inner;
 } tigris_arg_reduce_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_arg_reduce_params) == 16U, tigris_arg_reduce_params_size);
 
 /* out[o][k][i] = sum up to k of in[o][k][i] in TensorFlow Lite's arithmetic; all axes flattened. A
- * sum is begin + sum of (q - input_zero_point), times 2^19, modulo 2^32, requantised. */
+ * sum is begin + sum of (q - input_zero_point), times 2^19, modulo 2^32, requantised. Embeds
+ * vector_shape, requantise, output_zero. */
 typedef struct tigris_cumulative_int8_params {
-    /* elements of one vector */
     uint32_t length;
-    /* elements from one element of a vector to the next */
     uint32_t inner;
     /* 1: without the element itself */
     uint32_t exclusive;
@@ -728,22 +707,18 @@ typedef struct tigris_cumulative_int8_params {
     int32_t begin;
     /* see above */
     int32_t input_zero_point;
-    /* Q0.31 */
     int32_t multiplier;
-    /* positive: left */
     int32_t shift;
-    /* added after requantisation */
     int32_t output_zero_point;
 } tigris_cumulative_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_cumulative_int8_params) == 36U, tigris_cumulative_int8_params_size);
 
-/* out[o][k][i] = function of in[o][k][i] and its vector in[o][…][i]; all axes flattened. */
+/* out[o][k][i] = function of in[o][k][i] and its vector in[o][…][i]; all axes flattened. Embeds
+ * vector_shape. */
 typedef struct tigris_vector_params {
     /* tigris_vector_function */
     uint32_t function;
-    /* elements of one vector */
     uint32_t length;
-    /* elements from one element of a vector to the next */
     uint32_t inner;
     /* see the function */
     float epsilon;
@@ -808,72 +783,46 @@ typedef struct tigris_normalise_int8_params {
 } tigris_normalise_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_normalise_int8_params) == 56U, tigris_normalise_int8_params_size);
 
-/* TensorFlow Lite's BatchMatMul of int8: sums of (a - zero_point) * (b - zero_point), requantised. */
+/* TensorFlow Lite's BatchMatMul of int8: sums of (a - zero_point) * (b - zero_point), requantised.
+ * Embeds product_shape, scaled_output. */
 typedef struct tigris_mat_mul_int8_params {
-    /* matrices */
     uint32_t batch[3];
-    /* rows of a product */
     uint32_t rows;
     /* terms of a sum, at most 32768 */
     uint32_t depth;
-    /* columns of a product */
     uint32_t columns;
-    /* elements from one matrix of A to the next; 0: the same for all */
     uint32_t batch_step_a[3];
-    /* elements from one row of A to the next */
     uint32_t row_step_a;
-    /* elements from one term to the next */
     uint32_t depth_step_a;
-    /* see A */
     uint32_t batch_step_b[3];
-    /* elements from one term to the next */
     uint32_t depth_step_b;
-    /* elements from one column of B to the next */
     uint32_t column_step_b;
-    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
     uint32_t interleaved;
     /* of A and B */
     int32_t zero_point[2];
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* Q0.31 */
     int32_t output_multiplier;
-    /* positive: left */
     int32_t output_shift;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
 } tigris_mat_mul_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int8_params) == 96U, tigris_mat_mul_int8_params_size);
 
-/* out = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. */
+/* out = sum over k of A[b…, r, k] * B[b…, k, c], elements at the given steps. Embeds product_shape,
+ * float_clamp. */
 typedef struct tigris_mat_mul_float_params {
-    /* matrices */
     uint32_t batch[3];
-    /* rows of a product */
     uint32_t rows;
-    /* terms of a sum */
     uint32_t depth;
-    /* columns of a product */
     uint32_t columns;
-    /* elements from one matrix of A to the next; 0: the same for all */
     uint32_t batch_step_a[3];
-    /* elements from one row of A to the next */
     uint32_t row_step_a;
-    /* elements from one term to the next */
     uint32_t depth_step_a;
-    /* see A */
     uint32_t batch_step_b[3];
-    /* elements from one term to the next */
     uint32_t depth_step_b;
-    /* elements from one column of B to the next */
     uint32_t column_step_b;
-    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
     uint32_t interleaved;
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
 } tigris_mat_mul_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_float_params) == 76U, tigris_mat_mul_float_params_size);
@@ -910,34 +859,26 @@ typedef struct tigris_sum_products_params {
 } tigris_sum_products_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_sum_products_params) == 16U, tigris_sum_products_params_size);
 
-/* out[o] = requantise(sums[o]), of the last row of sums. */
+/* out[o] = requantise(sums[o]), of the last row of sums. Embeds sums_output, sums_factors. */
 typedef struct tigris_scale_sums_int8_params {
-    /* 0: one multiplier and shift for all outputs; 1: one per output */
     uint32_t requantise_step;
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
-    /* int32, Q0.31 */
     uint32_t multiplier;
-    /* int8 */
     uint32_t shift;
 } tigris_scale_sums_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_scale_sums_int8_params) == 24U, tigris_scale_sums_int8_params_size);
 
-/* out[o] = clamp(sums[o]), of the last row of sums. */
+/* out[o] = clamp(sums[o]), of the last row of sums. Embeds float_clamp. */
 typedef struct tigris_scale_sums_float_params {
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
 } tigris_scale_sums_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_scale_sums_float_params) == 8U, tigris_scale_sums_float_params_size);
 
 /* Without rescale: the sum divided by taps, rounding half away from zero. With rescale: (sum - taps
- * * input_zero_point) is requantised, then output_zero_point is added. */
+ * * input_zero_point) is requantised, then output_zero_point is added. Embeds output. */
 typedef struct tigris_mean_of_sums_int8_params {
     /* elements in each sum, at most 2^22 */
     uint32_t taps;
@@ -947,9 +888,7 @@ typedef struct tigris_mean_of_sums_int8_params {
     int32_t input_zero_point;
     /* see above */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* Q0.31; with rescale only */
     int32_t multiplier;
@@ -958,49 +897,38 @@ typedef struct tigris_mean_of_sums_int8_params {
 } tigris_mean_of_sums_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_int8_params) == 32U, tigris_mean_of_sums_int8_params_size);
 
-/* out[c] = clamp(sum[c] / taps). */
+/* out[c] = clamp(sum[c] / taps). Embeds float_clamp. */
 typedef struct tigris_mean_of_sums_float_params {
     /* elements in each sum */
     uint32_t taps;
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
 } tigris_mean_of_sums_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_float_params) == 12U, tigris_mean_of_sums_float_params_size);
 
 /* The larger or the smaller of two int8 elements of one scale. Element steps are 0 along broadcast
- * axes. */
+ * axes. Embeds steps. */
 typedef struct tigris_extreme_params {
     /* 0: the larger; 1: the smaller */
     uint32_t smallest;
-    /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
-    /* elements from one column to the next */
     int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
     int32_t channel_step[2];
 } tigris_extreme_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_extreme_params) == 28U, tigris_extreme_params_size);
 
 /* q >= zero_point[0]: table[q + 128]; else (q - zero_point[0]) * (slope - zero_point[1]),
- * requantised. Element steps are 0 along broadcast axes. */
+ * requantised. Element steps are 0 along broadcast axes. Embeds requantise, output_zero, steps. */
 typedef struct tigris_prelu_int8_params {
     /* of the input and the slopes */
     int32_t zero_point[2];
-    /* Q0.31 */
     int32_t multiplier;
-    /* positive: left */
     int32_t shift;
-    /* added after requantisation */
     int32_t output_zero_point;
     /* 256 int8 values; those below zero_point[0] are not read */
     uint32_t table;
-    /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
-    /* elements from one column to the next */
     int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
     int32_t channel_step[2];
 } tigris_prelu_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_prelu_int8_params) == 48U, tigris_prelu_int8_params_size);
@@ -1009,7 +937,7 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_prelu_int8_params) == 48U, tigris_prelu_int8_
  * broadcast axes. a and b are the inputs less their zero points, both negated if b is negative.
  * h(v) = headroom[v + 256], and x * y is the rounding doubling high multiply. The output is ((a <<
  * h(a)) * reciprocal[b] / 2) * multiplier, shifted right by power[b] + h(a) + 1, halves away from
- * zero. A quotient by 0 saturates; 0 by 0 is 0. */
+ * zero. A quotient by 0 saturates; 0 by 0 is 0. Embeds output, steps. */
 typedef struct tigris_divide_int8_params {
     /* of input 0 and 1 */
     int32_t zero_point[2];
@@ -1017,9 +945,7 @@ typedef struct tigris_divide_int8_params {
     int32_t multiplier;
     /* added last */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* 512 int8, for -256 … 255 as int32: leading sign bits less one */
     uint32_t headroom;
@@ -1029,11 +955,8 @@ typedef struct tigris_divide_int8_params {
     uint32_t reciprocal;
     /* shifts s beyond 31 bits: 0 gives 0; 1 gives TFLM's result on x86: (x >> s % 32) + (x >= 0) */
     uint32_t modulo;
-    /* elements from one row to the next, of input 0 and 1 */
     int32_t row_step[2];
-    /* elements from one column to the next */
     int32_t column_step[2];
-    /* elements from one channel to the next, 0 or 1 */
     int32_t channel_step[2];
 } tigris_divide_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_divide_int8_params) == 64U, tigris_divide_int8_params_size);
@@ -1041,68 +964,42 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_divide_int8_params) == 64U, tigris_divide_int
 /* ASYMMETRIC_CONV_2D: as CONV_2D, and weight_zero_points[c] * (sum of a pixel's taps) is subtracted
  * from each sum. The bias holds -input_zero_point * sum of the channel's weights less their zero
  * point. ASYMMETRIC_DEPTHWISE_CONV_2D has the record of DEPTHWISE_CONV_2D and weights of int16, not
- * packed, less their zero points. */
+ * packed, less their zero points. Embeds conv_int8_params. */
 typedef struct tigris_asymmetric_conv_int8_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* row step */
     uint16_t stride_height;
-    /* column step */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
-    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
-    /* value of a padded tap */
     int32_t input_zero_point;
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
-    /* int8, see above */
     uint32_t weights;
-    /* int32 per out channel, zero point folded in */
     uint32_t bias;
-    /* int32 per out channel, Q0.31 */
     uint32_t multiplier;
-    /* int8 per out channel */
     uint32_t shift;
     /* int8 per out channel */
     uint32_t weight_zero_points;
 } tigris_asymmetric_conv_int8_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_asymmetric_conv_int8_params) == 52U, tigris_asymmetric_conv_int8_params_size);
 
-/* As FULLY_CONNECTED, but weight_zero_points[o] * (sum of the vector) is subtracted from each sum. */
+/* As FULLY_CONNECTED, but weight_zero_points[o] * (sum of the vector) is subtracted from each sum.
+ * Embeds fully_connected_int8_params. */
 typedef struct tigris_asymmetric_fully_connected_int8_params {
-    /* vectors, each in_features long; the input is rows * in_features contiguous bytes */
     uint32_t rows;
-    /* input vector length */
     uint32_t in_features;
-    /* output vector length */
     uint32_t out_features;
-    /* 0: one multiplier and shift for all outputs; 1: one per output */
     uint32_t requantise_step;
-    /* added after requantisation */
     int32_t output_zero_point;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
-    /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
     uint32_t weights;
-    /* int32 per output */
     uint32_t bias;
-    /* int32, Q0.31 */
     uint32_t multiplier;
-    /* int8 */
     uint32_t shift;
     /* int8 per output */
     uint32_t weight_zero_points;
@@ -1148,17 +1045,12 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_commit_params) == 80U, tigris_commit_params_s
  * last one; each row continues where the row before ended. With several rows each has one step, and
  * the operator has one more operand: its own output, one row late. Tensors, bias and peepholes are
  * float32; weights of INT8 are int8 with one scale a gate and unit. Scratch: float32 [units], GRU
- * [2 * units]. */
+ * [2 * units]. Embeds recurrent_shape. */
 typedef struct tigris_recurrent_params {
-    /* tigris_recurrent_cell */
     uint32_t cell;
-    /* steps in a row */
     uint32_t steps;
-    /* sequences */
     uint32_t batch;
-    /* elements of one step of one sequence */
     uint32_t inputs;
-    /* hidden values */
     uint32_t units;
     /* 1: from the last step to the first; of one row only */
     uint32_t reverse;
@@ -1209,7 +1101,8 @@ typedef struct tigris_gather_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_gather_params) == 28U, tigris_gather_params_size);
 
 /* out[o][r][i] = the k at which in[o][k][i] is the r-th largest or smallest, as float32; all axes
- * flattened. Equal elements keep their order; NaN comes last. The output is one row. */
+ * flattened. Equal elements keep their order; NaN comes last. The output is one row. Embeds
+ * vector_shape. */
 typedef struct tigris_top_k_params {
     /* 0: the largest elements; 1: the smallest */
     uint32_t smallest;
@@ -1217,7 +1110,6 @@ typedef struct tigris_top_k_params {
     uint32_t count;
     /* elements of one vector, at most 2^24 */
     uint32_t length;
-    /* elements from one element of a vector to the next */
     uint32_t inner;
 } tigris_top_k_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_top_k_params) == 16U, tigris_top_k_params_size);
@@ -1250,17 +1142,13 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_suppress_params) == 32U, tigris_suppress_para
 /* out = in; then out[o][position][i] = update[o][k][i], one k after the other, all axes flattened.
  * The position is positions[o * s0 + k * s1 + i * s2]; a negative one counts from the end. An
  * update is skipped if its position is outside or NaN. Only FLOAT32 combines instead of replacing.
- * The output is one row. */
+ * The output is one row. Embeds gather_params. */
 typedef struct tigris_scatter_params {
-    /* slices before the axis */
     uint32_t outer;
-    /* elements along the axis */
     uint32_t length;
-    /* elements behind the axis */
     uint32_t inner;
     /* positions along the axis */
     uint32_t count;
-    /* s0, s1, s2 */
     uint32_t position_step[3];
     /* 0: replaced; 1: sum, 2: product, 3: larger, 4: smaller of old and update */
     uint32_t combine;
@@ -1271,37 +1159,26 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_scatter_params) == 32U, tigris_scatter_params
  * (sum * multiplier + half) >> (15 - shift), and the multiplier is in Q0.15. With sum_bits 32 the
  * lowest 32 bits of the sum are requantised by a multiplier in Q0.31. Weights are not packed:
  * [out_channels][kernel_height][kernel_width][in_channels / groups] for CONV_2D,
- * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D. Padded taps are 0. */
+ * [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D. Padded taps are 0. Embeds
+ * conv_shape, clamp, wide_channel_constants. */
 typedef struct tigris_conv_int16_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* row step */
     uint16_t stride_height;
-    /* column step */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* columns of padding on the left; columns missing on the right are padding too */
     uint16_t pad_left;
-    /* groups of CONV_2D; 1 for DEPTHWISE_CONV_2D */
     uint16_t groups;
     /* 32 or 64: how sums are requantised */
     uint16_t sum_bits;
     /* 1: weights are int8; 2: int16, of CONV_2D */
     uint16_t weight_bytes;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* int8 or int16, see above */
     uint32_t weights;
-    /* int64 per out channel */
     uint32_t bias;
-    /* int32 per out channel, Q0.31 or Q0.15 */
     uint32_t multiplier;
     /* int8 per out channel; at most 14 of 64 bits */
     uint32_t shift;
@@ -1309,19 +1186,14 @@ typedef struct tigris_conv_int16_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_conv_int16_params) == 44U, tigris_conv_int16_params_size);
 
 /* out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); sums as in
- * tigris_conv_int16_params. */
+ * tigris_conv_int16_params. Embeds dense_shape, clamp. */
 typedef struct tigris_fully_connected_int16_params {
-    /* vectors, each in_features long */
     uint32_t rows;
-    /* input vector length */
     uint32_t in_features;
-    /* output vector length */
     uint32_t out_features;
     /* 32 or 64: how sums are requantised */
     uint32_t sum_bits;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* int8 [out_features][in_features], not packed */
     uint32_t weights;
@@ -1335,19 +1207,14 @@ typedef struct tigris_fully_connected_int16_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int16_params) == 40U, tigris_fully_connected_int16_params_size);
 
 /* out[r][o] = clamp(scale[o] * (bias[o] + sum_i weights[o][i] * in[r][i])): int8 in, sums of int32,
- * float32 out. */
+ * float32 out. Embeds dense_shape, float_clamp. */
 typedef struct tigris_fully_connected_int32_params {
-    /* vectors, each in_features long */
     uint32_t rows;
-    /* input vector length */
     uint32_t in_features;
-    /* output vector length */
     uint32_t out_features;
     /* 0: one scale for all outputs; 1: one per output */
     uint32_t scale_step;
-    /* lowest output value; -inf: none */
     float activation_min;
-    /* highest output value; inf: none */
     float activation_max;
     /* int8 [out_features][in_features], packed as SPEC.md section 6 says */
     uint32_t weights;
@@ -1362,13 +1229,11 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_fully_connected_int32_params) == 36U, tigris_
  * computes it: differences to the largest, requantised so that -65535 is -10, pass a table of
  * exponentials. The sum's reciprocal comes from a table of 1 / (1 + x). Entry t[i] is for the input
  * 128 * (i - 256); f steps above it the result is t[i] + ((t[i + 1] - t[i]) * f + 64) >> 7
- * (LUTLookup). */
+ * (LUTLookup). Embeds requantise. */
 typedef struct tigris_softmax_int16_params {
     /* elements of one vector, at most 65536 */
     uint32_t length;
-    /* Q0.31 */
     int32_t multiplier;
-    /* positive: left */
     int32_t shift;
     /* 513 int16, Q0.15: exp(x) of -10 … 0 */
     uint32_t exponentials;
@@ -1397,74 +1262,50 @@ typedef struct tigris_quantize_int16_params {
 } tigris_quantize_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_quantize_int16_params) == 12U, tigris_quantize_int16_params_size);
 
-/* Transposed Conv2D of int16, as TRANSPOSE_CONV of int8; sums as in tigris_conv_int16_params. */
+/* Transposed Conv2D of int16, as TRANSPOSE_CONV of int8; sums as in tigris_conv_int16_params.
+ * Embeds transpose_conv_shape, clamp, wide_channel_constants. */
 typedef struct tigris_transpose_conv_int16_params {
-    /* rows of the kernel */
     uint16_t kernel_height;
-    /* columns of the kernel */
     uint16_t kernel_width;
-    /* output rows from one input row to the next */
     uint16_t stride_height;
-    /* output columns from one input column to the next */
     uint16_t stride_width;
-    /* row distance of two taps */
     uint16_t dilation_height;
-    /* column distance of two taps */
     uint16_t dilation_width;
-    /* rows cut off above */
     uint16_t pad_top;
-    /* columns cut off on the left */
     uint16_t pad_left;
     /* groups of channels */
     uint16_t groups;
     /* 32 or 64: how sums are requantised */
     uint16_t sum_bits;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
     /* int8 [out_channels][kernel_height][kernel_width][in_channels / groups] */
     uint32_t weights;
-    /* int64 per out channel */
     uint32_t bias;
-    /* int32 per out channel, Q0.31 or Q0.15 */
     uint32_t multiplier;
-    /* int8 per out channel */
     uint32_t shift;
 } tigris_transpose_conv_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_transpose_conv_int16_params) == 44U, tigris_transpose_conv_int16_params_size);
 
-/* TensorFlow Lite's BatchMatMul of int16: sums of 64 bits, as in tigris_conv_int16_params. */
+/* TensorFlow Lite's BatchMatMul of int16: sums of 64 bits, as in tigris_conv_int16_params. Embeds
+ * product_shape, clamp. */
 typedef struct tigris_mat_mul_int16_params {
-    /* matrices */
     uint32_t batch[3];
-    /* rows of a product */
     uint32_t rows;
-    /* terms of a sum */
     uint32_t depth;
-    /* columns of a product */
     uint32_t columns;
-    /* elements from one matrix of A to the next; 0: the same for all */
     uint32_t batch_step_a[3];
-    /* elements from one row of A to the next */
     uint32_t row_step_a;
-    /* elements from one term to the next */
     uint32_t depth_step_a;
-    /* see A */
     uint32_t batch_step_b[3];
-    /* elements from one term to the next */
     uint32_t depth_step_b;
-    /* elements from one column of B to the next */
     uint32_t column_step_b;
-    /* 0: out[b0][b1][b2][r][c]; 1: out[r][b0][b1][b2][c]; its rows are those of A */
     uint32_t interleaved;
     /* Q0.15 */
     int32_t output_multiplier;
     /* positive: left; at most 14 */
     int32_t output_shift;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
 } tigris_mat_mul_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 84U, tigris_mat_mul_int16_params_size);
@@ -1476,17 +1317,14 @@ TIGRIS_STATIC_ASSERT(sizeof(tigris_mat_mul_int16_params) == 84U, tigris_mat_mul_
  * product of its weights and the input, h that of its recurrent weights and hidden. Both are
  * requantised to Q3.12 and clamped to int16, as is their sum. Functions give Q0.15 by the table:
  * sigmoid(x) at 3 * x / 2^9 of it, tanh(x) at 3 * x / 2^8. Then cell = clamp(forget * cell / 2^15 +
- * input * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. */
+ * input * tanh), hidden = output * tanh(cell), requantised. Scratch: int16 [units][4]. Embeds
+ * recurrent_shape, output_zero. */
 typedef struct tigris_recurrent_int16_params {
     /* tigris_recurrent_cell: LSTM */
     uint32_t cell;
-    /* steps in a row */
     uint32_t steps;
-    /* sequences */
     uint32_t batch;
-    /* elements of one step of one sequence */
     uint32_t inputs;
-    /* hidden values */
     uint32_t units;
     /* 0 */
     uint32_t reverse;
@@ -1524,7 +1362,6 @@ typedef struct tigris_recurrent_int16_params {
     int32_t output_multiplier;
     /* positive: left */
     int32_t output_shift;
-    /* added after requantisation */
     int32_t output_zero_point;
 } tigris_recurrent_int16_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_recurrent_int16_params) == 144U, tigris_recurrent_int16_params_size);
@@ -1545,11 +1382,11 @@ typedef struct tigris_logistic_int16_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_logistic_int16_params) == 16U, tigris_logistic_int16_params_size);
 
 /* out = clamp(requantise(in - input_zero_point) + output_zero_point), from int8 or int16 to int8 or
- * int16. Differences of 0 and above have the first multiplier and shift, those below the second. */
+ * int16. Differences of 0 and above have the first multiplier and shift, those below the second.
+ * Embeds output_zero, clamp. */
 typedef struct tigris_rescale_params {
     /* of the input */
     int32_t input_zero_point;
-    /* added after requantisation */
     int32_t output_zero_point;
     /* Q0.31 */
     int32_t multiplier[2];
@@ -1558,9 +1395,7 @@ typedef struct tigris_rescale_params {
     /* the results whose sign changes, 1: of differences from 0 up, 2: of negative ones, 3: of all;
      * 4: negative differences change theirs before they are scaled */
     uint32_t negate;
-    /* lowest output value */
     int32_t activation_min;
-    /* highest output value */
     int32_t activation_max;
 } tigris_rescale_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_rescale_params) == 36U, tigris_rescale_params_size);

@@ -13,16 +13,17 @@ import enum
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tigris_pio.format import enums, records
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.kinds import PARAMS, TRAITS, parameter_records
-from tigris_pio.format.record import Record
+from tigris_pio.format.record import FieldLayout, Record
 
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 HEADER_PATH = _RUNTIME / "include" / "tigris_format.h"
+PARAMS_PATH = HEADER_PATH.with_name("tigris_params.h")
 _BY = "generated from tigris_pio/format by python -m tigris_pio.format.c_header"
 _TYPE_NAMES = {DType.INT8: "int8", DType.INT16: "int16", DType.INT32: "int32", DType.FLOAT32: "float"}
 
@@ -81,12 +82,26 @@ def enum_text(kind: type[enum.IntEnum] | type[enum.IntFlag], name: str) -> str:
     return out + f"}} tigris_{name};\n\n"
 
 
-def record_text(record: type[Record]) -> str:
-    """The C struct of a record, with its comments and an assertion of its size."""
-    out = _comment(inspect.getdoc(record) or "") + f"typedef struct {record.C_NAME} {{\n"
+def _short(record: type[Record]) -> str:
+    return record.C_NAME.removeprefix("tigris_")
+
+
+def _described(record: type[Record]) -> tuple[str, list[FieldLayout]]:
+    """A record's comment, which names the records that it embeds, and the fields that these do not describe."""
+    parts = [_short(part) for part in record.EMBEDDED]
+    doc = (inspect.getdoc(record) or "") + (f" Embeds {', '.join(parts)}." if parts else "")
+    known = {(field.name, field.doc) for part in record.EMBEDDED for field in part.layout()}
+    return doc, [field for field in record.layout() if (field.name, field.doc) not in known]
+
+
+def record_text(record: type[Record], every_comment: bool = True) -> str:
+    """The C struct of a record, with an assertion of its size; `every_comment`: of embedded records' fields too."""
+    doc, described = (inspect.getdoc(record) or "", record.layout()) if every_comment else _described(record)
+    out = _comment(doc) + f"typedef struct {record.C_NAME} {{\n"
     for field in record.layout():
         array = f"[{field.count}]" if field.count > 1 else ""
-        out += _comment(field.doc, "    ") + f"    {field.c_type} {field.name}{array};\n"
+        comment = _comment(field.doc, "    ") if field in described else ""
+        out += f"{comment}    {field.c_type} {field.name}{array};\n"
     out += f"}} {record.C_NAME};\n"
     return out + f"TIGRIS_STATIC_ASSERT(sizeof({record.C_NAME}) == {record.size()}U, {record.C_NAME}_size);\n\n"
 
@@ -110,15 +125,33 @@ def render() -> str:
     return out.rstrip() + "\n\n#endif\n"
 
 
-def render_params() -> str:
-    """The text of tigris_params.h."""
+def _parts(records: Iterable[type[Record]]) -> Iterator[type[Record]]:
+    """Yields what `records` embed, each behind its own parts."""
+    for record in records:
+        yield from (*_parts(record.EMBEDDED), *record.EMBEDDED)
+
+
+def _parts_text() -> str:
+    """The comment that describes the fields of embedded records."""
+    lines = ["/* Records that others embed. A struct's comment names them; their fields stand in it without comments."]
+    for part in dict.fromkeys(_parts(parameter_records())):
+        if part not in parameter_records():
+            doc, fields = _described(part)
+            lines += textwrap.wrap(f"{_short(part)}: {doc}", 97, initial_indent=" * ", subsequent_indent=" *   ")
+            lines += [f" *     {field.name}: {field.doc}" for field in fields]
+    return "\n".join(lines) + " */\n\n"
+
+
+def render_params(every_comment: bool = False) -> str:
+    """The text of tigris_params.h; `every_comment`: at the fields of every struct, without the embedded records."""
     out = (
         f"/* Parameters of operators for their kernels, {_BY}.\n"
         " * Do not edit. For authors of kernels, who get it with tigris_kernel.h; applications need none of it. */\n"
         '#ifndef TIGRIS_PARAMS_H\n#define TIGRIS_PARAMS_H\n\n#include "tigris_format.h"\n\n'
     )
     out += "".join(enum_text(kind, name) for kind, name in _PARAMETER_ENUMS)
-    out += "".join(record_text(record) for record in parameter_records())
+    out += "" if every_comment else _parts_text()
+    out += "".join(record_text(record, every_comment) for record in parameter_records())
     return out.rstrip() + "\n\n#endif\n"
 
 
@@ -173,7 +206,7 @@ def render_kinds() -> str:
 #: Path of each generated file to the function that makes its text.
 FILES: dict[Path, Callable[[], str]] = {
     HEADER_PATH: render,
-    HEADER_PATH.with_name("tigris_params.h"): render_params,
+    PARAMS_PATH: render_params,
     HEADER_PATH.with_name("tigris_kernels.h"): render_kernels,
     _RUNTIME / "src" / "kernels" / "portable.c": render_table,
     _RUNTIME / "src" / "kinds.h": render_kinds,

@@ -26,6 +26,7 @@ from tigris_pio.compiler.codegen.c_source import (
 )
 from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, rewrite_calls
 from tigris_pio.errors import ToolError
+from tigris_pio.format.c_header import PARAMS_PATH, render_params
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTILINE)
@@ -46,8 +47,8 @@ def runtime() -> Path:
 
 @cache
 def text_of(path: Path) -> str:
-    """The text of a file."""
-    return path.read_text("utf-8")
+    """The text of a file. Structs of parameters have all comments, because a model's file may have only one of them."""
+    return render_params(every_comment=True) if path.name == PARAMS_PATH.name else path.read_text("utf-8")
 
 
 @cache
