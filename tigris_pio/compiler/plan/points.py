@@ -16,7 +16,7 @@ from tigris_pio.format.enums import Home
 #: Levels that are looked at, as shares of the limit. Parked windows take up to so much less than live bytes tell.
 LOWEST, HIGHEST = 0.5, 1.3
 #: Estimates are corrected so often; a difference of this share of the cost is as good as none.
-ROUNDS, CLOSE = 6, 2e-4
+ROUNDS, CLOSE = 3, 2e-4
 
 
 def frontier_near(stages: Stages, limit: int, slow: int, most: float, views: int | None = None) -> Frontier:
