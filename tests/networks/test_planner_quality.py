@@ -81,3 +81,19 @@ def test_more_memory_makes_no_plan_dearer(name: str, less: int, more: int, times
     first, second = (cost_of(compile_model(OWN / f"{name}_int8.onnx", fast=fast, slow="1M").plan)
                      for fast in (less, more))  # fmt: skip
     assert second < times * first
+
+
+#: Network, fast memory, whether slow memory is beside it, and the cost over running whole.
+COSTS = (
+    ("sww", 1_888, True, 2.484), ("sww", 4_704, False, 1.004), ("kws", 2_208, True, 1.746), ("kws", 3_312, True, 1.390),
+    ("kws", 8_832, False, 1.054), ("resnet", 5_760, True, 1.180), ("resnet", 12_096, False, 1.028),
+    ("vww", 7_024, True, 1.363), ("vww", 14_048, True, 1.189), ("person_detect", 6_960, True, 1.345),
+    ("person_detect", 10_432, True, 1.132), ("person_detect", 14_608, False, 1.016))  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "fast", "beside", "most"), COSTS)
+def test_no_plan_becomes_dearer(name: str, fast: int, beside: bool, most: float) -> None:
+    """Rounded up; lower them where plans get cheaper. Each mechanism of the planner is needed for some."""
+    model = OWN / f"{name}_int8.onnx"
+    whole, plan = compile_model(model).plan, compile_model(model, fast=fast, slow="16M" if beside else 0).plan
+    assert cost_of(plan) <= most * cost_of(whole)
