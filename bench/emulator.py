@@ -30,7 +30,6 @@ class Machine:
     emulator: tuple[str, ...]
     plan_address: int
     samples_address: int
-    clang: tuple[str, ...] = ()  #: flags of Clang for the runtime, if the toolchain's compiler cannot compile it
 
     @property
     def script(self) -> str:
@@ -52,16 +51,6 @@ MACHINES = {
                 "cortex_m55.c", ("qemu-system-arm", "-M", "mps3-an547"), 0x60000000, 0x60800000),
     )
 }  # fmt: skip
-
-
-def vector_machine(bits: int) -> Machine:
-    """rv32imc with vectors (RVV 1.0) of `bits` bits. Not in MACHINES: no instructions are predicted for it."""
-    plain = MACHINES["rv32imc"]
-    return dataclasses.replace(
-        plain, name=f"rv32imcv-{bits}", flags=(*plain.flags, "-DBENCH_VECTORS"),
-        emulator=(*plain.emulator, "-cpu", f"rv32,v=true,vlen={bits},vext_spec=v1.0"),
-        clang=("--target=riscv32", "-march=rv32imcv", "-mabi=ilp32"),
-    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,33 +93,13 @@ def run_tool(command: list[str], cwd: Path | None = None, timeout: int = TIMEOUT
 def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = ()) -> Path:
     """Builds the bench firmware with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
     target = folder / f"{machine.name}.elf"
-    runtime = _clang_objects(machine, folder, optimise) if machine.clang else runtime_sources()
     run_tool([
         f"{machine.toolchain}-gcc", *machine.flags, optimise, "-std=gnu99", *SECTIONS, "-nostartfiles",
         f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "bench.c"), str(FIRMWARE / machine.support),
-        *map(str, runtime), *extra, f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections", "-lm",
-        "-o", str(target),
+        *map(str, runtime_sources()), *extra, f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections",
+        "-lm", "-o", str(target),
     ], timeout=BUILD_SECONDS)  # fmt: skip
     return target
-
-
-def library_headers(machine: Machine) -> Path:
-    """The folder of the headers of the toolchain's C library."""
-    rule = run_tool([f"{machine.toolchain}-gcc", *machine.flags, "-M", "-include", "string.h", "-x", "c", "/dev/null"])
-    return next(Path(word).parent for word in rule.split() if word.endswith("/string.h"))
-
-
-def _clang_objects(machine: Machine, folder: Path, optimise: str) -> list[Path]:
-    """The runtime compiled by Clang."""
-    headers = library_headers(machine)
-    objects = []
-    for number, source in enumerate(runtime_sources()):
-        objects.append(folder / f"{number}_{source.stem}.o")
-        run_tool([
-            "clang", *machine.clang, optimise, "-std=c99", *SECTIONS, "-isystem", str(headers),
-            f"-I{RUNTIME / 'include'}", "-c", str(source), "-o", str(objects[-1]),
-        ])  # fmt: skip
-    return objects
 
 
 def samples(stored_input: bytes, stored_output: bytes) -> bytes:

@@ -18,17 +18,10 @@ __attribute__((weak)) void bench_second_hart(void)
     }
 }
 
-/* Turns the vector unit on (mstatus.VS), where there is one, and floating point (FS), which comes with it. */
-#if defined(BENCH_VECTORS)
-#define VECTORS_ON "li a1, 0x6600\n\tcsrs mstatus, a1\n\t"
-#else
-#define VECTORS_ON
-#endif
-
 __attribute__((naked, section(".start"))) void bench_start(void)
 {
     __asm__ volatile(".option push\n\t.option norelax\n\tla gp, __global_pointer$\n\t.option pop\n\t"
-                     ".option push\n\t.option arch, +zicsr\n\tcsrr a0, mhartid\n\t" VECTORS_ON ".option pop\n\t"
+                     ".option push\n\t.option arch, +zicsr\n\tcsrr a0, mhartid\n\t.option pop\n\t"
                      "la sp, bench_stack_high\n\tbeqz a0, 1f\n\t"
                      "la sp, bench_second_stack_high\n\tcall bench_second_hart\n1:\tcall bench_main");
 }

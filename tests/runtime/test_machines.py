@@ -1,24 +1,21 @@
-"""Kernels with instructions that no host has, on emulated machines: DSP instructions (Cortex-M4), vectors of Arm
-(Cortex-M55) and of RISC-V. Outputs must equal those of the portable kernels, which other tests compare with numpy."""
+"""Kernels with instructions that no host has, on emulated machines: DSP instructions (Cortex-M4) and
+vectors (Cortex-M55). Outputs must equal those of the portable kernels, which other tests compare with numpy."""
 
 import dataclasses
 import functools
 import itertools
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.emulator import NETWORKS, build, measure, samples, vector_machine
+from bench.emulator import NETWORKS
 from bench.instructions import fit
 from bench.layers import LAYERS, build_layer
 from tests.harness.tiers import examples
 from tests.networks.plans import compiled
-from tests.runtime import random_layers
 from tests.runtime.boards import Case, answers, board_program, case_of
-from tests.runtime.kernel_harness import Operator, Way, operator, plan_for, run
+from tests.runtime.kernel_harness import Operator, operator
 from tests.runtime.layer_tables import CONVS, DEPTHWISES, NONE, PIXELS3, PIXELS3_WIDTHS, ROWS, SAME, WINDOWS
 from tests.runtime.operators import operators
 from tests.runtime.random_layers import CONV, DEPTHWISE, FULL_RANGE, PART_RANGE, addition, tiled_layers, window
@@ -146,15 +143,3 @@ def test_layers_take_few_instructions_with_vectors() -> None:
     assert all(answer.right for answer in found)
     for (name, layer), answer in zip(layers.items(), found, strict=True):
         assert answer.instructions <= MOST[name] * sum(op.macs for op in layer.plan.program.ops), name
-
-
-@pytest.mark.thorough
-def test_vectors_of_risc_v(tmp_path: Path) -> None:
-    for tool in ("clang", "qemu-system-riscv32"):
-        assert shutil.which(tool), f"no {tool} on the path: `python3 tools/prepare.py test` installs it"
-    machine = vector_machine(128)
-    program = build(machine, tmp_path)
-    for op, way in random_layers.random_layers(8, 3):
-        expected = run(op, Way(op.output_shape[1]))
-        content = samples(b"".join(array.tobytes() for array in op.inputs), expected.tobytes())
-        assert measure(machine, program, plan_for(op, way), content, tmp_path).right, (op.kind, way)

@@ -8,9 +8,6 @@
 #include "mve/mve.h"
 #endif
 
-#if TIGRIS_RVV
-#include "rvv/rvv.h"
-#endif
 
 /* (value - zero point) << left_shift must fit 32 bits. */
 #define LARGEST_LEFT_SHIFT 22
@@ -88,11 +85,6 @@ static void run_add(const tigris_kernel_call *call)
         return;
     }
 #endif
-#if TIGRIS_RVV
-    if (tigris_rvv_add(call)) {
-        return;
-    }
-#endif
     if (is_fast(call->params)) {
         run_fast(call, fast_addition);
     } else {
@@ -104,11 +96,6 @@ static void run_subtract(const tigris_kernel_call *call)
 {
 #if TIGRIS_MVE
     if (tigris_mve_subtract(call)) {
-        return;
-    }
-#endif
-#if TIGRIS_RVV
-    if (tigris_rvv_subtract(call)) {
         return;
     }
 #endif

@@ -20,9 +20,6 @@
 #include "mve/mve.h"
 #endif
 
-#if TIGRIS_RVV
-#include "rvv/rvv.h"
-#endif
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
 /* At -Os a tile of two computes a last odd pixel twice instead. */
@@ -106,11 +103,6 @@ static void run(const tigris_kernel_call *call)
 #if !TIGRIS_WEIGHT_ZEROS
 #if TIGRIS_MVE
     if (tigris_mve_conv_2d(call)) {
-        return;
-    }
-#endif
-#if TIGRIS_RVV
-    if (tigris_rvv_conv_2d(call)) {
         return;
     }
 #endif

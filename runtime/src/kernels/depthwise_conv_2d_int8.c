@@ -14,9 +14,6 @@
 #include "mve/mve.h"
 #endif
 
-#if TIGRIS_RVV
-#include "rvv/rvv.h"
-#endif
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
 #define BATCH 16 /* channels whose sums are kept before they become outputs, a multiple of BLOCK */
@@ -351,11 +348,6 @@ static void run(const tigris_kernel_call *call)
     depthwise d;
 #if TIGRIS_MVE
     if (tigris_mve_depthwise(call) || tigris_mve_depthwise_lanes(call)) {
-        return;
-    }
-#endif
-#if TIGRIS_RVV
-    if (tigris_rvv_depthwise(call)) {
         return;
     }
 #endif

@@ -15,9 +15,6 @@
 #include "mve/mve.h"
 #endif
 
-#if TIGRIS_RVV
-#include "rvv/rvv.h"
-#endif
 
 static void run(const tigris_kernel_call *call)
 {
@@ -27,11 +24,6 @@ static void run(const tigris_kernel_call *call)
 #if !TIGRIS_WEIGHT_ZEROS
 #if TIGRIS_MVE
     if (tigris_mve_fully_connected(call)) {
-        return;
-    }
-#endif
-#if TIGRIS_RVV
-    if (tigris_rvv_fully_connected(call)) {
         return;
     }
 #endif

@@ -3,10 +3,9 @@
  *   portable/  instructions of any 32-bit machine
  *   dsp/       DSP instructions of Armv7E-M (Cortex-M4, M7) and Armv8-M
  *   mve/       vector instructions of Armv8.1-M (MVE, "Helium": Cortex-M52, M55, M85), beside DSP instructions
- *   rvv/       vector instructions of RISC-V (RVV 1.0), beside portable ones
  *
  * portable/ and dsp/ have headers of the same names with the same functions; the including header chooses by the macros
- * below. mve/ and rvv/ hold whole kernels: a portable kernel calls one first and computes the call itself if it returns 0.
+ * below. mve/ holds whole kernels: a portable kernel calls one first and computes the call itself if it returns 0.
  * Other folders hold kernels that a plan selects by its packing, or a build by its table of kernels. */
 #ifndef TIGRIS_INSTRUCTION_SET_H
 #define TIGRIS_INSTRUCTION_SET_H
@@ -20,13 +19,6 @@
 #define TIGRIS_MVE 1
 #else
 #define TIGRIS_MVE 0
-#endif
-
-/* XTheadVector has older instructions under the same macro. */
-#if defined(__riscv_vector) && !defined(__riscv_xtheadvector) && defined(__OPTIMIZE__)
-#define TIGRIS_RVV 1
-#else
-#define TIGRIS_RVV 0
 #endif
 
 #endif

@@ -8,9 +8,6 @@
 #include "mve/mve.h"
 #endif
 
-#if TIGRIS_RVV
-#include "rvv/rvv.h"
-#endif
 
 static inline int32_t multiply_slow(const void *constants, int32_t a, int32_t b)
 {
@@ -38,11 +35,6 @@ static void run(const tigris_kernel_call *call)
     const tigris_binary_steps steps = tigris_binary_int8_steps(params);
 #if TIGRIS_MVE
     if (tigris_mve_mul(call)) {
-        return;
-    }
-#endif
-#if TIGRIS_RVV
-    if (tigris_rvv_mul(call)) {
         return;
     }
 #endif

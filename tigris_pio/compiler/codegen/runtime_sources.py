@@ -33,7 +33,7 @@ _ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTI
 _FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(tigris_\w+)\([^;{]*\)\n\{", re.MULTILINE)
 _BODY = re.compile(r"^static void run\(", re.MULTILINE)
 #: Macros that are undefined in generated C; code for them is left out.
-_UNDEFINED: dict[str, str | None] = {"__cplusplus": None, "TIGRIS_MVE": None, "TIGRIS_RVV": None}
+_UNDEFINED: dict[str, str | None] = {"__cplusplus": None, "TIGRIS_MVE": None}
 
 
 @cache
