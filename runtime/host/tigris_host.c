@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "tigris.h"
-#include "../src/kernels/host/host.h"
 #include "../src/memory.h"
 #include "../src/extents.h"
 #include "../src/serve_calls.h"
@@ -16,7 +15,7 @@
 #include "host_export.h"
 
 /* Raise when a function or struct below changes: Python refuses a library of another version. */
-#define TIGRIS_HOST_VERSION 8U
+#define TIGRIS_HOST_VERSION 9U
 
 /* Calls and nanoseconds of one operator, over all runs. */
 typedef struct tigris_host_profile {
@@ -54,9 +53,8 @@ TIGRIS_HOST_API uint32_t tigris_host_version(void);
 TIGRIS_HOST_API size_t tigris_host_bytes(void);
 TIGRIS_HOST_API int32_t tigris_host_open(tigris_host *host, const void *plan, size_t bytes);
 TIGRIS_HOST_API int32_t tigris_host_check_crc(const tigris_host *host);
-TIGRIS_HOST_API /* `portable`: 1: by the portable kernels alone. */
-int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow,
-                                         size_t slow_bytes, tigris_host_profile *profile, int32_t portable);
+TIGRIS_HOST_API int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow,
+                                         size_t slow_bytes, tigris_host_profile *profile);
 TIGRIS_HOST_API void tigris_host_rows(tigris_host *host, tigris_fetch_rows_hook fetch, tigris_take_rows_hook take);
 TIGRIS_HOST_API void tigris_host_parallel(tigris_host *host, tigris_parallel_hook parallel);
 TIGRIS_HOST_API int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace, tigris_usage *usage);
@@ -68,7 +66,6 @@ TIGRIS_HOST_API uint32_t tigris_host_fault(const tigris_host *host, char *text, 
 TIGRIS_HOST_API void *tigris_host_input(const tigris_host *host, uint32_t index);
 TIGRIS_HOST_API const void *tigris_host_output(const tigris_host *host, uint32_t index);
 TIGRIS_HOST_API const char *tigris_host_status_text(int32_t status);
-TIGRIS_HOST_API const char *tigris_host_kernels(const tigris_host *host);
 TIGRIS_HOST_API size_t tigris_host_kernel_count(void);
 TIGRIS_HOST_API uint32_t tigris_host_kernel(size_t index);
 
@@ -126,13 +123,11 @@ int32_t tigris_host_check_crc(const tigris_host *host)
     return tigris_plan_check_crc(&host->plan);
 }
 
-/* `portable`: 1: by the portable kernels alone. */
 int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow, size_t slow_bytes,
-                         tigris_host_profile *profile_records, int32_t portable)
+                         tigris_host_profile *profile_records)
 {
-    const tigris_backend *backend = portable != 0 ? NULL : tigris_host_fastest();
     const tigris_status status =
-        tigris_session_init_dynamic(&host->session, &host->plan, fast, fast_bytes, slow, slow_bytes, backend);
+        tigris_session_init_dynamic(&host->session, &host->plan, fast, fast_bytes, slow, slow_bytes, NULL);
     host->profile = profile_records;
     host->session.counter = count;
     host->session.profile = profile;
@@ -236,12 +231,6 @@ const void *tigris_host_output(const tigris_host *host, uint32_t index)
 const char *tigris_host_status_text(int32_t status)
 {
     return tigris_status_text((tigris_status)status);
-}
-
-/* Name of the backend that the session searches first. */
-const char *tigris_host_kernels(const tigris_host *host)
-{
-    return host->session.backend->name;
 }
 
 size_t tigris_host_kernel_count(void)

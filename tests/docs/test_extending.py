@@ -15,7 +15,6 @@ from tests.docs.compiled import NEW_FILE
 from tests.docs.pages import ROOT, blocks
 from tests.runtime.build import C99, object_name
 from tigris_pio import Session, compile_model
-from tigris_pio.host.library import KERNELS_VARIABLE
 
 PAGE = ROOT / "docs" / "extending.md"
 _HUNK = re.compile(r"(?m)^@@ -\d+,(\d+) \+\d+,(\d+) @@\n((?:[ +-].*\n|\n)+)")
@@ -124,7 +123,7 @@ def test_the_checks_of_the_page_hold_and_its_backend_gives_the_portable_bytes(tr
         given = (np.arange(np.prod(io.stored_shape)) * 37).astype(np.int8).reshape(io.stored_shape)
         expected = [made.tobytes().hex() for made in session.run_raw({io.name: given}).values()]
     np.save(tree / "input.npy", given)
-    environment = {**os.environ, "PYTHONPATH": str(tree), KERNELS_VARIABLE: "portable"}
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
     for words, said in ((["checks.py"], None), (["-c", RUN], ["1", *expected])):
         done = subprocess.run([sys.executable, *words], cwd=tree, env=environment, capture_output=True, text=True,
                               check=False)  # fmt: skip

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 from bench.emulator import FIRMWARE, MACHINES, run_tool
-from tests.runtime.build import C99, HERE, INCLUDE, RUNTIME, compile_each, compiler, core_sources, own_folder
+from tests.runtime.build import C99, HERE, INCLUDE, compile_each, core_sources, own_folder
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run
 
 #: Kernels of few_kernels.c and what they call.
@@ -80,14 +80,3 @@ def answers(name: str, program: Path, cases: list[Case]) -> list[Answer]:
     assert len(lines) == len(cases), output[-500:]
     return [Answer(status, right == "1", int(instructions)) for status, right, instructions in lines]
 
-
-@functools.cache
-def arm_replay() -> Path:
-    """fuzz/replay.c for 64-bit Arm with the host's kernels, which qemu-aarch64 runs."""
-    fuzz, folder = HERE / "fuzz", own_folder("tigris-neon-")
-    # run_plan.c leaves an address of its own in a session that ends with it.
-    command = [*compiler("aarch64"), *C99, "-O1", "-Wno-dangling-pointer", f"-I{INCLUDE}", f"-I{RUNTIME / 'src'}",
-               f"-I{fuzz}", "-DTIGRIS_TENSOR_ALIGN=4", "-DTIGRIS_DEFAULT_BACKEND=tigris_host_backend"]  # fmt: skip
-    made = compile_each(command, [*few_sources(), fuzz / "replay.c", fuzz / "run_plan.c"], folder)
-    run_tool([*command, "-static", *map(str, made), "-lm", "-o", str(folder / "replay")])
-    return folder / "replay"

@@ -2,11 +2,8 @@
 with this processor's vector instructions."""
 
 import dataclasses
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -15,13 +12,11 @@ from tests.runtime.plan_builder import PlanBuilder, StageBuilder
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.format.enums import DType, Home, OpKind, Packing, ViewFlag, WeightMode
 from tigris_pio.format.record import Record
-from tigris_pio.host import Session, library
+from tigris_pio.host import Session
 from tigris_pio.host.io import NUMPY_TYPES
 
 SAME = RowMap.same()
 
-#: Of int8, what runtime/src/kernels/host has kernels of.
-VECTOR_KINDS = (OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.FULLY_CONNECTED, OpKind.ADD, OpKind.SUB)
 DTYPES = {numbers: dtype for dtype, numbers in NUMPY_TYPES.items()}
 Shape = tuple[int, int, int, int]
 
@@ -101,21 +96,9 @@ def plan_for(op: Operator, way: Way, edit: Callable[[PlanBuilder], None] | None 
     return plan.build()
 
 
-@contextmanager
-def portable_kernels() -> Iterator[None]:
-    """Sessions created inside the context run portable kernels only."""
-    with mock.patch.dict(os.environ, {library.KERNELS_VARIABLE: "portable"}):
-        yield
-
-
 def run(op: Operator, way: Way) -> np.ndarray:
-    """The operator's output, run this way, after checking that the portable kernels give it too."""
-    plan = plan_for(op, way)
-    output = run_plan(op, plan)
-    if op.kind in VECTOR_KINDS and op.dtype == DType.INT8:
-        with portable_kernels():
-            assert run_plan(op, plan).tobytes() == output.tobytes(), f"{way}: the portable kernel gives another output"
-    return output
+    """The operator's output, run this way."""
+    return run_plan(op, plan_for(op, way))
 
 
 def run_plan(op: Operator, plan: bytes) -> np.ndarray:

@@ -8,15 +8,13 @@ import os
 from pathlib import Path
 
 from tigris_pio import installation
-from tigris_pio.errors import ArgumentError, ToolError
+from tigris_pio.errors import ToolError
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.records import VERSION
 
 #: Environment variable with the path of a library to use instead of the installed one.
 LIBRARY_VARIABLE = "TIGRIS_RUNTIME_LIBRARY"
-#: Environment variable that chooses the kernels of sessions: "portable" or "fastest" (default).
-KERNELS_VARIABLE = "TIGRIS_HOST_KERNELS"
-HOST_VERSION = 8
+HOST_VERSION = 9
 
 _PACKAGE = Path(__file__).resolve().parent
 _SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
@@ -119,7 +117,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_bytes": (size, ()),
         "tigris_host_open": (int32, (pointer, pointer, size)),
         "tigris_host_check_crc": (int32, (pointer,)),
-        "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile), int32)),
+        "tigris_host_bind": (int32, (pointer, pointer, size, pointer, size, ctypes.POINTER(HostProfile))),
         "tigris_host_rows": (None, (pointer, RowsHook, RowsHook)),
         "tigris_host_parallel": (None, (pointer, ParallelHook)),
         "tigris_host_run": (int32, (pointer, ctypes.POINTER(pointer), ctypes.POINTER(HostUsage))),
@@ -131,7 +129,6 @@ def _declare(library: ctypes.CDLL) -> None:
         "tigris_host_input": (pointer, (pointer, uint32)),
         "tigris_host_output": (pointer, (pointer, uint32)),
         "tigris_host_status_text": (ctypes.c_char_p, (int32,)),
-        "tigris_host_kernels": (ctypes.c_char_p, (pointer,)),
         "tigris_host_kernel_count": (size, ()),
         "tigris_host_kernel": (uint32, (size,)),
         "tigris_host_place_open": (pointer, (pointer,)),
@@ -163,14 +160,6 @@ def load() -> ctypes.CDLL:
 def status_text(status: int) -> str:
     """The runtime's text for a status code."""
     return bytes(load().tigris_host_status_text(status)).decode()
-
-
-def wants_portable() -> bool:
-    """Whether sessions use only the portable kernels."""
-    named = os.environ.get(KERNELS_VARIABLE) or "fastest"
-    if named not in ("fastest", "portable"):
-        raise ArgumentError(f"{KERNELS_VARIABLE} is {named!r}: set it to portable or fastest, or unset it")
-    return named == "portable"
 
 
 def kernels() -> frozenset[tuple[OpKind, DType]]:

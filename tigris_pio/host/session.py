@@ -277,7 +277,6 @@ class Session:
         fast, slow, header = self._fast, self._slow, self._records.header
         status = self._library.tigris_host_bind(
             self._host.address, fast.address, fast.data.size, slow.address, slow.data.size, self._profile,
-            library.wants_portable(),
         )  # fmt: skip
         if status in (_FAST_TOO_SMALL, _SLOW_TOO_SMALL):
             missing = self._library.tigris_host_bytes_short(self._host.address)
@@ -337,11 +336,6 @@ class Session:
     def name(self) -> str:
         """The model's name."""
         return self._records.header.name.rstrip(b"\0").decode(errors="replace")
-
-    @property
-    def kernels(self) -> str:
-        """The kernels in use: "avx2" or "neon" (with portable kernels for other operators), or "portable"."""
-        return bytes(self._library.tigris_host_kernels(self._host.address)).decode()
 
     @property
     def memory(self) -> Memory:

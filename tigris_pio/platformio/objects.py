@@ -92,7 +92,7 @@ def unusable_folders(chip: str, backend: str) -> list[str]:
     """The folders of kernels that compile to nothing for a known chip."""
     if not chip:
         return []
-    return ["host", *(() if chip in _MVE else ("mve",)), *(() if backend == "pie" else ("pie",))]
+    return [*(() if chip in _MVE else ("mve",)), *(() if backend == "pie" else ("pie",))]
 
 
 def _filter(runtime: Path, texts: Iterable[str] | None, unusable: frozenset[str]) -> Callable[[Path], bool]:
