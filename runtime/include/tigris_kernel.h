@@ -61,6 +61,12 @@ typedef struct tigris_kernel_entry {
     tigris_check check;
 } tigris_kernel_entry;
 
+/* Defines the entry `name` of a kernel that reads portable weights. `kind` and `dtype` without their prefixes; `record`:
+ * the type of the parameter record. */
+#define TIGRIS_KERNEL_ENTRY(name, kind, dtype, record, run, check)                                                     \
+    const tigris_kernel_entry name = {                                                                                  \
+        TIGRIS_OP_KIND_##kind, TIGRIS_DTYPE_##dtype, TIGRIS_PACKING_PORTABLE, sizeof(record), run, check}
+
 /* A set of kernels. A session searches it and then its fallback for each operator's kernel. */
 typedef struct tigris_backend {
     const char *name;

@@ -44,9 +44,5 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_binary_int16(call));
 }
 
-const tigris_kernel_entry tigris_add_int16 = {
-    TIGRIS_OP_KIND_ADD, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_int8_params), run_add,
-    check};
-const tigris_kernel_entry tigris_sub_int16 = {
-    TIGRIS_OP_KIND_SUB, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_int8_params), run_sub,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_add_int16, ADD, INT16, tigris_binary_int8_params, run_add, check);
+TIGRIS_KERNEL_ENTRY(tigris_sub_int16, SUB, INT16, tigris_binary_int8_params, run_sub, check);

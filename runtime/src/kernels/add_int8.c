@@ -111,9 +111,5 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_common_scale(call, LARGEST_LEFT_SHIFT));
 }
 
-const tigris_kernel_entry tigris_add_int8 = {
-    TIGRIS_OP_KIND_ADD, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_int8_params), run_add,
-    check};
-const tigris_kernel_entry tigris_sub_int8 = {
-    TIGRIS_OP_KIND_SUB, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_int8_params), run_subtract,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_add_int8, ADD, INT8, tigris_binary_int8_params, run_add, check);
+TIGRIS_KERNEL_ENTRY(tigris_sub_int8, SUB, INT8, tigris_binary_int8_params, run_subtract, check);

@@ -13,6 +13,5 @@ static tigris_status check_asymmetric(const tigris_check_call *call)
     return tigris_check_result(tigris_check_data(call, params->weight_zero_points, call->output->channels, 1U));
 }
 
-const tigris_kernel_entry tigris_asymmetric_conv_2d_int8 = {
-    TIGRIS_OP_KIND_ASYMMETRIC_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_asymmetric_conv_int8_params), run, check_asymmetric};
+TIGRIS_KERNEL_ENTRY(tigris_asymmetric_conv_2d_int8, ASYMMETRIC_CONV_2D, INT8, tigris_asymmetric_conv_int8_params, run,
+                    check_asymmetric);

@@ -112,6 +112,5 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->weights, weights, sizeof(int16_t)));
 }
 
-const tigris_kernel_entry tigris_asymmetric_depthwise_conv_2d_int8 = {
-    TIGRIS_OP_KIND_ASYMMETRIC_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_conv_int8_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_asymmetric_depthwise_conv_2d_int8, ASYMMETRIC_DEPTHWISE_CONV_2D, INT8,
+                    tigris_conv_int8_params, run, check);

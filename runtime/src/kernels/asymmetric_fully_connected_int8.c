@@ -13,6 +13,5 @@ static tigris_status check_asymmetric(const tigris_check_call *call)
     return tigris_check_result(tigris_check_data(call, params->weight_zero_points, params->out_features, 1U));
 }
 
-const tigris_kernel_entry tigris_asymmetric_fully_connected_int8 = {
-    TIGRIS_OP_KIND_ASYMMETRIC_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_asymmetric_fully_connected_int8_params), run, check_asymmetric};
+TIGRIS_KERNEL_ENTRY(tigris_asymmetric_fully_connected_int8, ASYMMETRIC_FULLY_CONNECTED, INT8,
+                    tigris_asymmetric_fully_connected_int8_params, run, check_asymmetric);

@@ -25,6 +25,5 @@ static void run(const tigris_kernel_call *call)
     tigris_pool_float_run(call, average);
 }
 
-const tigris_kernel_entry tigris_average_pool_float = {
-    TIGRIS_OP_KIND_AVERAGE_POOL, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_pool_float_params),
-    run, tigris_pool_float_check};
+TIGRIS_KERNEL_ENTRY(tigris_average_pool_float, AVERAGE_POOL, FLOAT32, tigris_pool_float_params, run,
+                    tigris_pool_float_check);

@@ -203,6 +203,4 @@ static tigris_status check(const tigris_check_call *call)
          tigris_check_requantise(call, params->multiplier, params->shift, taps)));
 }
 
-const tigris_kernel_entry tigris_average_pool_int8 = {
-    TIGRIS_OP_KIND_AVERAGE_POOL, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_pool_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_average_pool_int8, AVERAGE_POOL, INT8, tigris_pool_int8_params, run, check);

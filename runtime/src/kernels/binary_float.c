@@ -52,12 +52,6 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_both_steps(call, steps));
 }
 
-const tigris_kernel_entry tigris_add_float = {
-    TIGRIS_OP_KIND_ADD, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_float_params), run_add,
-    check};
-const tigris_kernel_entry tigris_sub_float = {
-    TIGRIS_OP_KIND_SUB, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_float_params),
-    run_subtract, check};
-const tigris_kernel_entry tigris_mul_float = {
-    TIGRIS_OP_KIND_MUL, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_float_params),
-    run_multiply, check};
+TIGRIS_KERNEL_ENTRY(tigris_add_float, ADD, FLOAT32, tigris_binary_float_params, run_add, check);
+TIGRIS_KERNEL_ENTRY(tigris_sub_float, SUB, FLOAT32, tigris_binary_float_params, run_subtract, check);
+TIGRIS_KERNEL_ENTRY(tigris_mul_float, MUL, FLOAT32, tigris_binary_float_params, run_multiply, check);

@@ -76,6 +76,4 @@ static tigris_status check(const tigris_check_call *call)
                                params->function <= TIGRIS_BINARY_FUNCTION_XOR && tigris_check_both_steps(call, steps));
 }
 
-const tigris_kernel_entry tigris_binary_float = {
-    TIGRIS_OP_KIND_BINARY, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_function_params),
-    run, check};
+TIGRIS_KERNEL_ENTRY(tigris_binary_float, BINARY, FLOAT32, tigris_binary_function_params, run, check);

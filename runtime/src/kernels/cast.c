@@ -105,5 +105,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_pointwise(call, 0U));
 }
 
-const tigris_kernel_entry tigris_cast_float = {
-    TIGRIS_OP_KIND_CAST, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_cast_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_cast_float, CAST, FLOAT32, tigris_cast_params, run, check);

@@ -61,5 +61,4 @@ static tigris_status check(const tigris_check_call *call)
     return TIGRIS_OK;
 }
 
-const tigris_kernel_entry tigris_commit_int8 = {
-    TIGRIS_OP_KIND_COMMIT, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_commit_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_commit_int8, COMMIT, INT8, tigris_commit_params, run, check);

@@ -54,6 +54,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_multiplier(params->multiplier[1], params->shift[1]) && tigris_check_both_steps(call, steps));
 }
 
-const tigris_kernel_entry tigris_binary_int8 = {
-    TIGRIS_OP_KIND_BINARY, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_compare_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_binary_int8, BINARY, INT8, tigris_compare_int8_params, run, check);

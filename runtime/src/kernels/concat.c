@@ -108,9 +108,6 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(sum == extent(call->output, params->axis));
 }
 
-const tigris_kernel_entry tigris_concat_int8 = {
-    TIGRIS_OP_KIND_CONCAT, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_concat_params), run, check};
-const tigris_kernel_entry tigris_concat_int16 = {
-    TIGRIS_OP_KIND_CONCAT, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_concat_params), run, check};
-const tigris_kernel_entry tigris_concat_float = {
-    TIGRIS_OP_KIND_CONCAT, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_concat_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_concat_int8, CONCAT, INT8, tigris_concat_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_concat_int16, CONCAT, INT16, tigris_concat_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_concat_float, CONCAT, FLOAT32, tigris_concat_params, run, check);

@@ -152,6 +152,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->bias, outputs, sizeof(float)));
 }
 
-const tigris_kernel_entry tigris_conv_2d_float = {
-    TIGRIS_OP_KIND_CONV_2D, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_float_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_conv_2d_float, CONV_2D, FLOAT32, tigris_conv_float_params, run, check);

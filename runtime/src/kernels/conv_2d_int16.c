@@ -160,9 +160,6 @@ static tigris_status check_depthwise(const tigris_check_call *call)
                                call->output->channels % call->inputs[0]->channels == 0U);
 }
 
-const tigris_kernel_entry tigris_conv_2d_int16 = {
-    TIGRIS_OP_KIND_CONV_2D, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_int16_params), run,
-    check};
-const tigris_kernel_entry tigris_depthwise_conv_2d_int16 = {
-    TIGRIS_OP_KIND_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_int16_params),
-    run_depthwise, check_depthwise};
+TIGRIS_KERNEL_ENTRY(tigris_conv_2d_int16, CONV_2D, INT16, tigris_conv_int16_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_depthwise_conv_2d_int16, DEPTHWISE_CONV_2D, INT16, tigris_conv_int16_params, run_depthwise,
+                    check_depthwise);

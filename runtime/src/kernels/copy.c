@@ -52,9 +52,6 @@ static tigris_status check(const tigris_check_call *call)
                                (is_whole(call) || is_row_range(call)));
 }
 
-const tigris_kernel_entry tigris_copy_int8 = {
-    TIGRIS_OP_KIND_COPY, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_copy_params), run, check};
-const tigris_kernel_entry tigris_copy_int16 = {
-    TIGRIS_OP_KIND_COPY, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_copy_params), run, check};
-const tigris_kernel_entry tigris_copy_float = {
-    TIGRIS_OP_KIND_COPY, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_copy_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_copy_int8, COPY, INT8, tigris_copy_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_copy_int16, COPY, INT16, tigris_copy_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_copy_float, COPY, FLOAT32, tigris_copy_params, run, check);

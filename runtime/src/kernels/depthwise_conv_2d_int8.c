@@ -364,6 +364,4 @@ static tigris_status check(const tigris_check_call *call)
                                call->output->channels % call->inputs[0]->channels == 0U);
 }
 
-const tigris_kernel_entry tigris_depthwise_conv_2d_int8 = {
-    TIGRIS_OP_KIND_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_int8_params),
-    run, check};
+TIGRIS_KERNEL_ENTRY(tigris_depthwise_conv_2d_int8, DEPTHWISE_CONV_2D, INT8, tigris_conv_int8_params, run, check);

@@ -87,6 +87,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->reciprocal, 256U, sizeof(int32_t)));
 }
 
-const tigris_kernel_entry tigris_divide_int8 = {
-    TIGRIS_OP_KIND_DIVIDE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_divide_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_divide_int8, DIVIDE, INT8, tigris_divide_int8_params, run, check);

@@ -21,5 +21,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_steps_int16(call, steps) && params->smallest <= 1U);
 }
 
-const tigris_kernel_entry tigris_extreme_int16 = {
-    TIGRIS_OP_KIND_EXTREME, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_extreme_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_extreme_int16, EXTREME, INT16, tigris_extreme_params, run, check);

@@ -50,6 +50,5 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->bias, params->out_features, sizeof(float)));
 }
 
-const tigris_kernel_entry tigris_fully_connected_float = {
-    TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_fully_connected_float_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_fully_connected_float, FULLY_CONNECTED, FLOAT32, tigris_fully_connected_float_params, run,
+                    check);

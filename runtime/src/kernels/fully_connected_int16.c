@@ -38,6 +38,5 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->weights, tigris_multiply(params->in_features, params->out_features), 1U));
 }
 
-const tigris_kernel_entry tigris_fully_connected_int16 = {
-    TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_fully_connected_int16_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_fully_connected_int16, FULLY_CONNECTED, INT16, tigris_fully_connected_int16_params, run,
+                    check);

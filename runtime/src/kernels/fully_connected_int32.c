@@ -46,6 +46,5 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->scale, scales, sizeof(float)));
 }
 
-const tigris_kernel_entry tigris_fully_connected_int32 = {
-    TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_INT32, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_fully_connected_int32_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_fully_connected_int32, FULLY_CONNECTED, INT32, tigris_fully_connected_int32_params, run,
+                    check);

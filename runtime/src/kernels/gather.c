@@ -66,12 +66,6 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_slices(call, params->position_step, params->outer, params->count, params->inner, params->length));
 }
 
-const tigris_kernel_entry tigris_gather_float = {
-    TIGRIS_OP_KIND_GATHER, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_gather_params), run_float,
-    check};
-const tigris_kernel_entry tigris_gather_int8 = {
-    TIGRIS_OP_KIND_GATHER, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_gather_params), run_int8,
-    check};
-const tigris_kernel_entry tigris_gather_int16 = {
-    TIGRIS_OP_KIND_GATHER, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_gather_params), run_int16,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_gather_float, GATHER, FLOAT32, tigris_gather_params, run_float, check);
+TIGRIS_KERNEL_ENTRY(tigris_gather_int8, GATHER, INT8, tigris_gather_params, run_int8, check);
+TIGRIS_KERNEL_ENTRY(tigris_gather_int16, GATHER, INT16, tigris_gather_params, run_int16, check);

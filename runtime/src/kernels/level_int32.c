@@ -135,5 +135,4 @@ static tigris_status check(const tigris_check_call *call)
          tigris_check_data(call, params->table, GAIN_ENTRIES, sizeof(int16_t))));
 }
 
-const tigris_kernel_entry tigris_level_int32 = {
-    TIGRIS_OP_KIND_LEVEL, TIGRIS_DTYPE_INT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_level_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_level_int32, LEVEL, INT32, tigris_level_params, run, check);

@@ -134,6 +134,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->differences, 256U, sizeof(int32_t)));
 }
 
-const tigris_kernel_entry tigris_log_softmax_int8 = {
-    TIGRIS_OP_KIND_LOG_SOFTMAX, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_log_softmax_int8_params),
-    run, check};
+TIGRIS_KERNEL_ENTRY(tigris_log_softmax_int8, LOG_SOFTMAX, INT8, tigris_log_softmax_int8_params, run, check);

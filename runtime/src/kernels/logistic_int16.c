@@ -57,6 +57,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->table, ENTRIES, sizeof(uint16_t)));
 }
 
-const tigris_kernel_entry tigris_logistic_int16 = {
-    TIGRIS_OP_KIND_LOGISTIC, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_logistic_int16_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_logistic_int16, LOGISTIC, INT16, tigris_logistic_int16_params, run, check);

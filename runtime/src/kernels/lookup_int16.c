@@ -32,6 +32,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->table, ENTRIES, sizeof(int32_t)));
 }
 
-const tigris_kernel_entry tigris_lookup_int16 = {
-    TIGRIS_OP_KIND_LOOKUP, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_lookup_int16_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_lookup_int16, LOOKUP, INT16, tigris_lookup_int16_params, run, check);

@@ -22,5 +22,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_pointwise(call, 0U) && tigris_check_data(call, params->table, 256U, 1U));
 }
 
-const tigris_kernel_entry tigris_lookup_int8 = {
-    TIGRIS_OP_KIND_LOOKUP, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_lookup_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_lookup_int8, LOOKUP, INT8, tigris_lookup_params, run, check);

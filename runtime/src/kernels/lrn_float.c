@@ -37,5 +37,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_pointwise(call, 0U));
 }
 
-const tigris_kernel_entry tigris_lrn_float = {
-    TIGRIS_OP_KIND_LRN, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_lrn_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_lrn_float, LRN, FLOAT32, tigris_lrn_params, run, check);

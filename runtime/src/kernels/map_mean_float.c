@@ -46,9 +46,6 @@ static tigris_status check_mean(const tigris_check_call *call)
                                tigris_check_map_mean(call) && params->taps != 0U);
 }
 
-const tigris_kernel_entry tigris_sum_map_float = {
-    TIGRIS_OP_KIND_SUM_MAP, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_sum_map_params), sum_map,
-    check_sum};
-const tigris_kernel_entry tigris_mean_of_sums_float = {
-    TIGRIS_OP_KIND_MEAN_OF_SUMS, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_mean_of_sums_float_params), mean_of_sums, check_mean};
+TIGRIS_KERNEL_ENTRY(tigris_sum_map_float, SUM_MAP, FLOAT32, tigris_sum_map_params, sum_map, check_sum);
+TIGRIS_KERNEL_ENTRY(tigris_mean_of_sums_float, MEAN_OF_SUMS, FLOAT32, tigris_mean_of_sums_float_params, mean_of_sums,
+                    check_mean);

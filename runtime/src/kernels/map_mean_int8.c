@@ -104,9 +104,6 @@ static tigris_status check_mean(const tigris_check_call *call)
         (params->rescale != 1U || tigris_check_multiplier(params->multiplier, params->shift)));
 }
 
-const tigris_kernel_entry tigris_sum_map_int8 = {
-    TIGRIS_OP_KIND_SUM_MAP, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_sum_map_params), sum_map,
-    check_sum};
-const tigris_kernel_entry tigris_mean_of_sums_int8 = {
-    TIGRIS_OP_KIND_MEAN_OF_SUMS, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_mean_of_sums_int8_params), mean_of_sums, check_mean};
+TIGRIS_KERNEL_ENTRY(tigris_sum_map_int8, SUM_MAP, INT8, tigris_sum_map_params, sum_map, check_sum);
+TIGRIS_KERNEL_ENTRY(tigris_mean_of_sums_int8, MEAN_OF_SUMS, INT8, tigris_mean_of_sums_int8_params, mean_of_sums,
+                    check_mean);

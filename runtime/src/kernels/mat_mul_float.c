@@ -55,6 +55,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_products(call, &products));
 }
 
-const tigris_kernel_entry tigris_mat_mul_float = {
-    TIGRIS_OP_KIND_MAT_MUL, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_mat_mul_float_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_mat_mul_float, MAT_MUL, FLOAT32, tigris_mat_mul_float_params, run, check);

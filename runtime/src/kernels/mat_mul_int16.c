@@ -49,6 +49,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_range_int16(params->activation_min, params->activation_max));
 }
 
-const tigris_kernel_entry tigris_mat_mul_int16 = {
-    TIGRIS_OP_KIND_MAT_MUL, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_mat_mul_int16_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_mat_mul_int16, MAT_MUL, INT16, tigris_mat_mul_int16_params, run, check);

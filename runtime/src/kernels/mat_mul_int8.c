@@ -256,6 +256,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_range(params->activation_min, params->activation_max));
 }
 
-const tigris_kernel_entry tigris_mat_mul_int8 = {
-    TIGRIS_OP_KIND_MAT_MUL, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_mat_mul_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_mat_mul_int8, MAT_MUL, INT8, tigris_mat_mul_int8_params, run, check);

@@ -27,6 +27,4 @@ static void run(const tigris_kernel_call *call)
     tigris_pool_float_run(call, max_tap);
 }
 
-const tigris_kernel_entry tigris_max_pool_float = {
-    TIGRIS_OP_KIND_MAX_POOL, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_pool_float_params), run,
-    tigris_pool_float_check};
+TIGRIS_KERNEL_ENTRY(tigris_max_pool_float, MAX_POOL, FLOAT32, tigris_pool_float_params, run, tigris_pool_float_check);

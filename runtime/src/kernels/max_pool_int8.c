@@ -122,6 +122,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_range(params->activation_min, params->activation_max));
 }
 
-const tigris_kernel_entry tigris_max_pool_int8 = {
-    TIGRIS_OP_KIND_MAX_POOL, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_pool_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_max_pool_int8, MAX_POOL, INT8, tigris_pool_int8_params, run, check);

@@ -21,5 +21,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_binary_int16(call));
 }
 
-const tigris_kernel_entry tigris_mul_int16 = {
-    TIGRIS_OP_KIND_MUL, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_int8_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_mul_int16, MUL, INT16, tigris_binary_int8_params, run, check);

@@ -55,5 +55,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_binary_int8(call) && params->left_shift == 0);
 }
 
-const tigris_kernel_entry tigris_mul_int8 = {
-    TIGRIS_OP_KIND_MUL, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_binary_int8_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_mul_int8, MUL, INT8, tigris_binary_int8_params, run, check);

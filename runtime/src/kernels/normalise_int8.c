@@ -201,6 +201,4 @@ static tigris_status check(const tigris_check_call *call)
                                has_terms(call));
 }
 
-const tigris_kernel_entry tigris_normalise_int8 = {
-    TIGRIS_OP_KIND_NORMALISE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_normalise_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_normalise_int8, NORMALISE, INT8, tigris_normalise_int8_params, run, check);

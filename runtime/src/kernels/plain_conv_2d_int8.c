@@ -93,9 +93,7 @@ static void run_depthwise(const tigris_kernel_call *call)
     run_pixels(&c);
 }
 
-const tigris_kernel_entry tigris_plain_conv_2d_int8 = {
-    TIGRIS_OP_KIND_PLAIN_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_conv_int8_params),
-    run_conv, tigris_check_plain_conv};
-const tigris_kernel_entry tigris_plain_depthwise_conv_2d_int8 = {
-    TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_conv_int8_params), run_depthwise, tigris_check_plain_depthwise_conv};
+TIGRIS_KERNEL_ENTRY(tigris_plain_conv_2d_int8, PLAIN_CONV_2D, INT8, tigris_conv_int8_params, run_conv,
+                    tigris_check_plain_conv);
+TIGRIS_KERNEL_ENTRY(tigris_plain_depthwise_conv_2d_int8, PLAIN_DEPTHWISE_CONV_2D, INT8, tigris_conv_int8_params,
+                    run_depthwise, tigris_check_plain_depthwise_conv);

@@ -28,6 +28,5 @@ static void run(const tigris_kernel_call *call)
     }
 }
 
-const tigris_kernel_entry tigris_plain_fully_connected_int8 = {
-    TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_fully_connected_int8_params), run, tigris_check_plain_fully_connected};
+TIGRIS_KERNEL_ENTRY(tigris_plain_fully_connected_int8, PLAIN_FULLY_CONNECTED, INT8, tigris_fully_connected_int8_params,
+                    run, tigris_check_plain_fully_connected);

@@ -110,9 +110,5 @@ static tigris_status check(const tigris_check_call *call)
         (params->rescale == 0U || tigris_check_requantise(call, params->multiplier, params->shift, taps)));
 }
 
-const tigris_kernel_entry tigris_average_pool_int16 = {
-    TIGRIS_OP_KIND_AVERAGE_POOL, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_pool_int8_params),
-    run_average, check};
-const tigris_kernel_entry tigris_max_pool_int16 = {
-    TIGRIS_OP_KIND_MAX_POOL, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_pool_int8_params), run_max,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_average_pool_int16, AVERAGE_POOL, INT16, tigris_pool_int8_params, run_average, check);
+TIGRIS_KERNEL_ENTRY(tigris_max_pool_int16, MAX_POOL, INT16, tigris_pool_int8_params, run_max, check);

@@ -61,5 +61,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->table, 256U, 1U));
 }
 
-const tigris_kernel_entry tigris_prelu_int8 = {
-    TIGRIS_OP_KIND_PRELU, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_prelu_int8_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_prelu_int8, PRELU, INT8, tigris_prelu_int8_params, run, check);

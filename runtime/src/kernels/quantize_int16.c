@@ -45,9 +45,6 @@ static tigris_status check_dequantize(const tigris_check_call *call)
                                is_quantization(call));
 }
 
-const tigris_kernel_entry tigris_quantize_int16 = {
-    TIGRIS_OP_KIND_QUANTIZE, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_quantize_int16_params),
-    run_quantize, check_quantize};
-const tigris_kernel_entry tigris_dequantize_int16 = {
-    TIGRIS_OP_KIND_DEQUANTIZE, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_quantize_int16_params),
-    run_dequantize, check_dequantize};
+TIGRIS_KERNEL_ENTRY(tigris_quantize_int16, QUANTIZE, INT16, tigris_quantize_int16_params, run_quantize, check_quantize);
+TIGRIS_KERNEL_ENTRY(tigris_dequantize_int16, DEQUANTIZE, INT16, tigris_quantize_int16_params, run_dequantize,
+                    check_dequantize);

@@ -103,9 +103,5 @@ static tigris_status check_dequantize(const tigris_check_call *call)
                                is_quantization(call, CODES));
 }
 
-const tigris_kernel_entry tigris_quantize_int8 = {
-    TIGRIS_OP_KIND_QUANTIZE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_quantize_params),
-    run_quantize, check_quantize};
-const tigris_kernel_entry tigris_dequantize_int8 = {
-    TIGRIS_OP_KIND_DEQUANTIZE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_quantize_params),
-    run_dequantize, check_dequantize};
+TIGRIS_KERNEL_ENTRY(tigris_quantize_int8, QUANTIZE, INT8, tigris_quantize_params, run_quantize, check_quantize);
+TIGRIS_KERNEL_ENTRY(tigris_dequantize_int8, DEQUANTIZE, INT8, tigris_quantize_params, run_dequantize, check_dequantize);

@@ -204,6 +204,4 @@ static tigris_status check(const tigris_check_call *call)
                                call->op->scratch_bytes >= params->units * GATES * sizeof(int16_t));
 }
 
-const tigris_kernel_entry tigris_recurrent_int16 = {
-    TIGRIS_OP_KIND_RECURRENT, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_recurrent_int16_params),
-    run, check};
+TIGRIS_KERNEL_ENTRY(tigris_recurrent_int16, RECURRENT, INT16, tigris_recurrent_int16_params, run, check);

@@ -12,6 +12,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->recurrent_scales, tigris_gates(params) * params->units, sizeof(float)));
 }
 
-const tigris_kernel_entry tigris_recurrent_int8 = {
-    TIGRIS_OP_KIND_RECURRENT, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_recurrent_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_recurrent_int8, RECURRENT, INT8, tigris_recurrent_params, run, check);

@@ -163,8 +163,5 @@ static tigris_status check_arg(const tigris_check_call *call)
                                tigris_check_reduced(call, params->length, params->inner));
 }
 
-const tigris_kernel_entry tigris_reduce_float = {
-    TIGRIS_OP_KIND_REDUCE, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_reduce_params), run, check};
-const tigris_kernel_entry tigris_arg_reduce_float = {
-    TIGRIS_OP_KIND_ARG_REDUCE, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_arg_reduce_params),
-    run_arg, check_arg};
+TIGRIS_KERNEL_ENTRY(tigris_reduce_float, REDUCE, FLOAT32, tigris_reduce_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_arg_reduce_float, ARG_REDUCE, FLOAT32, tigris_arg_reduce_params, run_arg, check_arg);

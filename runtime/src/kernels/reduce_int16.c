@@ -40,6 +40,4 @@ static tigris_status check(const tigris_check_call *call)
         params->output_zero_point == 0 && tigris_check_multiplier(params->multiplier, params->shift));
 }
 
-const tigris_kernel_entry tigris_reduce_int16 = {
-    TIGRIS_OP_KIND_REDUCE, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_reduce_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_reduce_int16, REDUCE, INT16, tigris_reduce_int8_params, run, check);

@@ -177,9 +177,5 @@ static tigris_status check_arg(const tigris_check_call *call)
                                tigris_check_reduced(call, params->length, params->inner));
 }
 
-const tigris_kernel_entry tigris_reduce_int8 = {
-    TIGRIS_OP_KIND_REDUCE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_reduce_int8_params), run,
-    check};
-const tigris_kernel_entry tigris_arg_reduce_int8 = {
-    TIGRIS_OP_KIND_ARG_REDUCE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_arg_reduce_params),
-    run_arg, check_arg};
+TIGRIS_KERNEL_ENTRY(tigris_reduce_int8, REDUCE, INT8, tigris_reduce_int8_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_arg_reduce_int8, ARG_REDUCE, INT8, tigris_arg_reduce_params, run_arg, check_arg);

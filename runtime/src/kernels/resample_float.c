@@ -67,6 +67,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_resample(call, sizeof(float));
 }
 
-const tigris_kernel_entry tigris_resample_float = {
-    TIGRIS_OP_KIND_RESAMPLE, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_resample_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_resample_float, RESAMPLE, FLOAT32, tigris_resample_params, run, check);

@@ -167,6 +167,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_resample(call, sizeof(int16_t));
 }
 
-const tigris_kernel_entry tigris_resample_int8 = {
-    TIGRIS_OP_KIND_RESAMPLE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_resample_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_resample_int8, RESAMPLE, INT8, tigris_resample_params, run, check);

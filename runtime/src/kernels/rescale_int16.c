@@ -55,5 +55,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_multiplier(params->multiplier[1], params->shift[1]) && tigris_check_pointwise(call, 0U));
 }
 
-const tigris_kernel_entry tigris_rescale_int16 = {
-    TIGRIS_OP_KIND_RESCALE, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_rescale_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_rescale_int16, RESCALE, INT16, tigris_rescale_params, run, check);

@@ -78,12 +78,6 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_slices(call, params->position_step, params->outer, params->count, params->inner, params->length));
 }
 
-const tigris_kernel_entry tigris_scatter_float = {
-    TIGRIS_OP_KIND_SCATTER, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_scatter_params), run_float,
-    check};
-const tigris_kernel_entry tigris_scatter_int8 = {
-    TIGRIS_OP_KIND_SCATTER, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_scatter_params), run_int8,
-    check};
-const tigris_kernel_entry tigris_scatter_int16 = {
-    TIGRIS_OP_KIND_SCATTER, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_scatter_params), run_int16,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_scatter_float, SCATTER, FLOAT32, tigris_scatter_params, run_float, check);
+TIGRIS_KERNEL_ENTRY(tigris_scatter_int8, SCATTER, INT8, tigris_scatter_params, run_int8, check);
+TIGRIS_KERNEL_ENTRY(tigris_scatter_int16, SCATTER, INT16, tigris_scatter_params, run_int16, check);

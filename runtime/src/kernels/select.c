@@ -191,9 +191,6 @@ static tigris_status check(const tigris_check_call *call)
                                is_axis(call, CHANNELS, call->output->channels));
 }
 
-const tigris_kernel_entry tigris_select_int8 = {
-    TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_select_params), run, check};
-const tigris_kernel_entry tigris_select_int16 = {
-    TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_select_params), run, check};
-const tigris_kernel_entry tigris_select_float = {
-    TIGRIS_OP_KIND_SELECT, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_select_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_select_int8, SELECT, INT8, tigris_select_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_select_int16, SELECT, INT16, tigris_select_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_select_float, SELECT, FLOAT32, tigris_select_params, run, check);

@@ -40,6 +40,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_row_elements(call->output) % params->length == 0U);
 }
 
-const tigris_kernel_entry tigris_softmax_float = {
-    TIGRIS_OP_KIND_SOFTMAX, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_softmax_float_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_softmax_float, SOFTMAX, FLOAT32, tigris_softmax_float_params, run, check);

@@ -76,6 +76,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->reciprocals, ENTRIES, sizeof(int16_t)));
 }
 
-const tigris_kernel_entry tigris_softmax_int16 = {
-    TIGRIS_OP_KIND_SOFTMAX, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_softmax_int16_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_softmax_int16, SOFTMAX, INT16, tigris_softmax_int16_params, run, check);

@@ -158,6 +158,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->exponentials, 256U, sizeof(int32_t)));
 }
 
-const tigris_kernel_entry tigris_softmax_int8 = {
-    TIGRIS_OP_KIND_SOFTMAX, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_softmax_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_softmax_int8, SOFTMAX, INT8, tigris_softmax_int8_params, run, check);

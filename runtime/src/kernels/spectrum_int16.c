@@ -254,5 +254,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->weights, 2U * params->weight_count, sizeof(uint16_t)));
 }
 
-const tigris_kernel_entry tigris_spectrum_int16 = {
-    TIGRIS_OP_KIND_SPECTRUM, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_spectrum_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_spectrum_int16, SPECTRUM, INT16, tigris_spectrum_params, run, check);

@@ -21,6 +21,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_common_scale(call, LARGEST_LEFT_SHIFT));
 }
 
-const tigris_kernel_entry tigris_squared_difference_int8 = {
-    TIGRIS_OP_KIND_SQUARED_DIFFERENCE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_binary_int8_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_squared_difference_int8, SQUARED_DIFFERENCE, INT8, tigris_binary_int8_params, run, check);

@@ -84,9 +84,5 @@ static tigris_status check_take(const tigris_check_call *call)
     return check_mover(call, index, TIGRIS_HEADER_FLAG_TAKES, call->inputs[0]);
 }
 
-const tigris_kernel_entry tigris_fetch_int8 = {
-    TIGRIS_OP_KIND_FETCH, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_rows_params), run_fetch,
-    check_fetch};
-const tigris_kernel_entry tigris_take_int8 = {
-    TIGRIS_OP_KIND_TAKE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_rows_params), run_take,
-    check_take};
+TIGRIS_KERNEL_ENTRY(tigris_fetch_int8, FETCH, INT8, tigris_rows_params, run_fetch, check_fetch);
+TIGRIS_KERNEL_ENTRY(tigris_take_int8, TAKE, INT8, tigris_rows_params, run_take, check_take);

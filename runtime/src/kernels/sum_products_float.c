@@ -47,9 +47,7 @@ static tigris_status check_scale(const tigris_check_call *call)
                                tigris_check_scale_sums(call));
 }
 
-const tigris_kernel_entry tigris_sum_products_float = {
-    TIGRIS_OP_KIND_SUM_PRODUCTS, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_sum_products_params),
-    sum_products, check_sums};
-const tigris_kernel_entry tigris_scale_sums_float = {
-    TIGRIS_OP_KIND_SCALE_SUMS, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_scale_sums_float_params), scale_sums, check_scale};
+TIGRIS_KERNEL_ENTRY(tigris_sum_products_float, SUM_PRODUCTS, FLOAT32, tigris_sum_products_params, sum_products,
+                    check_sums);
+TIGRIS_KERNEL_ENTRY(tigris_scale_sums_float, SCALE_SUMS, FLOAT32, tigris_scale_sums_float_params, scale_sums,
+                    check_scale);

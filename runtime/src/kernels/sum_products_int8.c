@@ -58,9 +58,5 @@ static tigris_status check_scale(const tigris_check_call *call)
                                tigris_check_requantise(call, params->multiplier, params->shift, scales));
 }
 
-const tigris_kernel_entry tigris_sum_products_int8 = {
-    TIGRIS_OP_KIND_SUM_PRODUCTS, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_sum_products_params),
-    sum_products, check_sums};
-const tigris_kernel_entry tigris_scale_sums_int8 = {
-    TIGRIS_OP_KIND_SCALE_SUMS, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_scale_sums_int8_params),
-    scale_sums, check_scale};
+TIGRIS_KERNEL_ENTRY(tigris_sum_products_int8, SUM_PRODUCTS, INT8, tigris_sum_products_params, sum_products, check_sums);
+TIGRIS_KERNEL_ENTRY(tigris_scale_sums_int8, SCALE_SUMS, INT8, tigris_scale_sums_int8_params, scale_sums, check_scale);

@@ -125,6 +125,4 @@ static tigris_status check(const tigris_check_call *call)
         call->op->scratch_bytes >= params->boxes);
 }
 
-const tigris_kernel_entry tigris_suppress_float = {
-    TIGRIS_OP_KIND_SUPPRESS, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_suppress_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_suppress_float, SUPPRESS, FLOAT32, tigris_suppress_params, run, check);

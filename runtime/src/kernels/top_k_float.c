@@ -66,5 +66,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_call_elements(call, call->output) == tigris_multiply(elements / params->length, params->count));
 }
 
-const tigris_kernel_entry tigris_top_k_float = {
-    TIGRIS_OP_KIND_TOP_K, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_top_k_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_top_k_float, TOP_K, FLOAT32, tigris_top_k_params, run, check);

@@ -203,12 +203,6 @@ static tigris_status check(const tigris_check_call *call)
         (tigris_check_all_rows(call, 0U) || is_banded(call)));
 }
 
-const tigris_kernel_entry tigris_transpose_int8 = {
-    TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_transpose_params), run,
-    check};
-const tigris_kernel_entry tigris_transpose_int16 = {
-    TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE, sizeof(tigris_transpose_params), run,
-    check};
-const tigris_kernel_entry tigris_transpose_float = {
-    TIGRIS_OP_KIND_TRANSPOSE, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_transpose_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_transpose_int8, TRANSPOSE, INT8, tigris_transpose_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_transpose_int16, TRANSPOSE, INT16, tigris_transpose_params, run, check);
+TIGRIS_KERNEL_ENTRY(tigris_transpose_float, TRANSPOSE, FLOAT32, tigris_transpose_params, run, check);

@@ -51,6 +51,5 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_data(call, params->bias, call->output->channels, sizeof(float)));
 }
 
-const tigris_kernel_entry tigris_transpose_conv_float = {
-    TIGRIS_OP_KIND_TRANSPOSE_CONV, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_transpose_conv_float_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_transpose_conv_float, TRANSPOSE_CONV, FLOAT32, tigris_transpose_conv_float_params, run,
+                    check);

@@ -52,6 +52,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_transposed(call, &shape, params->weights, sizeof(int8_t)));
 }
 
-const tigris_kernel_entry tigris_transpose_conv_int16 = {
-    TIGRIS_OP_KIND_TRANSPOSE_CONV, TIGRIS_DTYPE_INT16, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_transpose_conv_int16_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_transpose_conv_int16, TRANSPOSE_CONV, INT16, tigris_transpose_conv_int16_params, run, check);

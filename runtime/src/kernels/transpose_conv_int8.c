@@ -63,6 +63,4 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_range(params->activation_min, params->activation_max));
 }
 
-const tigris_kernel_entry tigris_transpose_conv_int8 = {
-    TIGRIS_OP_KIND_TRANSPOSE_CONV, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE,
-    sizeof(tigris_transpose_conv_int8_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_transpose_conv_int8, TRANSPOSE_CONV, INT8, tigris_transpose_conv_int8_params, run, check);

@@ -53,6 +53,4 @@ static tigris_status check(const tigris_check_call *call)
                                params->function <= TIGRIS_UNARY_FUNCTION_ATANH);
 }
 
-const tigris_kernel_entry tigris_trigonometric_float = {
-    TIGRIS_OP_KIND_TRIGONOMETRIC, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_unary_float_params),
-    run, check};
+TIGRIS_KERNEL_ENTRY(tigris_trigonometric_float, TRIGONOMETRIC, FLOAT32, tigris_unary_float_params, run, check);

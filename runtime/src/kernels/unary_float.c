@@ -129,6 +129,4 @@ static tigris_status check(const tigris_check_call *call)
                                params->function <= TIGRIS_UNARY_FUNCTION_IS_TRUE);
 }
 
-const tigris_kernel_entry tigris_unary_float = {
-    TIGRIS_OP_KIND_UNARY, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_unary_float_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_unary_float, UNARY, FLOAT32, tigris_unary_float_params, run, check);

@@ -205,5 +205,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_mapped(call, params->length, params->inner));
 }
 
-const tigris_kernel_entry tigris_vector_float = {
-    TIGRIS_OP_KIND_VECTOR, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_vector_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_vector_float, VECTOR, FLOAT32, tigris_vector_params, run, check);

@@ -47,6 +47,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_mapped(call, params->length, params->inner));
 }
 
-const tigris_kernel_entry tigris_vector_int8 = {
-    TIGRIS_OP_KIND_VECTOR, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_PORTABLE, sizeof(tigris_cumulative_int8_params), run,
-    check};
+TIGRIS_KERNEL_ENTRY(tigris_vector_int8, VECTOR, INT8, tigris_cumulative_int8_params, run, check);

@@ -36,5 +36,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(holds);
 }
 
-const tigris_kernel_entry tigris_where_float = {
-    TIGRIS_OP_KIND_WHERE, TIGRIS_DTYPE_FLOAT32, TIGRIS_PACKING_PORTABLE, sizeof(tigris_where_params), run, check};
+TIGRIS_KERNEL_ENTRY(tigris_where_float, WHERE, FLOAT32, tigris_where_params, run, check);

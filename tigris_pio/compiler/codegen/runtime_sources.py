@@ -29,7 +29,7 @@ from tigris_pio.errors import ToolError
 from tigris_pio.format.c_header import PARAMS_PATH, render_params
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_ENTRY = re.compile(r"^const tigris_kernel_entry (\w+) = \{([^}]*)\};", re.MULTILINE)
+_ENTRY = re.compile(r"^TIGRIS_KERNEL_ENTRY\((\w+),[^)]*?(\w+),\s*\w+\);", re.MULTILINE)
 _FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(tigris_\w+)\([^;{]*\)\n\{", re.MULTILINE)
 _BODY = re.compile(r"^static void run\(", re.MULTILINE)
 #: Macros that are undefined in generated C; code for them is left out.
@@ -59,7 +59,7 @@ def entries() -> Mapping[str, tuple[Path, str]]:
         text = text_of(path)
         bodies = "".join(text_of(header) for header in _bodies(path))
         for match in _ENTRY.finditer(text + bodies):
-            found[match[1]] = (path, [word.strip() for word in match[2].split(",")][4])
+            found[match[1]] = (path, match[2])
     return found
 
 
