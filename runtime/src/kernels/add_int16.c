@@ -29,14 +29,14 @@ static void run_add(const tigris_kernel_call *call)
 {
     const tigris_binary_int8_params params = *(const tigris_binary_int8_params *)call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(&params);
-    tigris_run_binary_int16(call, steps, sum, &params);
+    tigris_run_elements(call, steps, sum, &params, 2);
 }
 
 static void run_sub(const tigris_kernel_call *call)
 {
     const tigris_binary_int8_params params = *(const tigris_binary_int8_params *)call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(&params);
-    tigris_run_binary_int16(call, steps, difference, &params);
+    tigris_run_elements(call, steps, difference, &params, 2);
 }
 
 static tigris_status check(const tigris_check_call *call)

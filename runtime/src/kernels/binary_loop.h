@@ -1,4 +1,4 @@
-/* Steps of element-wise kernels of two inputs, and the loop of the int8 kernels. */
+/* Steps of element-wise kernels of two inputs, and the loop of the int8 and int16 kernels. */
 #ifndef TIGRIS_BINARY_LOOP_H
 #define TIGRIS_BINARY_LOOP_H
 
@@ -20,29 +20,46 @@ typedef struct tigris_binary_steps {
 
 typedef int32_t (*tigris_integer_function)(const void *constants, int32_t a, int32_t b);
 
-/* Each output is `function` of its two inputs. `constants` lie on the caller's stack, so that they stay in registers
- * although outputs are written in between. */
-TIGRIS_INLINE void tigris_run_binary(const tigris_kernel_call *call, tigris_binary_steps steps,
-                                     tigris_integer_function function, const void *constants)
+TIGRIS_INLINE int32_t tigris_binary_element(const uint8_t *at, int32_t bytes)
+{
+    return bytes == 1 ? *(const int8_t *)(const void *)at : *(const int16_t *)(const void *)at;
+}
+
+/* Each output is `function` of its two inputs; `bytes`: of an element, 1 or 2. `constants` lie on the caller's stack, so
+ * that they stay in registers although outputs are written in between. */
+TIGRIS_INLINE void tigris_run_elements(const tigris_kernel_call *call, tigris_binary_steps steps,
+                                       tigris_integer_function function, const void *constants, int32_t bytes)
 {
     const tigris_band *in = call->inputs;
     const tigris_tensor_record *output = call->output->tensor;
-    int8_t *to = tigris_int8_output(call);
+    uint8_t *to = call->output_data;
     for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
-        const int8_t *a = (const int8_t *)(const void *)in[0].data + tigris_binary_row(&in[0], y, steps.row[0]);
-        const int8_t *b = (const int8_t *)(const void *)in[1].data + tigris_binary_row(&in[1], y, steps.row[1]);
+        const uint8_t *a = in[0].data + tigris_binary_row(&in[0], y, steps.row[0]) * bytes;
+        const uint8_t *b = in[1].data + tigris_binary_row(&in[1], y, steps.row[1]) * bytes;
         for (uint32_t x = 0; x < output->width; x++) {
-            const int8_t *a_at = a;
-            const int8_t *b_at = b;
-            for (const int8_t *const end = to + output->channels; to != end; to++) {
-                *to = (int8_t)function(constants, *a_at, *b_at);
-                a_at += steps.channel[0];
-                b_at += steps.channel[1];
+            const uint8_t *a_at = a;
+            const uint8_t *b_at = b;
+            for (const uint8_t *const end = to + output->channels * (uint32_t)bytes; to != end; to += bytes) {
+                const int32_t value =
+                    function(constants, tigris_binary_element(a_at, bytes), tigris_binary_element(b_at, bytes));
+                if (bytes == 1) {
+                    *(int8_t *)(void *)to = (int8_t)value;
+                } else {
+                    *(int16_t *)(void *)to = (int16_t)value;
+                }
+                a_at += steps.channel[0] * bytes;
+                b_at += steps.channel[1] * bytes;
             }
-            a += steps.column[0];
-            b += steps.column[1];
+            a += steps.column[0] * bytes;
+            b += steps.column[1] * bytes;
         }
     }
+}
+
+TIGRIS_INLINE void tigris_run_binary(const tigris_kernel_call *call, tigris_binary_steps steps,
+                                     tigris_integer_function function, const void *constants)
+{
+    tigris_run_elements(call, steps, function, constants, 1);
 }
 
 /* Whether the steps of both inputs stay inside them. */

@@ -13,7 +13,7 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_binary_int8_params params = *(const tigris_binary_int8_params *)call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(&params);
-    tigris_run_binary_int16(call, steps, product, &params);
+    tigris_run_elements(call, steps, product, &params, 2);
 }
 
 static tigris_status check(const tigris_check_call *call)
