@@ -31,7 +31,7 @@ TIGRIS_INLINE void tigris_init_sums(uint32_t *sums, const int32_t *bias, int32_t
 #if defined(TIGRIS_IN_ORDER)
     for (const int32_t *const end = bias + count; bias != end;) {
         *sums++ = (uint32_t)*bias++;
-        TIGRIS_STEP(); /* else GCC calls memcpy */
+        TIGRIS_STEP(); /* else GCC calls memcpy: 4.4 % of sww */
     }
 #else
     memcpy(sums, bias, (size_t)count * sizeof *sums);

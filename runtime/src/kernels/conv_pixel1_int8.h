@@ -15,7 +15,6 @@ TIGRIS_INLINE int8_t *fill_pixel_taps(int8_t *to, const int8_t *from, int32_t st
     for (; count > 0; count--) {
         *to++ = *from;
         from += step;
-        TIGRIS_STEP();
     }
     return to;
 }
@@ -44,7 +43,6 @@ static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, i
             const int8_t *tap = step ? input + from : &c->padding;
             for (const int8_t *const end = to + c->group_inputs; to != end; tap += step) {
                 *to++ = *tap;
-                TIGRIS_STEP();
             }
             from += params->dilation_width * channels;
         }

@@ -77,7 +77,6 @@ TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *pat
     uint32_t sums[4 * BLOCK];
     init_sums4(sums, tigris_int32_data(call, params->bias) + channel, sums + 4 * BLOCK, tigris_block_bias(taps + tail));
     tigris_add_4x4(patch, stride, tigris_int8_data(call, params->weights) + channel * (taps + tail), taps, tail, sums);
-    TIGRIS_STEP();
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
     int8_t *output = tigris_int8_output(call) + first + channel;
@@ -121,7 +120,6 @@ TIGRIS_INLINE uint32_t *fill_lane(uint32_t *to, const int8_t *from, int32_t step
         *to = second ? *to + ((uint32_t)(int32_t)*from << 16) : (uint32_t)(int32_t)*from;
         to++;
         from += step;
-        TIGRIS_STEP();
     }
     return to;
 }

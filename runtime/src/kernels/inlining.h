@@ -14,19 +14,17 @@
 
 /* GCC gathers the loads of several taps, and adds products to each other before it adds them to the sums. Without
  * spare registers that spills the sums, so on small machines the macros below keep the order of the source. They are
- * used where instruction counts (python -m bench.instructions) fell by them, and empty for compilers that vectorise. */
+ * used where they save a network 1 % of its instructions or more (python -m bench.instructions --machines rv32imc), with
+ * that figure beside them, and empty for compilers that vectorise. */
 #if defined(__GNUC__) && (defined(__riscv) || defined(__arm__) || defined(__XTENSA__))
 #define TIGRIS_IN_ORDER
 #define TIGRIS_INLINE static inline __attribute__((always_inline))
 #define TIGRIS_STEP() __asm__ volatile("" : : : "memory")
-/* Keeps each of the three in a register of its own, not recomputed from an earlier value. */
-#define TIGRIS_KEEP(a, b, c) __asm__("" : "+r"(a), "+r"(b), "+r"(c))
 /* Later summands are added to `sum` itself, not to each other first. */
 #define TIGRIS_HOLD(sum) __asm__("" : "+r"(sum))
 #else
 #define TIGRIS_INLINE static inline
 #define TIGRIS_STEP() (void)0
-#define TIGRIS_KEEP(a, b, c) (void)0
 #define TIGRIS_HOLD(sum) (void)0
 #endif
 

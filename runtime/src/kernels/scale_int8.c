@@ -20,7 +20,6 @@ void tigris_requantise_channels(const uint32_t *sums, int32_t count, const int32
         } else {
             value = (uint32_t)tigris_requantise_slow(value, *multiplier, *shift, stage);
         }
-        TIGRIS_HOLD(value); /* else GCC extends the sign of one that is a byte already */
         *to++ = (int8_t)value;
         multiplier += step;
         shift += step;

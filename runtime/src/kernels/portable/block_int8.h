@@ -83,7 +83,7 @@ TIGRIS_INLINE void tigris_add_two(tigris_totals *s, uint32_t p, int8_t first, ui
     const uint32_t t = p * tigris_weight(first) + TIGRIS_BOTH_BIAS + q * tigris_weight(second);
     s->both += t;
     s->high += t >> 16;
-    TIGRIS_STEP();
+    TIGRIS_STEP(); /* 44 % of ResNet-8 */
 }
 
 TIGRIS_INLINE void tigris_add_one(tigris_totals *s, uint32_t p, int8_t weight)
@@ -155,7 +155,7 @@ TIGRIS_INLINE void tigris_add_two_pixels4(tigris_totals s[2], uint32_t p, uint32
                                           uint32_t v, int8_t second)
 {
     tigris_add_two(&s[0], p, first, q, second);
-    TIGRIS_HOLD(s[0].both);
+    TIGRIS_HOLD(s[0].both); /* with the three below 6.4 % of ResNet-8 */
     TIGRIS_HOLD(s[0].high);
     tigris_add_two(&s[1], r, first, v, second);
     TIGRIS_HOLD(s[1].both);
@@ -202,7 +202,6 @@ TIGRIS_INLINE void tigris_add_one_pixels4(tigris_totals s[2], uint32_t p, uint32
 {
     tigris_add_one(&s[0], p, weight);
     tigris_add_one(&s[1], r, weight);
-    TIGRIS_STEP();
 }
 
 /* Adds the products of the first `taps` taps of two patches, in whole tiles, and of `tail` taps behind them. */
@@ -272,11 +271,8 @@ TIGRIS_INLINE void tigris_add_two_pixels3(tigris_totals *s, uint32_t *sum, uint3
                                           uint32_t q, int32_t y, int8_t second)
 {
     tigris_add_two(s, p, first, q, second);
-    TIGRIS_KEEP(s->both, s->high, *sum);
     *sum += (uint32_t)(x * first);
-    TIGRIS_HOLD(*sum);
     *sum += (uint32_t)(y * second);
-    TIGRIS_HOLD(*sum);
 }
 
 /* Adds the products of three pixels' taps, whole tiles, and a block's weights. For each channel, sum holds the totals
@@ -329,7 +325,7 @@ TIGRIS_INLINE uint32_t tigris_add_tap(const tigris_vector *vector, int32_t tap, 
 TIGRIS_INLINE void tigris_add_product(int8_t value, int8_t weight, uint32_t *sum)
 {
     *sum += tigris_product(value, weight);
-    TIGRIS_HOLD(*sum);
+    TIGRIS_HOLD(*sum); /* 2.8 % of ad */
 }
 
 /* Adds column `k` of a tile of the four channels of a block, at w. */
@@ -347,7 +343,7 @@ TIGRIS_INLINE void tigris_add_columns(int8_t value, const int8_t *w, const int8_
 {
     tigris_add_column(value, w, k, sum);
     tigris_add_column(value, v, k, sum + TIGRIS_CHANNEL_BLOCK);
-    TIGRIS_STEP();
+    TIGRIS_STEP(); /* 39 % of ad */
 }
 
 /* Adds tap `k` of the tiles of two channels, at x and y. */
@@ -355,7 +351,6 @@ TIGRIS_INLINE void tigris_add_pair(int8_t value, const int8_t *x, const int8_t *
 {
     tigris_add_product(value, x[k], &sum[0]);
     tigris_add_product(value, y[k], &sum[1]);
-    TIGRIS_STEP();
 }
 
 /* Sums of two blocks of four channels, at w and v: `initial` and the products of the whole tiles. */

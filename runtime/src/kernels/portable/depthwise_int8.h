@@ -24,7 +24,6 @@ TIGRIS_INLINE tigris_column tigris_next_column(tigris_column_at *at, int32_t ste
 {
     const tigris_column column = {*at->r0, *at->r1, *at->r2};
     at->r0 += step, at->r1 += step, at->r2 += step;
-    TIGRIS_KEEP(at->r0, at->r1, at->r2);
     return column;
 }
 
@@ -32,9 +31,7 @@ TIGRIS_INLINE tigris_column tigris_next_column(tigris_column_at *at, int32_t ste
 TIGRIS_INLINE uint32_t tigris_add_to_line(uint32_t sum, tigris_column column, const int32_t w[9], int32_t k)
 {
     sum += (uint32_t)(column.v0 * w[k]);
-    TIGRIS_HOLD(sum);
     sum += (uint32_t)(column.v1 * w[3 + k]);
-    TIGRIS_HOLD(sum);
     return sum + (uint32_t)(column.v2 * w[6 + k]);
 }
 
@@ -115,7 +112,6 @@ TIGRIS_INLINE void tigris_run_channel(const tigris_line_loop *loop, int32_t chan
             const int8_t *const end = to + (left >> 1) * output_step;
             while (to != end) {
                 next = tigris_add_to_line(next, tigris_next_column(&at, step), w, 1);
-                TIGRIS_STEP();
                 const tigris_column even = tigris_next_column(&at, step);
                 const uint32_t now = tigris_add_to_line(next, even, w, 2);
                 next = tigris_add_to_line(bias, even, w, 0);
@@ -242,7 +238,6 @@ TIGRIS_INLINE void tigris_add_run(const int8_t *a, int32_t step, const int8_t *w
         s1 += tigris_product(a[1], w[1]);
         s2 += tigris_product(a[2], w[2]);
         s3 += tigris_product(a[3], w[3]);
-        TIGRIS_STEP();
         a += step;
         w += TIGRIS_CHANNEL_BLOCK;
     } while (w != end);
