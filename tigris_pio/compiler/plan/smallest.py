@@ -37,6 +37,8 @@ def smallest(stages: Stages, slow: int, enough: int = 0) -> Arrangement | None:
         search = _Smallest(stages, slow, enough)
         search.run()
         stages.smallest[key] = search.best
+        if search.best is not None and search.best.fast_bytes > enough:  # it went all the way
+            stages.smallest[slow, 0] = search.best
     return stages.smallest[key]
 
 
