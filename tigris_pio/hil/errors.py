@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tigris_pio.errors import TigrisError, UsageError
-
-if TYPE_CHECKING:
-    from tigris_pio.hil.check import CheckReport
 
 
 class HarnessError(TigrisError):
     """Base class: the connection between host and board failed, which says nothing about the model."""
 
     exit_status = 3
-    report: CheckReport | None = None  #: a check's results before the error
+    report: object = None  #: a check's results before the error, a CheckReport
 
 
 class PortError(HarnessError):

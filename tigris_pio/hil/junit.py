@@ -12,8 +12,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from tigris_pio import __version__
 from tigris_pio.hil.check import CheckReport, Sample
+from tigris_pio.identity import IDENTITY
 from tigris_pio.text import visible
 
 
@@ -58,7 +58,7 @@ def _attributes(name: str, cases: Sequence[ET.Element], seconds: float) -> dict[
 
 
 def _properties(report: CheckReport | None) -> list[tuple[str, str]]:
-    found = [("tigris-pio", __version__)]
+    found = [("tigris-pio", IDENTITY.version)]
     if report is None:
         return found
     board, model = report.board, report.model

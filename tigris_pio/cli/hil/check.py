@@ -116,7 +116,7 @@ def _run(
                 log = board.log
         return _Outcome(report, log, None)
     except (HarnessError, CheckInterruptedError) as error:
-        return _Outcome(error.report, log, error)
+        return _Outcome(error.report if isinstance(error.report, CheckReport) else None, log, error)
 
 
 def _write_page(path: str, host: HostPlan, outcome: _Outcome, quiet: bool) -> None:
