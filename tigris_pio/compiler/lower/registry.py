@@ -1,7 +1,7 @@
 """The registry of operator contracts, from which docs/operators.md is written, too.
 
 A contract is a function `(builder, node)` that emits kernel calls, or raises Refusal with the reason in a few words.
-`operators/` has a file for each family.
+`operators/` has a file for each family. Importing the package `lower` fills the registry.
 """
 
 from __future__ import annotations
@@ -69,8 +69,6 @@ def operator(
 
 def contract_of(node: Node) -> Contract | None:
     """The node's contract; None for an unknown operator."""
-    from tigris_pio.compiler.lower import operators  # noqa: F401, PLC0415 (importing fills the registry)
-
     if node.domain == TFLITE:
         return REGISTRY.get(f"{TFLITE}.{node.op}")
     known_domain = node.op in _DOMAINS.get(node.domain, ()) if node.domain else node.op not in _NOT_IN_ONNX
@@ -97,8 +95,6 @@ _NOT_IN_ONNX = _DOMAINS["ai.onnx.ml"] | _DOMAINS["ai.onnx.preview.training"]
 
 def supported_operators() -> tuple[Contract, ...]:
     """All ONNX operators that compile, in alphabetical order."""
-    from tigris_pio.compiler.lower import operators  # noqa: F401, PLC0415
-
     folded = {
         name: Contract(name, f"replaced by the {step} pass", _never) for name, step in NORMALISED.items()
     }

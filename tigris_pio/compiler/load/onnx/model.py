@@ -28,6 +28,7 @@ from tigris_pio.compiler.load.onnx.protobuf import Source, read
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.compiler.load.onnx.scan import unroll_scans
 from tigris_pio.compiler.load.onnx.shapes import infer, nodes_without_shape
+from tigris_pio.compiler.lower.registry import is_lowered
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible_name
 
@@ -103,8 +104,6 @@ def _class_warnings(labels: Mapping[str, tuple[str, ...]], tensors: Mapping[str,
 def _inlined(source: Source, dims: Mapping[str, int], limits: Limits) -> onnx.ModelProto:
     """The model without functions (its own, and those of operators without kernels), and without control flow that is
     decided when compiling."""
-    from tigris_pio.compiler.lower.registry import is_lowered  # noqa: PLC0415 (only to know what has kernels)
-
     model = source.model
     if model.functions:
         from onnx import inliner  # noqa: PLC0415 (rarely needed and slow to import)

@@ -26,6 +26,7 @@ from tigris_pio.compiler.load.dimensions import Binding
 from tigris_pio.compiler.load.onnx.nodes import opsets_of, read_nodes
 from tigris_pio.compiler.load.onnx.pool_shapes import correct_pool, correct_pools
 from tigris_pio.compiler.load.onnx.resize_shapes import correct_resizes
+from tigris_pio.compiler.lower.registry import why_unsupported
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible
 
@@ -351,8 +352,6 @@ def nodes_without_shape(nodes: Sequence[Node], outputs: Sequence[str], tensors: 
 
     Outputs that nothing reads, such as Dropout's mask, may stay unknown.
     """
-    from tigris_pio.compiler.lower.registry import why_unsupported  # noqa: PLC0415 (only to list all at once)
-
     read = {name for node in nodes for name in (*node.inputs, *captured_names(node))} | set(outputs)
     found = {}
     for node in nodes:

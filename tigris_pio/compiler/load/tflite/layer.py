@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,10 +51,14 @@ class Scope:
 
 
 class Layer:
-    """See the module. Shapes are the file's ([N, H, W, C]), unless a docstring names others."""
+    """See the module. Shapes are the file's ([N, H, W, C]), unless a docstring names others.
 
-    def __init__(self, network: Network, scope: Scope, operator: FlatOperator) -> None:
-        self.network, self.scope, self.operator = network, scope, operator
+    read_subgraph: adds the operators of a subgraph that this operator runs
+    """
+
+    def __init__(self, network: Network, scope: Scope, operator: FlatOperator,
+                 read_subgraph: Callable[[Network, Scope], None]) -> None:
+        self.network, self.scope, self.operator, self.read_subgraph = network, scope, operator, read_subgraph
         self.name = f"{scope.prefix}{operator.name}_{operator.index}"
 
     # The operator in the file.

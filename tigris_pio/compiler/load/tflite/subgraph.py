@@ -20,7 +20,7 @@ def read_operators(network: Network, scope: Scope) -> None:
     that all are listed at once."""
     for operator in scope.subgraph.operators:
         entry = handler_of(operator.name)
-        layer = Layer(network, scope, operator)
+        layer = Layer(network, scope, operator, read_operators)
         try:
             if entry is None:
                 raise Unsupported(not_supported(DOMAIN, operator.name))

@@ -24,14 +24,12 @@ def _subgraph(layer: Layer, number: int) -> Subgraph:
 
 def _enter(layer: Layer, subgraph: Subgraph, names: Mapping[int, str], *, once: bool = False, part: str = "") -> Scope:
     """Reads a subgraph as a part of the graph; `names`: the graph's names of its inputs."""
-    from tigris_pio.compiler.load.tflite.subgraph import read_operators  # noqa: PLC0415 (calls these handlers)
-
     network, outer = layer.network, layer.scope
     network.limits.check("depth", outer.depth + 1, layer.where)
     network.count_nodes(len(subgraph.operators))
     scope = Scope(subgraph, dict(names), outer.variables, f"{layer.name}/{part}", {}, outer.depth + 1,
                   once or outer.once)
-    read_operators(network, scope)
+    layer.read_subgraph(network, scope)
     return scope
 
 

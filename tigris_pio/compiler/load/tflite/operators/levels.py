@@ -75,7 +75,7 @@ def _producer(layer: Layer, position: int, passing: frozenset[str]) -> Layer | N
         if found.name == "CAST" and not {tensors[item].type for item in (source, index)} <= {"int32", "uint32"}:
             break
         index = source
-    return None if found is None else Layer(layer.network, layer.scope, found)
+    return None if found is None else Layer(layer.network, layer.scope, found, layer.read_subgraph)
 
 
 def _maker(layer: Layer, position: int, name: str) -> Layer:

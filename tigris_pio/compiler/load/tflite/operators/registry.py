@@ -55,13 +55,9 @@ def handler(*names: str, summary: str, lists: int = 0) -> Callable[[Handler], Ha
 
 def read_operators() -> tuple[Entry, ...]:
     """The entries of all operators, in alphabetical order."""
-    from tigris_pio.compiler.load.tflite import operators  # noqa: F401, PLC0415
-
     return tuple(HANDLERS[name] for name in sorted(HANDLERS))
 
 
 def handler_of(operator: str) -> Entry | None:
     """The operator's entry; None if it is not supported."""
-    from tigris_pio.compiler.load.tflite import operators  # noqa: F401, PLC0415 (importing fills the registry)
-
     return HANDLERS.get(operator)
