@@ -19,12 +19,12 @@ from tests.fuzz.tflite_cases import MAKERS, Draw
 from tests.node_tests.cases import Case, direct_float_cases
 from tests.node_tests.runner import ways, with_constants
 from tigris_pio.compiler.load.tflite.operators.registry import read_operators
-from tigris_pio.compiler.lower.documentation import DOCUMENT_PATH, render
 from tigris_pio.compiler.lower.registry import supported_operators
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import TigrisError
 from tigris_pio.format.enums import DType
+from tools.operators_page import PAGE, render
 
 INTEGERS = {"int8": np.int8, "int16": np.int16}
 #: Cases of an operator that are tried, the smallest first; files of TensorFlow Lite's.
@@ -150,7 +150,7 @@ def measured() -> Rows:
 
 def written() -> Rows:
     """Reads the types from the page as it stands."""
-    parts = DOCUMENT_PATH.read_text(encoding="utf-8").split("\n## ")
+    parts = PAGE.read_text(encoding="utf-8").split("\n## ")
     found = [dict(re.findall(r"^\| (?!operator )(\S+) \| ([^|]*) \|", part, re.MULTILINE)) for part in parts]
     split = [{name: () if text == "-" else tuple(text.split(", ")) for name, text in rows.items()} for rows in found]
     return Rows(split[1], split[2])
@@ -158,4 +158,4 @@ def written() -> Rows:
 
 if __name__ == "__main__":
     rows = measured()
-    DOCUMENT_PATH.write_text(render(rows.onnx, rows.tflite), encoding="utf-8")
+    PAGE.write_text(render(rows.onnx, rows.tflite), encoding="utf-8")

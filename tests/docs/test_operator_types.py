@@ -4,13 +4,13 @@ import pytest
 
 from tests.docs.operator_types import onnx_types, tflite_types, written
 from tests.harness.tiers import sampled
-from tigris_pio.compiler.lower.documentation import DOCUMENT_PATH, render
+from tools.operators_page import PAGE, render
 
 ROWS = written()
 
 
 def test_the_page_is_the_rendered_one() -> None:
-    assert DOCUMENT_PATH.read_text(encoding="utf-8") == render(ROWS.onnx, ROWS.tflite)
+    assert PAGE.read_text(encoding="utf-8") == render(ROWS.onnx, ROWS.tflite)
 
 
 @pytest.mark.thorough

@@ -17,7 +17,7 @@ from tigris_pio.compiler.lower.remedies import REMEDIES
 
 #: Names of element types by operator.
 Types = Mapping[str, Sequence[str]]
-DOCUMENT_PATH = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "operators.md"
 
 _HEAD = """# Supported operators
 
