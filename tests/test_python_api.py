@@ -193,8 +193,8 @@ Session(plan).run()  # wrong
 
 
 #: Checked with what the caller sees alone: nothing of numpy's stubs, nor of the modules behind.
-SEEN = ("tigris_pio", "tigris_pio.errors", "tigris_pio.compiler.pipeline", "tigris_pio.host", "tigris_pio.host.session",
-        "tigris_pio.host.io", "tigris_pio.host.fields")  # fmt: skip
+SEEN = ("tigris_pio", "tigris_pio.api", "tigris_pio.errors", "tigris_pio.compiler.pipeline", "tigris_pio.host",
+        "tigris_pio.host.session", "tigris_pio.host.io", "tigris_pio.host.fields")  # fmt: skip
 
 
 def test_the_types_that_callers_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tigris_pio.compiler.pipeline import Compiled, compile_model
+    from tigris_pio.api import compile_model
+    from tigris_pio.compiler.pipeline import Compiled
     from tigris_pio.host import Session
 
 
@@ -62,9 +63,9 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Imports the compiler and the host runtime at their first use: reading the version needs neither."""
     if name in ("Compiled", "compile_model"):
-        from tigris_pio.compiler import pipeline
+        from tigris_pio import api
 
-        return getattr(pipeline, name)
+        return getattr(api, name)
     if name == "Session":
         from tigris_pio.host import Session
 

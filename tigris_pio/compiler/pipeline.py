@@ -1,4 +1,4 @@
-"""Runs the compiler's steps in order, for `compile_model`, the command line and the bench.
+"""Runs the compiler's steps in order, for `compile_model` (`tigris_pio/api.py`), the command line and the bench.
 
     load         model file     -> graph           load/
     normalise    graph          -> graph           normalise/: only operators that lowering knows
@@ -23,38 +23,35 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import onnx
-
-from tigris_pio.compiler import arguments
 from tigris_pio.compiler.backends.balance import Point
 from tigris_pio.compiler.backends.report import kernels_report
 from tigris_pio.compiler.choose import balances, cheapest_plan, plan_of
 from tigris_pio.compiler.codegen import Generated, generate
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.internal import compiler_step
-from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
+from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
-from tigris_pio.compiler.limits import Limits, find_limits
+from tigris_pio.compiler.limits import find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
-from tigris_pio.compiler.lower.passes import PASSES, option_passes
+from tigris_pio.compiler.lower.passes import PASSES, program_pass
 from tigris_pio.compiler.lower.registry import refused
+from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.lower.verify import check_program
 from tigris_pio.compiler.normalise import normalise
-from tigris_pio.compiler.options import DEFAULT_ALIGNMENT, UNLIMITED, CompileOptions
-from tigris_pio.compiler.passes import PassStatistics, run_passes
+from tigris_pio.compiler.options import UNLIMITED, CompileOptions
+from tigris_pio.compiler.passes import Pass, PassStatistics, run_passes
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.compiler.plan.order.candidates import orders
 from tigris_pio.compiler.plan.two_cores import split_steps
 from tigris_pio.compiler.report import Report, build_report, hop_report
-from tigris_pio.compiler.slide import SlidingProgram
-from tigris_pio.errors import BudgetError, UnsupportedError, UsageError
+from tigris_pio.compiler.slide import SlidingProgram, slide
+from tigris_pio.errors import BudgetError, UnsupportedError
 from tigris_pio.files import write_atomically
 from tigris_pio.sizes import format_size, size_option
 from tigris_pio.spelling import option
@@ -99,12 +96,6 @@ class Compiled:
             f"<Compiled {visible_name(report['model'])!r}: {report['dtype']}, {counted(report['ops'], 'operator')}, "
             f"plan {len(self.data)} bytes, fast {memory['fast_peak']}, slow {memory['slow_peak']} bytes>"
         )
-
-    def _repr_html_(self) -> str:
-        """The page of `tigris analyze --report`, as notebooks show it."""
-        from tigris_pio.report.html import render_fragment  # noqa: PLC0415  (loads templates)
-
-        return render_fragment(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the `.tgrs` file in one step."""
@@ -151,9 +142,26 @@ def front(model: Any, options: CompileOptions, progress: Progress = _no_progress
         raise
     program = dataclasses.replace(program, name=options.name) if options.name else program
     slid: list[SlidingProgram] = []
-    passes = (*PASSES, *option_passes(options.hop, options.streams, slid.append))
+    passes = (*PASSES, *_option_passes(options.hop, options.streams, slid.append))
     program, statistics = run_passes(program, passes)
     return Front(program, (*graph_statistics, *statistics), slid[0] if slid else None)
+
+
+def _option_passes(
+    hop: int | None, streams: Sequence[str], note: Callable[[SlidingProgram], object]
+) -> list[Pass[Program]]:
+    """The passes behind PASSES that the options ask for. `note` gets the details of the sliding program."""
+
+    def slide_rows(program: Program, rows: int) -> Program:
+        sliding = slide(program, rows)
+        note(sliding)
+        return sliding.program
+
+    sliding = [] if hop is None else [program_pass(
+        lambda program: slide_rows(program, hop), "each run computes new rows only", name="slide")]
+    streaming = program_pass(lambda program: add_streams(program, streams),
+                             "FETCH and TAKE move rows of inputs and outputs", name="add_streams")
+    return [*sliding, streaming]
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:
@@ -210,79 +218,3 @@ def _curve(start: Front, options: CompileOptions, plan: ExecutionPlan) -> tuple[
     same = (program for program in orders(start.program) if [op.name for op in program.ops] == names)
     program = next(same, start.program)  # with folded products no order has these operators
     return balances(program, options).curve(plan)
-
-
-def compile_model(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto,
-    fast: int | str | None = None,
-    slow: int | str | None = 0,
-    flash: int | str | None = None,
-    xip: bool = False,
-    compress: str = "none",
-    *,
-    copy_weights: bool = False,
-    alignment: int = DEFAULT_ALIGNMENT,
-    dims: Mapping[str, int] | None = None,
-    set: Mapping[str, object] | None = None,
-    state: Mapping[str, str] | Iterable[str] | None = None,
-    hop: int | None = None,
-    stream: str | Iterable[str] | None = None,
-    name: str | None = None,
-    backend: str = "auto",
-    chip: str = "",
-    limits: Limits | Mapping[str, int] | None = None,
-    cores: int = 1,
-    **unknown: NoReturn,
-) -> Compiled:
-    """Compiles a model to a plan.
-
-    Sizes are bytes or texts like "64K". Raises a TigrisError, whose message says what to change.
-
-    model: path of an `.onnx` or `.tflite` file, the bytes of a `.tflite` file, or an `onnx.ModelProto`
-    fast: SRAM for activations; None: no limit
-    slow: memory such as PSRAM; None or 0: none
-    flash: the largest size of the plan; None: no limit
-    xip: weights are never copied to RAM; not together with compress or copy_weights
-    compress: "none" or "lz4": weights are decompressed to fast memory, stage by stage, if they fit
-    copy_weights: each stage's weights are copied to fast memory if they fit
-    alignment: alignment of tensors in the arenas: 4, 8, 16, 32 or 64 bytes
-    dims: sizes of free dimensions, `{"length": 512}`; a free batch dimension is 1 unless given
-    set: inputs that become constants, `{"sr": 16000}`
-    state: outputs that become inputs of the next run, `{"h_out": "h"}`
-    hop: hop size in input rows, for a model that runs on overlapping windows; None: each run gets a whole window
-    stream: inputs and outputs that are never whole in memory, "image" or several names: their rows move during the run,
-        by functions given to `Session.run` or by the firmware's hooks
-    name: the model's name, a C identifier; None: the file's name
-    backend: "auto", "portable", "esp-nn", "cmsis-nn" or "pie": the library that runs int8 convolutions and fully
-        connected layers
-    chip: the board's chip or core; the plan, the choice of "auto" and a backend's scratch are made for it. "": a core
-        without DSP instructions and floating point, portable kernels, and scratch enough for any chip
-    limits: limits on the work that the model's file may cause, `{"nodes": 200000}`
-    cores: 2: two cores share the rows of large operators, if the firmware gives the session a second core. The outputs
-        are the same with one core
-    """
-    arguments.refuse_unknown(unknown, inspect.signature(compile_model).parameters)
-    arguments.check_model(model)
-    memory = arguments.size("fast", fast)
-    if memory == 0:
-        raise UsageError("fast: the fast memory is 0; give at least a few kilobytes, like '64K', or None for no limit")
-    options = CompileOptions(
-        budget=Budget(memory, arguments.size("slow", slow) or 0, arguments.size("flash", flash)),
-        xip=arguments.switch("xip", xip),
-        compress=arguments.text("compress", compress),
-        copy_weights=arguments.switch("copy_weights", copy_weights),
-        alignment=arguments.alignment(alignment),
-        dims=arguments.dims(dims),
-        fixed=arguments.fixed(set),
-        states=arguments.states(state),
-        hop=None if hop is None else arguments.hop(hop),
-        streams=arguments.streams(stream),
-        name=None if name is None else arguments.text("name", name),
-        backend=arguments.text("backend", backend),
-        chip=arguments.text("chip", chip),
-        limits={} if limits is None else limits,
-        cores=arguments.cores(cores),
-    )
-    options.weights()
-    options.kernels()
-    return back(front(model, options), options)

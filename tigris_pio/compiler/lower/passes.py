@@ -1,6 +1,7 @@
 """The passes of programs. Each has a file of its own, whose head says what it is for.
 
-PASSES run behind lowering, in this order, and `option_passes` after them. The planner asks for the forms at the end.
+PASSES run behind lowering, in this order, and those that options ask for (`pipeline.py`) after them. The planner asks
+for the forms at the end.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from tigris_pio.compiler.lower.hoist_selections import hoist_selections
 from tigris_pio.compiler.lower.join_layers import join_layers
 from tigris_pio.compiler.lower.rings import roll_rings
 from tigris_pio.compiler.lower.split_layers import split_layers
-from tigris_pio.compiler.lower.streams import add_streams
 from tigris_pio.compiler.lower.verify import check_program
 from tigris_pio.compiler.passes import Pass, run_pass
-from tigris_pio.compiler.slide import SlidingProgram, slide
 
 
 def program_pass(
@@ -51,23 +50,6 @@ PASSES = (
     program_pass(split_layers, "a fully connected layer read in parts becomes several", ["batches"], ["split_layers"]),
     program_pass(hoist_selections, "row-wise operators compute selected rows only", provides=["selected_rows"]),
 )
-
-
-def option_passes(
-    hop: int | None, streams: Sequence[str], note: Callable[[SlidingProgram], object]
-) -> list[Pass[Program]]:
-    """The passes behind PASSES that the options ask for. `note` gets the details of the sliding program."""
-
-    def slide_rows(program: Program, rows: int) -> Program:
-        sliding = slide(program, rows)
-        note(sliding)
-        return sliding.program
-
-    sliding = [] if hop is None else [program_pass(
-        lambda program: slide_rows(program, hop), "each run computes new rows only", name="slide")]
-    streaming = program_pass(lambda program: add_streams(program, streams),
-                             "FETCH and TAKE move rows of inputs and outputs", name="add_streams")
-    return [*sliding, streaming]
 
 
 # Forms of a program for the planner, which tries plans with and without them.
