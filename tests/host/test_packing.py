@@ -10,9 +10,9 @@ import pytest
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.backends import BACKENDS
 from tigris_pio.compiler.backends.backend import Backend
-from tigris_pio.compiler.weights.packing import PACKED_KINDS
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import OpKind, Packing
+from tigris_pio.format.packing import PACKED_KINDS
 from tigris_pio.format.reader import read_plan
 from tigris_pio.host import session
 from tigris_pio.host.packing import portable_plan

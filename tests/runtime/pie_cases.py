@@ -12,8 +12,8 @@ from tests.runtime.test_conv import int8_case
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.compiler.backends import pie
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.compiler.weights.pie import LANES
 from tigris_pio.format.enums import Packing
+from tigris_pio.format.pie import LANES
 from tigris_pio.sizes import round_up
 
 SOURCES = tuple(sorted((RUNTIME / "src/kernels/pie").glob("*.c")))

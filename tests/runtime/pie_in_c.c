@@ -1,5 +1,5 @@
 /* C in place of the assembly of runtime/src/kernels/pie, so that what calls it runs on any machine, under sanitizers: the
- * arithmetic of tigris_pio/compiler/backends/pie_scales.py on the streams of tigris_pio/compiler/weights/pie.py. That
+ * arithmetic of tigris_pio/compiler/backends/pie_scales.py on the streams of tigris_pio/format/pie.py. That
  * the assembly does the same is tested with its interpreter (tests/emulation/xtensa). */
 #include <stdlib.h>
 #include <string.h>

@@ -16,9 +16,9 @@ import lz4.block
 import numpy as np
 
 from tigris_pio.compiler.ir.program import RowMap
-from tigris_pio.compiler.weights.packing import packed_blobs
 from tigris_pio.format import records as r
 from tigris_pio.format.enums import DType, HeaderFlag, Home, OperandFlag, OpKind, Packing, ViewFlag, WeightMode
+from tigris_pio.format.packing import packed_blobs
 from tigris_pio.format.record import Record
 
 Shape = tuple[int, int, int, int]

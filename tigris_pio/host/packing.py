@@ -12,10 +12,10 @@ import zlib
 import lz4.block
 import numpy as np
 
-from tigris_pio.compiler.weights import pie
-from tigris_pio.compiler.weights.packing import PACKED_KINDS, packed_blobs, packed_bytes, unpacked_weights
 from tigris_pio.errors import PlanError
+from tigris_pio.format import pie
 from tigris_pio.format.enums import DType, OpKind, Packing, WeightMode
+from tigris_pio.format.packing import PACKED_KINDS, packed_blobs, packed_bytes, unpacked_weights
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
 from tigris_pio.format.reader import PlanFile, read_plan
 from tigris_pio.format.record import Record

@@ -1,7 +1,7 @@
 /* Sums of products of two pixels with packed int8 weights, a block of four output channels at a time.
  *
  * The taps of both pixels are first copied into a patch and widened, once for all output channels. Blocks of weights
- * (tigris_pio/compiler/weights/packing.py) are then multiplied with the patch. dsp/block_int8.h holds taps of 16 bits
+ * (tigris_pio/format/packing.py) are then multiplied with the patch. dsp/block_int8.h holds taps of 16 bits
  * and computes two products an instruction; portable/block_int8.h holds the taps of both pixels in one 32-bit word and
  * computes two products a multiplication.
  *

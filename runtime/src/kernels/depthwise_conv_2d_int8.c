@@ -1,7 +1,7 @@
 /* Depthwise Conv2D, int8, with channel multiplier: out channel c reads in channel c / multiplier.
  *
  * Weights are packed by blocks of four channels, [row][column][channel] in each (the last block may be smaller;
- * tigris_pio/compiler/weights/packing.py). Undilated 3x3 kernels of stride 1 and 2 are computed along lines of outputs
+ * tigris_pio/format/packing.py). Undilated 3x3 kernels of stride 1 and 2 are computed along lines of outputs
  * (depthwise_int8.h). All other calls are computed pixel by pixel, a block of channels at a time. */
 #include "access.h"
 #include "check.h"

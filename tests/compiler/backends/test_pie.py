@@ -12,9 +12,9 @@ from tigris_pio.compiler.backends import find_backend, pie
 from tigris_pio.compiler.backends.pie_scales import Scale, vector_scale
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.emit.model_header import kernel_symbols
-from tigris_pio.compiler.weights.pie import Ending, stream_bytes
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind, Packing
+from tigris_pio.format.pie import Ending, stream_bytes
 from tigris_pio.format.reader import read_plan
 
 SHAPE = PlainShape(16, 16, 8, 8, 8, 8, (3, 3), depthwise=True)

@@ -10,9 +10,9 @@ from tigris_pio.compiler.backends.backend import Backend
 from tigris_pio.compiler.backends.shape import SHAPED_KINDS, shape_of
 from tigris_pio.compiler.ir.program import Program, ProgramOp
 from tigris_pio.compiler.lower import numerics
-from tigris_pio.compiler.weights.packing import PACKED_KINDS
 from tigris_pio.format.enums import Packing
 from tigris_pio.format.kinds import PLAIN_KINDS, TRAITS
+from tigris_pio.format.packing import PACKED_KINDS
 from tigris_pio.format.params import ConvInt8Params
 from tigris_pio.format.work import DEPTHWISE
 

@@ -11,10 +11,10 @@ from tigris_pio.compiler.backends.pie_scales import Scale
 from tigris_pio.compiler.backends.pie_streams import Layer, dense, depthwise
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.compiler.weights.pie import LANES, TAPS
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.kinds import PLAIN_KINDS
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
+from tigris_pio.format.pie import LANES, TAPS
 from tigris_pio.sizes import round_up
 
 CHIP = "esp32s3"

@@ -1,6 +1,6 @@
 """Builds the streams of the ESP32-S3's vector kernels: weights and words in the order in which kernels read them.
 
-compiler/weights/pie.py and runtime/src/kernels/pie/pie_int8.h describe the order.
+format/pie.py and runtime/src/kernels/pie/pie_int8.h describe the order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tigris_pio.compiler.backends.pie_scales import INT8, Scale, VectorScale, Words, vector_scale
-from tigris_pio.compiler.weights.pie import LANES, OUTPUTS, TAPS, Ending
+from tigris_pio.format.pie import LANES, OUTPUTS, TAPS, Ending
 from tigris_pio.sizes import round_up
 
 #: A 32-bit register holds the running sum of a pixel's outputs, so all of them together must fit.

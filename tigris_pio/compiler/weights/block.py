@@ -15,8 +15,8 @@ import numpy as np
 
 from tigris_pio.compiler.ir.arrays import digest, pieces
 from tigris_pio.compiler.ir.program import Program, ProgramOp
-from tigris_pio.compiler.weights.packing import packed_blobs, packed_bytes, stored_order
 from tigris_pio.format.enums import Packing
+from tigris_pio.format.packing import packed_blobs, packed_bytes, stored_order
 from tigris_pio.format.record import Record
 from tigris_pio.sizes import round_up
 

@@ -1,7 +1,7 @@
 /* CONV_2D of int8 with MVE.
  *
  * The taps of a strip of output pixels are copied into a patch, with the padding filled in and in the order in which
- * packed weights hold theirs (tigris_pio/compiler/weights/packing.py). Two pixels by four channels are then computed at a
+ * packed weights hold theirs (tigris_pio/format/packing.py). Two pixels by four channels are then computed at a
  * time: VLD4 loads four tiles of a block as 16 taps of each of its four channels, VMLADAVA adds 16 products. 128
  * products are 6 loads and 8 VMLADAVA; eight sums are all the registers that the instruction can add to. */
 #include "mve.h"

@@ -1,4 +1,4 @@
-/* Packed weights (tigris_pio/compiler/weights/packing.py) as vectors: VLD4 loads four tiles of a block of four
+/* Packed weights (tigris_pio/format/packing.py) as vectors: VLD4 loads four tiles of a block of four
  * channels as 16 taps of each channel. Taps of the input must be in the tiles' order. */
 #ifndef TIGRIS_MVE_TILES_H
 #define TIGRIS_MVE_TILES_H

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from tests.harness.tiers import examples
 from tigris_pio.compiler.backends.pie_scales import Scale
 from tigris_pio.compiler.backends.pie_streams import Layer, dense, depthwise
-from tigris_pio.compiler.weights.packing import (
+from tigris_pio.format import enums
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.packing import (
     PACKED_KINDS,
     PACKINGS,
     PackingLayout,
@@ -20,10 +22,8 @@ from tigris_pio.compiler.weights.packing import (
     packed_bytes,
     unpacked_weights,
 )
-from tigris_pio.compiler.weights.pie import Ending, stream_bytes, stream_weights
-from tigris_pio.format import enums
-from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
+from tigris_pio.format.pie import Ending, stream_bytes, stream_weights
 from tigris_pio.format.record import Record
 
 sizes = st.integers(1, 3)
