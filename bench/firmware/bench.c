@@ -16,6 +16,7 @@
 
 static TIGRIS_ALIGNED uint8_t fast[FAST_BYTES];
 static TIGRIS_ALIGNED uint8_t slow[SLOW_BYTES];
+static const tigris_arenas arenas = {fast, sizeof fast, slow, sizeof slow};
 static uint32_t op_instructions[LARGEST_OP_COUNT];
 static uint8_t taken[SLOW_BYTES]; /* of a streamed output */
 static uint32_t in_hooks;         /* instructions that are the firmware's, not the runtime's */
@@ -154,7 +155,7 @@ void bench_main(void)
         fail("check", status);
     }
     start = bench_instructions();
-    status = tigris_session_init(&session, &plan, fast, sizeof fast, slow, sizeof slow, NULL);
+    status = tigris_session_init(&session, &plan, &arenas, NULL);
     print_number("init", bench_instructions() - start);
     if (status != TIGRIS_OK) {
         fail("init", status);

@@ -16,7 +16,8 @@ int main(void)
     if (tigris_plan_open(&plan, plan_start, (size_t)(plan_end - plan_start)) != TIGRIS_OK) {
         return 1;
     }
-    if (tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, &backend) != TIGRIS_OK) {
+    const tigris_arenas arenas = {.fast = fast, .fast_bytes = sizeof fast};
+    if (tigris_session_init(&session, &plan, &arenas, &backend) != TIGRIS_OK) {
         return 2;
     }
     return (int)tigris_run(&session);

@@ -28,6 +28,7 @@ typedef struct halves {
 
 static TIGRIS_ALIGNED uint8_t fast[FAST_BYTES];
 static TIGRIS_ALIGNED uint8_t slow[SLOW_BYTES];
+static const tigris_arenas arenas = {fast, sizeof fast, slow, sizeof slow};
 static meeting table;
 
 void bench_second_hart(void);
@@ -109,7 +110,7 @@ void bench_main(void)
     halves found;
     tigris_status status = tigris_plan_open(&plan, bench_plan, header->total_bytes);
     if (status == TIGRIS_OK) {
-        status = tigris_session_init(&session, &plan, fast, sizeof fast, slow, sizeof slow, NULL);
+        status = tigris_session_init(&session, &plan, &arenas, NULL);
     }
     if (status != TIGRIS_OK) {
         bench_print("error ");

@@ -151,8 +151,8 @@ int main(void)
     request last = {.name = ""};
     tigris_status status = tigris_plan_open(&plan, data, sizes[0]);
     if (status == TIGRIS_OK) {
-        status = tigris_session_init(&session, &plan, allocate(sizes[1]), sizes[1], allocate(sizes[2]), sizes[2],
-                                     &tigris_pie_backend);
+        const tigris_arenas arenas = {allocate(sizes[1]), sizes[1], allocate(sizes[2]), sizes[2]};
+        status = tigris_session_init(&session, &plan, &arenas, &tigris_pie_backend);
     }
     if (status == TIGRIS_OK) {
         session.counter = no_time;

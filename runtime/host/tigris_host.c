@@ -126,8 +126,8 @@ int32_t tigris_host_check_crc(const tigris_host *host)
 int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void *slow, size_t slow_bytes,
                          tigris_host_profile *profile_records)
 {
-    const tigris_status status =
-        tigris_session_init_dynamic(&host->session, &host->plan, fast, fast_bytes, slow, slow_bytes, NULL);
+    const tigris_arenas arenas = {fast, fast_bytes, slow, slow_bytes};
+    const tigris_status status = tigris_session_init_dynamic(&host->session, &host->plan, &arenas, NULL);
     host->profile = profile_records;
     host->session.counter = count;
     host->session.profile = profile;

@@ -14,11 +14,12 @@
  * weight block is the exception: tigris_run checks it when it has decompressed it, before a kernel reads it.
  *
  *     static TIGRIS_ALIGNED uint8_t fast[KWS_FAST_BYTES];
+ *     const tigris_arenas arenas = {.fast = fast, .fast_bytes = sizeof fast};
  *     tigris_plan plan;
  *     tigris_session session;
  *     tigris_status status = tigris_plan_open(&plan, kws_plan, kws_plan_bytes);
  *     if (status == TIGRIS_OK)
- *         status = tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, NULL);
+ *         status = tigris_session_init(&session, &plan, &arenas, NULL);
  *     if (status == TIGRIS_OK) {
  *         memcpy(tigris_input(&session, 0), features, tigris_input_bytes(&session, 0));
  *         status = tigris_run(&session);
@@ -70,6 +71,11 @@ extern "C" {
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define TIGRIS_ALIGNED _Alignas(32)
 #endif
+#endif
+
+/* Places a slow arena in slow memory; TIGRIS_MODEL_..._ARENAS writes it behind the array. Define it for your board. */
+#ifndef TIGRIS_SLOW_MEMORY
+#define TIGRIS_SLOW_MEMORY
 #endif
 
 #if defined(__cplusplus) && __cplusplus >= 201103L
@@ -253,6 +259,16 @@ typedef struct tigris_usage {
     uint32_t slow_written; /* bytes that stores and kernels wrote to slow memory */
 } tigris_usage;
 
+/* The memory that the caller gives to a session. Both arenas start on a multiple of the plan's alignment; NULL counts
+ * as 0 bytes. The build plugins define TIGRIS_MODEL_<NAME>_ARENAS(name), which makes static arenas for a model and a
+ * tigris_arenas `name` of them. */
+typedef struct tigris_arenas {
+    void *fast;
+    size_t fast_bytes;
+    void *slow;
+    size_t slow_bytes;
+} tigris_arenas;
+
 /* One plan bound to its arenas. The caller owns the struct, sets the hooks, and reads bytes_short, fault, usage and
  * runs; all other members are private. */
 typedef struct tigris_session {
@@ -297,20 +313,19 @@ typedef struct tigris_session {
 
 /* Binds an open plan to arenas and kernels; tigris_session_init is the usual way to call it.
  *
- * Before: `fast` and `slow` start on a multiple of the plan's alignment; `slow` may be NULL if header->slow_bytes is
- * 0. `backend` is not NULL. `placement` allows arenas smaller than the plan asks for; NULL refuses them.
+ * Before: `backend` is not NULL. `placement` allows arenas smaller than the plan asks for; NULL refuses them.
  *
  * It checks every operator's parameters against its tensors and weights and proves that each band finds its rows.
  * After TIGRIS_OK a run cannot read or write outside the plan and the arenas. The proof writes the first
- * header->state_bytes of `fast`, and each state gets its first value. On failure session->fault says where; the
+ * header->state_bytes of fast memory, and each state gets its first value. On failure session->fault says where; the
  * session then runs nothing, and has no inputs or outputs.
  *
- * Plan, arenas, backend and placement must outlive the session. If `placement` is NULL, sessions may share arenas, as
+ * Plan, backend, placement and the memory of the arenas must outlive the session. If `placement` is NULL, sessions may share arenas, as
  * long as no two run at once. Between runs an arena keeps inputs written for the next run, outputs not yet read, and
  * states. A bind or a run of another session may overwrite all three. tigris_session_reset gives states their first
  * values; a session whose states must last from run to run needs arenas of its own. */
-TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast,
-                                                    size_t fast_bytes, void *slow, size_t slow_bytes,
+TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan,
+                                                    const tigris_arenas *arenas,
                                                     const struct tigris_backend *backend,
                                                     const struct tigris_placement *placement);
 
@@ -352,13 +367,11 @@ static inline tigris_status tigris_session_set_split(tigris_session *session, ti
 /* tigris_session_bind in arenas as large as the plan asks for; `backend` NULL means TIGRIS_DEFAULT_BACKEND. Inline, so
  * that a caller with a backend of its own does not link every portable kernel. */
 TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session *session, const tigris_plan *plan,
-                                                                  void *fast, size_t fast_bytes, void *slow,
-                                                                  size_t slow_bytes,
+                                                                  const tigris_arenas *arenas,
                                                                   const struct tigris_backend *backend)
 {
     backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
-    return tigris_session_set_split(session, tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                                                                 backend, TIGRIS_NULL));
+    return tigris_session_set_split(session, tigris_session_bind(session, plan, arenas, backend, TIGRIS_NULL));
 }
 
 /* tigris_session_init in arenas of any sizes. If an arena is smaller than planned, tensors get addresses during the
@@ -367,13 +380,14 @@ TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session
  * are still too small, session->bytes_short is the number of bytes that the arena of the status lacks. Addresses of
  * inputs and outputs stay the same from run to run. Such a session must not share its arenas. Links about 3 KB of
  * code. */
-TIGRIS_MUST_CHECK static inline tigris_status
-tigris_session_init_dynamic(tigris_session *session, const tigris_plan *plan, void *fast, size_t fast_bytes,
-                            void *slow, size_t slow_bytes, const struct tigris_backend *backend)
+TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init_dynamic(tigris_session *session,
+                                                                          const tigris_plan *plan,
+                                                                          const tigris_arenas *arenas,
+                                                                          const struct tigris_backend *backend)
 {
     backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
-    return tigris_session_set_split(session, tigris_session_bind(session, plan, fast, fast_bytes, slow, slow_bytes,
-                                                                 backend, &tigris_dynamic_placement));
+    return tigris_session_set_split(session,
+                                    tigris_session_bind(session, plan, arenas, backend, &tigris_dynamic_placement));
 }
 
 /* Address and bytes of input `index`; NULL and 0 if the index is out of range, the session is NULL or was refused, or

@@ -1,10 +1,9 @@
 /* Helpers for ESP-IDF and for Arduino-ESP32, which is built on it: arenas, a yield hook for the watchdog, a clock,
  * and the second core. Call them from tasks, never from an interrupt handler.
  *
- *     void *fast = tigris_esp_fast_arena(TIGRIS_MODEL_KWS.fast_bytes);
- *     void *slow = tigris_esp_slow_arena(TIGRIS_MODEL_KWS.slow_bytes);
+ *     const tigris_arenas arenas = tigris_esp_arenas(TIGRIS_MODEL_KWS.fast_bytes, TIGRIS_MODEL_KWS.slow_bytes);
  *     static tigris_esp_pauses pauses = {.period_ms = 500};
- *     ...tigris_session_init(&session, &plan, fast, TIGRIS_MODEL_KWS.fast_bytes, slow, ...);
+ *     ...tigris_session_init(&session, &plan, &arenas, NULL);
  *     session.yield = tigris_esp_yield;
  *     session.yield_context = &pauses;
  */
@@ -17,10 +16,9 @@
 extern "C" {
 #endif
 
-/* Allocate an arena aligned for every plan: the fast one in internal RAM, the slow one in PSRAM. NULL if no free
- * block is large enough, and for 0 bytes. The caller owns it and frees it with heap_caps_free. */
-void *tigris_esp_fast_arena(size_t bytes);
-void *tigris_esp_slow_arena(size_t bytes);
+/* Allocates arenas aligned for every plan: the fast one in internal RAM, the slow one in PSRAM. An arena is NULL if no
+ * free block is large enough, and for 0 bytes. The caller owns both and frees them with heap_caps_free. */
+tigris_arenas tigris_esp_arenas(size_t fast_bytes, size_t slow_bytes);
 
 /* The context of tigris_esp_yield; one for each task that runs sessions. */
 typedef struct tigris_esp_pauses {

@@ -3,7 +3,7 @@
  *
  *     static const tigris_kernel_entry *const kernels[] = {&tigris_conv_2d_int8, &tigris_softmax_int8};
  *     static const tigris_backend backend = {"model", kernels, 2U, NULL, NULL};
- *     tigris_session_init(&session, &plan, fast, fast_bytes, slow, slow_bytes, &backend);
+ *     tigris_session_init(&session, &plan, &arenas, &backend);
  *
  * An entry's name is tigris_<operator kind>_<int8, int16 or float> in lower case. With -ffunction-sections,
  * -fdata-sections and --gc-sections nothing else of the kernels is linked. */

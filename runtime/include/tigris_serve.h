@@ -5,7 +5,7 @@
  *     static tigris_serve_counts profile[TIGRIS_MODEL_DIGITS_OPS];
  *     static tigris_serve server;
  *
- *     const tigris_serve_model models[] = {{.plan = &plan, .session = &session, .status = status,
+ *     const tigris_serve_model models[] = {{.plan = &plan, .session = &session, .status = status, .arenas = &arenas,
  *                                           .profile = profile, .profile_count = TIGRIS_MODEL_DIGITS_OPS}};
  *     tigris_serve_init(&server, &uart, &board, models, 1U);
  *     for (;;)
@@ -76,10 +76,9 @@ typedef struct tigris_serve_counts {
  * and plan and session as the failure left them, or NULL. */
 typedef struct tigris_serve_model {
     const tigris_plan *plan;
-    tigris_session *session;   /* zeroed, as a static one is, if tigris_session_init was not called */
-    tigris_status status;      /* of the first failure, else TIGRIS_OK */
-    uint32_t fast_bytes;       /* arenas given to the session, for the host's report */
-    uint32_t slow_bytes;
+    tigris_session *session;     /* zeroed, as a static one is, if tigris_session_init was not called */
+    tigris_status status;        /* of the first failure, else TIGRIS_OK */
+    const tigris_arenas *arenas; /* given to the session, for the host's report; NULL: none */
     tigris_serve_counts *profile; /* profile_count entries, one for each operator; NULL: no profile */
     uint32_t profile_count;
 } tigris_serve_model;

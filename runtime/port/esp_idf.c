@@ -80,14 +80,10 @@ static void *arena(size_t bytes, uint32_t capabilities)
     return bytes == 0 ? NULL : heap_caps_aligned_alloc(ARENA_ALIGNMENT, bytes, capabilities);
 }
 
-void *tigris_esp_fast_arena(size_t bytes)
+tigris_arenas tigris_esp_arenas(size_t fast_bytes, size_t slow_bytes)
 {
-    return arena(bytes, MALLOC_CAP_INTERNAL | MALLOC_CAP_8BIT);
-}
-
-void *tigris_esp_slow_arena(size_t bytes)
-{
-    return arena(bytes, MALLOC_CAP_SPIRAM | MALLOC_CAP_8BIT);
+    return (tigris_arenas){arena(fast_bytes, MALLOC_CAP_INTERNAL | MALLOC_CAP_8BIT), fast_bytes,
+                           arena(slow_bytes, MALLOC_CAP_SPIRAM | MALLOC_CAP_8BIT), slow_bytes};
 }
 
 int tigris_esp_yield(void *pauses)

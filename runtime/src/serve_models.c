@@ -31,14 +31,16 @@ void tigris_serve_info_request(tigris_serve *server, const tigris_serve_model *m
     if (answer.status == 0 && tigris_serve_session(model) == NULL) {
         answer.status = (int32_t)TIGRIS_ERR_ARGUMENT;
     }
-    answer.fast_given = model->fast_bytes;
-    answer.slow_given = model->slow_bytes;
+    if (model->arenas != NULL) {
+        answer.fast_given = (uint32_t)model->arenas->fast_bytes;
+        answer.slow_given = (uint32_t)model->arenas->slow_bytes;
+    }
     if (plan != NULL) {
         answer.plan_bytes = plan->header->total_bytes;
         answer.plan_crc32 = plan->header->crc32;
         answer.fast_needed = plan->header->fast_bytes;
         if (answer.status == 0 && model->session->bytes_short != 0U) { /* scratch that its kernels lack */
-            answer.fast_needed = model->fast_bytes + model->session->bytes_short;
+            answer.fast_needed = answer.fast_given + model->session->bytes_short;
         }
         answer.slow_needed = plan->header->slow_bytes;
         answer.input_count = plan->header->input_count;

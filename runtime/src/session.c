@@ -74,9 +74,8 @@ static tigris_status bind_and_prove(tigris_session *session, const tigris_placem
     return status == TIGRIS_OK ? tigris_run_stages(session, 1) : status;
 }
 
-tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, void *fast, size_t fast_bytes,
-                                  void *slow, size_t slow_bytes, const tigris_backend *backend,
-                                  const tigris_placement *placement)
+tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, const tigris_arenas *arenas,
+                                  const tigris_backend *backend, const tigris_placement *placement)
 {
     if (session == NULL) {
         return TIGRIS_ERR_ARGUMENT;
@@ -84,15 +83,15 @@ tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *pl
     memset(session, 0, sizeof *session);
     session->fault.status = TIGRIS_ERR_ARGUMENT; /* four stores are smaller than a copied literal */
     session->fault.stage = session->fault.op = session->fault.tensor = TIGRIS_NOWHERE;
-    if (plan == NULL || plan->header == NULL || backend == NULL || (fast == NULL && plan->header->fast_bytes != 0U)) {
+    if (plan == NULL || plan->header == NULL || arenas == NULL || backend == NULL) {
         return TIGRIS_ERR_ARGUMENT;
     }
     session->plan = plan;
     session->backend = backend;
-    session->fast = fast;
-    session->slow = slow;
-    session->fast_bytes = fast != NULL ? limit_to_32_bits(fast_bytes) : 0U;
-    session->slow_bytes = slow != NULL ? limit_to_32_bits(slow_bytes) : 0U;
+    session->fast = arenas->fast;
+    session->slow = arenas->slow;
+    session->fast_bytes = arenas->fast != NULL ? limit_to_32_bits(arenas->fast_bytes) : 0U;
+    session->slow_bytes = arenas->slow != NULL ? limit_to_32_bits(arenas->slow_bytes) : 0U;
     const tigris_status status = bind_and_prove(session, placement);
     session->fault.status = status;
     if (status != TIGRIS_OK) {

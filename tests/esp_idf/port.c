@@ -54,17 +54,17 @@ static void run(char **argv)
     tigris_esp_pauses pauses = {.period_ms = 100};
     chip_start(argv[-1], FLASH_BYTES);
     chip.is_subscribed = 1;
-    void *slow = tigris_esp_slow_arena(4096);
+    const tigris_arenas psram = tigris_esp_arenas(0, 4096);
     printf("slow_caps %" PRIu32 "\n", chip.last_caps);
-    void *fast = tigris_esp_fast_arena(TIGRIS_MODEL_DIGITS.fast_bytes);
-    printf("fast_caps %" PRIu32 "\nmisaligned %u\n", chip.last_caps, (unsigned)((uintptr_t)fast % 64U));
+    const tigris_arenas arenas = tigris_esp_arenas(TIGRIS_MODEL_DIGITS.fast_bytes, 0);
+    printf("fast_caps %" PRIu32 "\nmisaligned %u\n", chip.last_caps, (unsigned)((uintptr_t)arenas.fast % 64U));
     chip.has_no_psram = 1;
-    printf("absent_psram %d\nno_bytes %d\n", tigris_esp_slow_arena(4096) == NULL, tigris_esp_fast_arena(0) == NULL);
+    printf("absent_psram %d\nno_bytes %d\n", tigris_esp_arenas(0, 4096).slow == NULL, psram.fast == NULL);
     const uint32_t before = tigris_esp_microseconds(NULL);
     printf("step_us %" PRIu32 "\n", tigris_esp_microseconds(NULL) - before);
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status == TIGRIS_OK)
-        status = tigris_session_init(&session, &plan, fast, TIGRIS_MODEL_DIGITS.fast_bytes, NULL, 0, NULL);
+        status = tigris_session_init(&session, &plan, &arenas, NULL);
     session.yield = counted_yield;
     session.yield_context = &pauses;
     status = status == TIGRIS_OK ? tigris_run(&session) : status;
@@ -76,8 +76,8 @@ static void run(char **argv)
     pauses.period_ms = 0;
     (void)tigris_esp_yield(&pauses);
     printf("paused_at_once %" PRIu32 "\nresets_unsubscribed %" PRIu32 "\n", chip.pauses, chip.watchdog_resets);
-    heap_caps_free(fast);
-    heap_caps_free(slow);
+    heap_caps_free(arenas.fast);
+    heap_caps_free(psram.slow);
 }
 
 /* ---- update: a plan, cipher of the flash. Prints the statuses of the steps, also with a chip that refuses to

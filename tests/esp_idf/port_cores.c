@@ -39,13 +39,14 @@ static int is_right(tigris_esp_core *core, size_t bytes)
 
 int main(int count, char **paths)
 {
+    const tigris_arenas arenas = {fast, sizeof fast, slow, sizeof slow};
     tigris_esp_core core;
     if (count != 4)
         return 2;
     (void)read_file(paths[2], input);
     const size_t bytes = read_file(paths[3], output);
     if (tigris_plan_open(&plan, plan_bytes, read_file(paths[1], plan_bytes)) != TIGRIS_OK ||
-        tigris_session_init(&session, &plan, fast, sizeof fast, slow, sizeof slow, NULL) != TIGRIS_OK)
+        tigris_session_init(&session, &plan, &arenas, NULL) != TIGRIS_OK)
         return 3;
     for (chip.core = 0; chip.core < 2; chip.core++) {
         shared = 0;

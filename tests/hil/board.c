@@ -95,6 +95,7 @@ static uint32_t looks(void *context)
 }
 
 typedef struct model_memory {
+    tigris_arenas arenas;
     tigris_plan plan;
     tigris_session session;
     tigris_serve_counts profile[256];
@@ -125,10 +126,11 @@ static void open_model(tigris_serve_model *model, model_memory *memory, const ch
     model->status = tigris_plan_open(&memory->plan, data, bytes);
     if (model->status != TIGRIS_OK)
         return;
-    model->fast_bytes = fast_bytes != 0 ? (uint32_t)fast_bytes : memory->plan.header->fast_bytes;
-    model->slow_bytes = slow_bytes != 0 ? (uint32_t)slow_bytes : memory->plan.header->slow_bytes;
-    model->status = tigris_session_bind(&memory->session, &memory->plan, aligned(model->fast_bytes), model->fast_bytes,
-                                        aligned(model->slow_bytes), model->slow_bytes,
+    memory->arenas.fast_bytes = fast_bytes != 0 ? (size_t)fast_bytes : memory->plan.header->fast_bytes;
+    memory->arenas.slow_bytes = slow_bytes != 0 ? (size_t)slow_bytes : memory->plan.header->slow_bytes;
+    memory->arenas.fast = aligned(memory->arenas.fast_bytes);
+    memory->arenas.slow = aligned(memory->arenas.slow_bytes);
+    model->status = tigris_session_bind(&memory->session, &memory->plan, &memory->arenas,
                                         fault != NULL ? faulty_backend(fault, &memory->session) : &tigris_portable_backend,
                                         slow_bytes != 0 ? &tigris_dynamic_placement : NULL);
 }
@@ -136,13 +138,14 @@ static void open_model(tigris_serve_model *model, model_memory *memory, const ch
 static void open_model(tigris_serve_model *model, model_memory *memory, const char *name)
 {
     standin_open(&memory->plan, &memory->session, name);
-    model->fast_bytes = (uint32_t)fast_bytes;
+    (void)model;
+    memory->arenas.fast_bytes = (size_t)fast_bytes;
 }
 #endif
 
 static tigris_serve_model served_model(model_memory *memory, const char *name)
 {
-    tigris_serve_model model = {.plan = &memory->plan, .session = &memory->session};
+    tigris_serve_model model = {.plan = &memory->plan, .session = &memory->session, .arenas = &memory->arenas};
 
     open_model(&model, memory, name);
     if (memory->plan.header != NULL) {

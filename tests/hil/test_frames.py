@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.harness.tiers import examples
 from tests.hil.conftest import RUNTIME, compile_c
+from tigris_pio.compiler.emit.model_header import arenas_macro
 from tigris_pio.hil import c_header, protocol
 from tigris_pio.hil.frames import LOG_BYTES, NOISE_BYTES, Frame, FrameReader, encode
 from tigris_pio.hil.protocol import PAYLOAD_BYTES, FrameHeader
@@ -128,8 +129,8 @@ def test_the_documented_firmware_compiles(tmp_path: Path) -> None:
     (program,) = (block.split("```", 1)[0] for block in text.split("```c\n")[1:])
     (tmp_path / "main.c").write_text(program, encoding="utf-8")
     constants = {"FAST_BYTES": "64u", "SLOW_BYTES": "0u", "OPS": "3u", "INTERFACE_CRC32": "1u", "KERNELS": "0"}
-    lines = [f"#define TIGRIS_MODEL_KWS_{name} {value}" for name, value in constants.items()]
-    (tmp_path / "tigris_model_kws.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = [f"#define TIGRIS_MODEL_KWS_{name} {value}\n" for name, value in constants.items()]
+    (tmp_path / "tigris_model_kws.h").write_text("".join(lines) + arenas_macro("TIGRIS_MODEL_KWS", 0), "utf-8")
     placed = {"model": [Placed("kws", 0, bytes(32))]}
     (tmp_path / "tigris_models.h").write_text(models_header(placed), encoding="utf-8")
     board = RUNTIME.parent / "tigris_pio" / "platformio" / "emulated" / "support" / "include"

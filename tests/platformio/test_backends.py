@@ -20,14 +20,14 @@ MAIN = """
 #include <stdio.h>
 #include <board.h>
 #include <tigris_models.h>
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_DIGITS_FAST_BYTES];
+TIGRIS_MODEL_DIGITS_ARENAS(arenas);
 static tigris_plan plan;
 static tigris_session session;
 int main(void)
 {
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status == TIGRIS_OK)
-        status = tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, NULL);
+        status = tigris_session_init(&session, &plan, &arenas, NULL);
     for (uint32_t i = 0; status == TIGRIS_OK && i < tigris_input_bytes(&session, 0); i++)
         ((int8_t *)tigris_input(&session, 0))[i] = (int8_t)(i * 37u % 251u - 125u);
     status = status == TIGRIS_OK ? tigris_run(&session) : status;

@@ -133,7 +133,7 @@ def test_psram_where_the_board_has_it(tmp_path: Path) -> None:
     assert "fast memory" in refused.stderr and not (tmp_path / "p").exists()
     tigris("new", tmp_path / "p", "--board", "esp-wrover-kit", "--model", tmp_path / "large.onnx")
     assert "+" in settings(tmp_path / "p")["custom_tigris_mem"]
-    assert "tigris_esp_slow_arena" in (tmp_path / "p" / "src" / "main.cpp").read_text("utf-8")
+    assert "tigris_esp_arenas" in (tmp_path / "p" / "src" / "main.cpp").read_text("utf-8")
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, model: Path) -> None:

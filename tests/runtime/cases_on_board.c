@@ -12,6 +12,7 @@
 
 static TIGRIS_ALIGNED uint8_t fast[ARENA_BYTES];
 static TIGRIS_ALIGNED uint8_t slow[ARENA_BYTES];
+static const tigris_arenas arenas = {fast, sizeof fast, slow, sizeof slow};
 
 typedef struct test_case {
     uint32_t plan_bytes;
@@ -34,7 +35,7 @@ static void run_case(const test_case *given, const uint8_t *data)
     uint32_t instructions = 0U;
     tigris_status status = tigris_plan_open(&plan, data, given->plan_bytes);
     if (status == TIGRIS_OK)
-        status = tigris_session_init(&session, &plan, fast, sizeof fast, slow, sizeof slow, NULL);
+        status = tigris_session_init(&session, &plan, &arenas, NULL);
     if (status == TIGRIS_OK) {
         for (uint32_t i = 0; tigris_input(&session, i) != NULL; i++) {
             memcpy(tigris_input(&session, i), input, tigris_input_bytes(&session, i));

@@ -138,8 +138,8 @@ static void start(model *m, const char *path, uint32_t percent)
     const uint32_t fast_bytes = m->plan.header->fast_bytes, slow_bytes = m->plan.header->slow_bytes;
     m->fast = reserve(percent == 0U ? fast_bytes : fast_bytes * percent / 100U);
     m->slow = reserve(percent == 0U ? slow_bytes : slow_bytes + 2U * fast_bytes);
-    expect((percent == 0U ? tigris_session_init : tigris_session_init_dynamic)(
-               &m->session, &m->plan, m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes, NULL),
+    const tigris_arenas arenas = {m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes};
+    expect((percent == 0U ? tigris_session_init : tigris_session_init_dynamic)(&m->session, &m->plan, &arenas, NULL),
            TIGRIS_OK, path);
     for (uint32_t i = 0; tigris_output(&m->session, i) != NULL; i++)
         m->output_bytes += tigris_output_bytes(&m->session, i);

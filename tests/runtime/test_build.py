@@ -222,7 +222,7 @@ PROGRAM = """
 #include <stdio.h>
 #include <string.h>
 #include <tigris_models.h>
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_DIGITS_FAST_BYTES];
+TIGRIS_MODEL_DIGITS_ARENAS(arenas);
 static tigris_plan plan;
 static tigris_session session;
 int main(void)
@@ -233,7 +233,7 @@ int main(void)
     printf("%d %d ", (int)tigris_model_open(&elsewhere, &plan), (int)tigris_model_open(&outside, &plan));
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status == TIGRIS_OK)
-        status = tigris_session_init(&session, &plan, fast, sizeof fast, NULL, 0, NULL);
+        status = tigris_session_init(&session, &plan, &arenas, NULL);
     if (status == TIGRIS_OK)
         status = tigris_run(&session);
     tigris_model_close(&plan);

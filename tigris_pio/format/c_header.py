@@ -167,7 +167,7 @@ def render_kernels() -> str:
         " * One entry each, so that firmware links only those its models use:\n *\n"
         " *     static const tigris_kernel_entry *const kernels[] = {&tigris_conv_2d_int8, &tigris_softmax_int8};\n"
         ' *     static const tigris_backend backend = {"model", kernels, 2U, NULL, NULL};\n'
-        " *     tigris_session_init(&session, &plan, fast, fast_bytes, slow, slow_bytes, &backend);\n *\n"
+        " *     tigris_session_init(&session, &plan, &arenas, &backend);\n *\n"
         " * An entry's name is tigris_<operator kind>_<int8, int16 or float> in lower case. With -ffunction-sections,\n"
         " * -fdata-sections and --gc-sections nothing else of the kernels is linked. */\n"
         '#ifndef TIGRIS_KERNELS_H\n#define TIGRIS_KERNELS_H\n\n#include "tigris_kernel.h"\n\n'

@@ -4,7 +4,7 @@
 #include <tigris_models.h>
 #include <tigris_serve.h>
 
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_DIGITS_FAST_BYTES];
+TIGRIS_MODEL_DIGITS_ARENAS(arenas);
 static tigris_plan plan;
 static tigris_session session;
 static tigris_serve_counts profile[TIGRIS_MODEL_DIGITS_OPS];
@@ -34,7 +34,7 @@ static tigris_status open_model()
     const tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status != TIGRIS_OK)
         return status;
-    return tigris_session_init(&session, &plan, fast, sizeof fast, nullptr, 0, nullptr);
+    return tigris_session_init(&session, &plan, &arenas, nullptr);
 }
 
 void setup()
@@ -44,7 +44,7 @@ void setup()
     model.status = open_model();
     model.plan = &plan;
     model.session = &session;
-    model.fast_bytes = sizeof fast;
+    model.arenas = &arenas;
     model.profile = profile;
     model.profile_count = TIGRIS_MODEL_DIGITS_OPS;
     Serial.printf("%s: %s\n", TIGRIS_MODEL_DIGITS.name, tigris_status_text(model.status));

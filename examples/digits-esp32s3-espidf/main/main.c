@@ -11,6 +11,7 @@
 #define PORT UART_NUM_0
 #define RECEIVE_BYTES 2048
 
+static tigris_arenas arenas;
 static tigris_plan plan;
 static tigris_session session;
 static tigris_serve_counts profile[TIGRIS_MODEL_DIGITS_OPS];
@@ -43,11 +44,11 @@ static void open_uart(void)
 
 static tigris_status open_model(const tigris_model *model)
 {
+    arenas = tigris_esp_arenas(model->fast_bytes, model->slow_bytes);
     tigris_status status = tigris_model_open(model, &plan);
     if (status != TIGRIS_OK)
         return status;
-    status = tigris_session_init(&session, &plan, tigris_esp_fast_arena(model->fast_bytes), model->fast_bytes,
-                                 tigris_esp_slow_arena(model->slow_bytes), model->slow_bytes, NULL);
+    status = tigris_session_init(&session, &plan, &arenas, NULL);
     session.yield = tigris_esp_yield;
     session.yield_context = &pauses;
     return status;
@@ -67,8 +68,7 @@ void app_main(void)
         .plan = &plan,
         .session = &session,
         .status = status,
-        .fast_bytes = TIGRIS_MODEL_DIGITS.fast_bytes,
-        .slow_bytes = TIGRIS_MODEL_DIGITS.slow_bytes,
+        .arenas = &arenas,
         .profile = profile,
         .profile_count = TIGRIS_MODEL_DIGITS_OPS,
     };

@@ -5,13 +5,7 @@
 #include <tigris_models.h>
 #include <tigris_serve.h>
 
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_DIGITS_FAST_BYTES];
-#if TIGRIS_MODEL_DIGITS_SLOW_BYTES > 0
-static TIGRIS_ALIGNED uint8_t slow[TIGRIS_MODEL_DIGITS_SLOW_BYTES] BOARD_EXTERNAL_RAM;
-#else
-#define slow NULL
-#endif
-
+TIGRIS_MODEL_DIGITS_ARENAS(arenas);
 static tigris_plan plan;
 static tigris_session session;
 static tigris_serve_counts profile[TIGRIS_MODEL_DIGITS_OPS];
@@ -39,8 +33,7 @@ static tigris_status open_model(void)
 {
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status == TIGRIS_OK)
-        status = tigris_session_init(&session, &plan, fast, TIGRIS_MODEL_DIGITS_FAST_BYTES, slow,
-                                     TIGRIS_MODEL_DIGITS_SLOW_BYTES, NULL);
+        status = tigris_session_init(&session, &plan, &arenas, NULL);
     return status;
 }
 
@@ -61,8 +54,7 @@ int main(void)
         .plan = &plan,
         .session = &session,
         .status = status,
-        .fast_bytes = TIGRIS_MODEL_DIGITS_FAST_BYTES,
-        .slow_bytes = TIGRIS_MODEL_DIGITS_SLOW_BYTES,
+        .arenas = &arenas,
         .profile = profile,
         .profile_count = TIGRIS_MODEL_DIGITS_OPS,
     };

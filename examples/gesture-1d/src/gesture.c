@@ -16,7 +16,7 @@
 /* What the sum of the latest answers must exceed, in the output's steps. */
 static const int32_t cutoff = (int32_t)(CUTOFF * GESTURE_ANSWERS / TIGRIS_MODEL_GESTURE_OUTPUT0_SCALE);
 
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_GESTURE_FAST_BYTES];
+TIGRIS_MODEL_GESTURE_ARENAS(arenas);
 
 tigris_status gesture_begin(gesture *state)
 {
@@ -25,7 +25,7 @@ tigris_status gesture_begin(gesture *state)
     const tigris_status status = tigris_model_open(&TIGRIS_MODEL_GESTURE, &state->plan);
     if (status != TIGRIS_OK)
         return status;
-    return tigris_session_init(&state->session, &state->plan, fast, sizeof fast, NULL, 0, NULL);
+    return tigris_session_init(&state->session, &state->plan, &arenas, NULL);
 }
 
 static void push(gesture *state, const int16_t sample[GESTURE_AXES])

@@ -18,7 +18,7 @@
 #error "this network does not take 96 x 96 int8, grey or red, green and blue, or does not give two int8"
 #endif
 
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_PERSON_FAST_BYTES];
+TIGRIS_MODEL_PERSON_ARENAS(arenas);
 static uint32_t sums[TIGRIS_CAMERA_SUMS(PERSON_SIDE, CHANNELS)];
 static int8_t table[256];
 
@@ -51,7 +51,7 @@ tigris_status person_begin(person *state, tigris_pixels format, uint32_t width, 
     memset(state, 0, sizeof *state);
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_PERSON, &state->plan);
     if (status == TIGRIS_OK)
-        status = tigris_session_init(&state->session, &state->plan, fast, sizeof fast, NULL, 0, NULL);
+        status = tigris_session_init(&state->session, &state->plan, &arenas, NULL);
     state->session.fetch_rows = fetch;
     state->session.rows_context = state;
     return status != TIGRIS_OK ? status : start_rows(state, format, width, height);

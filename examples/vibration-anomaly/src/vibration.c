@@ -13,7 +13,7 @@
 /* What a step of the output is in 16ths of a feature's, in 65536ths: a feature's step is 1/255 of the network's unit. */
 static const int32_t step = (int32_t)(TIGRIS_MODEL_VIBRATION_OUTPUT0_SCALE * 255 * 16 * 65536 + 0.5);
 
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_VIBRATION_FAST_BYTES];
+TIGRIS_MODEL_VIBRATION_ARENAS(arenas);
 
 tigris_status vibration_begin(vibration *state)
 {
@@ -22,7 +22,7 @@ tigris_status vibration_begin(vibration *state)
     const tigris_status status = tigris_model_open(&TIGRIS_MODEL_VIBRATION, &state->plan);
     if (status != TIGRIS_OK)
         return status;
-    return tigris_session_init(&state->session, &state->plan, fast, sizeof fast, NULL, 0, NULL);
+    return tigris_session_init(&state->session, &state->plan, &arenas, NULL);
 }
 
 /* Of the row that the network has just reconstructed. */

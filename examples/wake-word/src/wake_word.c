@@ -14,7 +14,7 @@
 /* What the sum of the window must exceed. */
 static const int32_t cutoff = (int32_t)(WAKE_WORD_CUTOFF * WAKE_WORD_WINDOW / TIGRIS_MODEL_WAKE_OUTPUT0_SCALE);
 
-static TIGRIS_ALIGNED uint8_t fast[TIGRIS_MODEL_WAKE_FAST_BYTES];
+TIGRIS_MODEL_WAKE_ARENAS(arenas);
 
 tigris_status wake_word_begin(wake_word *word)
 {
@@ -23,7 +23,7 @@ tigris_status wake_word_begin(wake_word *word)
     const tigris_status status = tigris_model_open(&TIGRIS_MODEL_WAKE, &word->plan);
     if (status != TIGRIS_OK)
         return status;
-    return tigris_session_init(&word->session, &word->plan, fast, sizeof fast, NULL, 0, NULL);
+    return tigris_session_init(&word->session, &word->plan, &arenas, NULL);
 }
 
 /* The network answers the rows in its input. */

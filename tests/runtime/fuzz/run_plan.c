@@ -18,13 +18,6 @@
 #define LONGEST_TICKS 6000      /* from yield to yield, with sanitizers: longer is a crash */
 #define AMPLE_SLOW_BYTES (UINT32_C(1) << 18)
 
-typedef struct arenas {
-    uint8_t *fast;
-    uint8_t *slow;
-    uint32_t fast_bytes;
-    uint32_t slow_bytes;
-} arenas;
-
 /* NULL when there is nothing to allocate. */
 static uint8_t *allocate(size_t bytes, size_t alignment)
 {
@@ -38,12 +31,12 @@ static uint8_t *allocate(size_t bytes, size_t alignment)
     return memory;
 }
 
-static arenas allocate_arenas(uint32_t fast_bytes, uint32_t slow_bytes, uint32_t alignment)
+static tigris_arenas allocate_arenas(uint32_t fast_bytes, uint32_t slow_bytes, uint32_t alignment)
 {
-    return (arenas){allocate(fast_bytes, alignment), allocate(slow_bytes, alignment), fast_bytes, slow_bytes};
+    return (tigris_arenas){allocate(fast_bytes, alignment), fast_bytes, allocate(slow_bytes, alignment), slow_bytes};
 }
 
-static void free_arenas(const arenas *given)
+static void free_arenas(const tigris_arenas *given)
 {
     free(given->fast);
     free(given->slow);
@@ -171,7 +164,7 @@ static tigris_status run_twice(tigris_session *session, uint32_t calls, uint32_t
 
 /* Binds in arenas that are likely to be smaller than planned, from a quarter of the fast and none of the slow memory on;
  * when that is refused, with what is said to be missing, and once more where that was the bookkeeping alone. */
-static tigris_status bind_small(tigris_session *session, const tigris_plan *plan, uint32_t choice, arenas *given)
+static tigris_status bind_small(tigris_session *session, const tigris_plan *plan, uint32_t choice, tigris_arenas *given)
 {
     const tigris_header_record *header = plan->header;
     const uint32_t quarter = header->fast_bytes / 4U;
@@ -181,8 +174,7 @@ static tigris_status bind_small(tigris_session *session, const tigris_plan *plan
     uint32_t slow_bytes = amounts[choice & 3U];
     for (uint32_t attempt = 0;; attempt++) {
         *given = allocate_arenas(fast_bytes, slow_bytes, header->alignment);
-        const tigris_status status =
-            tigris_session_init_dynamic(session, plan, given->fast, fast_bytes, given->slow, slow_bytes, NULL);
+        const tigris_status status = tigris_session_init_dynamic(session, plan, given, NULL);
         uint32_t *small = status == TIGRIS_ERR_FAST_TOO_SMALL ? &fast_bytes : &slow_bytes;
         if ((status != TIGRIS_ERR_FAST_TOO_SMALL && status != TIGRIS_ERR_SLOW_TOO_SMALL) || attempt == 3U ||
             session->bytes_short > RUN_PLAN_LARGEST_ARENA)
@@ -193,10 +185,10 @@ static tigris_status bind_small(tigris_session *session, const tigris_plan *plan
 }
 
 static tigris_status bind_given(tigris_session *session, const tigris_plan *plan, const uint32_t small[2],
-                                arenas *given)
+                                tigris_arenas *given)
 {
     *given = allocate_arenas(small[0], small[1], plan->header->alignment);
-    return tigris_session_init_dynamic(session, plan, given->fast, small[0], given->slow, small[1], NULL);
+    return tigris_session_init_dynamic(session, plan, given, NULL);
 }
 
 /* Whether a run that follows a cancelled one has the same outputs and finds its input at the same place. */
@@ -213,7 +205,7 @@ static int is_unharmed_by_cancelling(tigris_session *session, uint32_t outputs)
 static void run_small(const tigris_plan *plan, uint32_t choice, const uint32_t small[2], run_plan_outcome *outcome)
 {
     tigris_session session;
-    arenas given;
+    tigris_arenas given;
     outcome->small = small != NULL ? bind_given(&session, plan, small, &given)
                                    : bind_small(&session, plan, choice, &given);
     outcome->missing = session.bytes_short;
@@ -232,10 +224,9 @@ static void run_small(const tigris_plan *plan, uint32_t choice, const uint32_t s
 static uint32_t run_in(const tigris_plan *plan, uint32_t more, run_plan_outcome *outcome)
 {
     const tigris_header_record *header = plan->header;
-    arenas given = allocate_arenas(header->fast_bytes + more, header->slow_bytes, header->alignment);
+    tigris_arenas given = allocate_arenas(header->fast_bytes + more, header->slow_bytes, header->alignment);
     tigris_session session;
-    outcome->status =
-        tigris_session_init(&session, plan, given.fast, given.fast_bytes, given.slow, given.slow_bytes, NULL);
+    outcome->status = tigris_session_init(&session, plan, &given, NULL);
     if (outcome->status == TIGRIS_OK) {
         outcome->ran = 1;
         outcome->status = run_twice(&session, ANY_KERNEL_CALLS, &outcome->outputs);

@@ -65,6 +65,8 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
 
     STATES_BYTES: bytes of the states, which are kept between runs; a comment names them, and how to reset them.
 
+    ARENAS(name) defines static arenas, and `name`, which is a tigris_arenas of them.
+
     KERNELS initialises a table of `const tigris_kernel_entry *`. Firmware that passes a backend of these alone to
     tigris_session_init links no other kernel.
     """
@@ -101,8 +103,20 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
         f"#ifndef {guard}\n#define {guard}\n\n"
         f'#ifdef {prefix}_FAST_BYTES\n#error "two models have the constants {prefix}_...: give one another name"\n'
         "#endif\n\n" + _states_comment(program.states) + lines
+        + "\n" + arenas_macro(prefix, header.slow_bytes)
         + f"\n#ifndef {prefix}_ANY_SCALE\n{lines_of_scales}#endif\n\n#endif\n"
     )  # fmt: skip
+
+
+def arenas_macro(prefix: str, slow_bytes: int) -> str:
+    """Defines `prefix`_ARENAS; without slow memory it names none."""
+    slow = f"    static TIGRIS_ALIGNED uint8_t name##_slow[{prefix}_SLOW_BYTES] TIGRIS_SLOW_MEMORY; \\\n"
+    members = "name##_slow, sizeof name##_slow" if slow_bytes else "TIGRIS_NULL, 0"
+    return (
+        f"#define {prefix}_ARENAS(name) \\\n"
+        f"    static TIGRIS_ALIGNED uint8_t name##_fast[{prefix}_FAST_BYTES]; \\\n{slow if slow_bytes else ''}"
+        f"    static const tigris_arenas name = {{name##_fast, sizeof name##_fast, {members}}}\n"
+    )
 
 
 def _states_comment(states: tuple[ProgramIo, ...]) -> str:

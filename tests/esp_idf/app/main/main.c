@@ -45,10 +45,10 @@ static tigris_esp_pauses pauses = {.period_ms = 10};
 static tigris_status infer(void)
 {
     const tigris_model *model = &TIGRIS_MODEL_KWS;
+    const tigris_arenas arenas = tigris_esp_arenas(model->fast_bytes, model->slow_bytes);
     tigris_status status = tigris_model_open(model, &plan);
     if (status == TIGRIS_OK)
-        status = tigris_session_init(&session, &plan, tigris_esp_fast_arena(model->fast_bytes), model->fast_bytes,
-                                     tigris_esp_slow_arena(model->slow_bytes), model->slow_bytes, NULL);
+        status = tigris_session_init(&session, &plan, &arenas, NULL);
     if (status != TIGRIS_OK)
         return status;
     session.yield = tigris_esp_yield;

@@ -15,8 +15,10 @@ extern "C" {
 
 /* BOARD_NAME is the board's name in platformio.ini, a string. */
 
-/* Puts a zero-initialised object into external RAM, which is outside the board's RAM figure. */
+/* Puts a zero-initialised object into external RAM, which is outside the board's RAM figure. Slow arenas lie there. */
 #define BOARD_EXTERNAL_RAM __attribute__((section(".external_ram")))
+#undef TIGRIS_SLOW_MEMORY
+#define TIGRIS_SLOW_MEMORY BOARD_EXTERNAL_RAM
 
 /* The mapped flash chip and its bytes. */
 const uint8_t *board_flash(void);
