@@ -121,8 +121,8 @@ static uint32_t output_is_right(const tigris_session *session)
 
 static void print_ops(tigris_session *session)
 {
-    session->counter = count;
-    session->profile = add_op;
+    session->hooks.counter = count;
+    session->hooks.profile = add_op;
     if (tigris_session_reset(session) != TIGRIS_OK) {
         fail("reset", session->fault.status);
     }
@@ -160,9 +160,9 @@ void bench_main(void)
     if (status != TIGRIS_OK) {
         fail("init", status);
     }
-    session.fetch_rows = fetch;
-    session.take_rows = take;
-    session.rows_context = &session;
+    session.hooks.fetch_rows = fetch;
+    session.hooks.take_rows = take;
+    session.hooks.rows_context = &session;
     print_number("stack_init", painted_bytes_used(stack));
     paint_stack();
     print_number("run", run(&session));

@@ -227,7 +227,7 @@ tigris_status tigris_run(tigris_session *session)
     s->runs++;
     for (uint32_t i = 0; i < YIELDS; i++) {
         pass(s, s->run_ns / YIELDS);
-        if (session->yield != NULL && session->yield(session->yield_context) != 0)
+        if (session->hooks.yield != NULL && session->hooks.yield(session->hooks.yield_context) != 0)
             return TIGRIS_ERR_CANCELLED;
     }
     return TIGRIS_OK;

@@ -86,8 +86,8 @@ static uint32_t run(tigris_session *session, tigris_parallel_hook hook, halves *
     uint32_t sizes[2];
     memcpy(sizes, bench_samples, sizeof sizes);
     session->split = hook != NULL ? tigris_split_rows : NULL;
-    session->parallel = hook;
-    session->parallel_context = found;
+    session->hooks.parallel = hook;
+    session->hooks.parallel_context = found;
     *found = (halves){0U, 0U};
     memset(tigris_input(session, 0), 0, sizes[0]);
     memcpy(tigris_input(session, 0), bench_samples + sizeof sizes, sizes[0]);

@@ -214,8 +214,8 @@ int main(void)
         status = tigris_session_init(&session, &plan, &arenas, &tigris_esp_nn_backend);
     }
     if (status == TIGRIS_OK) {
-        session.counter = no_time;
-        session.profile = tell;
+        session.hooks.counter = no_time;
+        session.hooks.profile = tell;
         memcpy(tigris_input(&session, 0), input, sizes[3]);
         status = tigris_run(&session);
         last[1] = bytes(READ, tigris_output(&session, 0), (int32_t)tigris_output_bytes(&session, 0));

@@ -155,8 +155,8 @@ int main(void)
         status = tigris_session_init(&session, &plan, &arenas, &tigris_pie_backend);
     }
     if (status == TIGRIS_OK) {
-        session.counter = no_time;
-        session.profile = tell;
+        session.hooks.counter = no_time;
+        session.hooks.profile = tell;
         get(tigris_input(&session, 0), sizes[3]);
         status = tigris_run(&session);
         last.output = tigris_output_bytes(&session, 0);

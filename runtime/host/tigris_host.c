@@ -129,30 +129,30 @@ int32_t tigris_host_bind(tigris_host *host, void *fast, size_t fast_bytes, void 
     const tigris_arenas arenas = {fast, fast_bytes, slow, slow_bytes};
     const tigris_status status = tigris_session_init_dynamic(&host->session, &host->plan, &arenas, NULL);
     host->profile = profile_records;
-    host->session.counter = count;
-    host->session.profile = profile;
-    host->session.profile_context = host;
+    host->session.hooks.counter = count;
+    host->session.hooks.profile = profile;
+    host->session.hooks.profile_context = host;
     return status;
 }
 
 void tigris_host_rows(tigris_host *host, tigris_fetch_rows_hook fetch, tigris_take_rows_hook take)
 {
-    host->session.fetch_rows = fetch;
-    host->session.take_rows = take;
+    host->session.hooks.fetch_rows = fetch;
+    host->session.hooks.take_rows = take;
 }
 
 /* Sets the parallel hook: from now on, operators that the plan allows to split are split. */
 void tigris_host_parallel(tigris_host *host, tigris_parallel_hook parallel)
 {
     host->session.split = tigris_split_rows;
-    host->session.parallel = parallel;
+    host->session.hooks.parallel = parallel;
 }
 
 int32_t tigris_host_run(tigris_host *host, uint8_t *const *trace_buffers, tigris_usage *usage)
 {
     host->trace = trace_buffers;
-    host->session.trace = trace_buffers != NULL ? trace : NULL;
-    host->session.trace_context = host;
+    host->session.hooks.trace = trace_buffers != NULL ? trace : NULL;
+    host->session.hooks.trace_context = host;
     const tigris_status status = tigris_run(&host->session);
     *usage = host->session.usage;
     return status;
@@ -182,7 +182,7 @@ static int watch_call(void *context, const tigris_call *call, const tigris_band 
 int32_t tigris_host_calls(tigris_host *host, tigris_host_watch *watch, tigris_usage *usage)
 {
     tigris_call_trace calls;
-    host->session.trace = NULL;
+    host->session.hooks.trace = NULL;
     watch->count = 0U;
     tigris_start_call_trace(&calls, &host->session, watch_call, watch);
     const tigris_status status = tigris_run(&host->session);

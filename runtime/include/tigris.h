@@ -190,7 +190,7 @@ typedef void (*tigris_kernel)(const struct tigris_kernel_call *call);
 #define TIGRIS_YIELD_STEPS (1U << 22)
 #endif
 
-/* Hooks run in the task that called tigris_run, and get the context that the session has for them.
+/* Hooks run in the task that called tigris_run. Each gets the context that tigris_hooks has for it.
  *
  * The yield hook is called between operators and bands, and within operators that take long: feed the watchdog here.
  * Return 0 to go on, anything else to stop the run with TIGRIS_ERR_CANCELLED. Between two calls a run does at most
@@ -247,7 +247,24 @@ typedef void (*tigris_work)(void *argument, uint32_t worker);
  * what the caller wrote before, and the caller must see what both wrote: the hook provides the memory barriers. */
 typedef void (*tigris_parallel_hook)(void *context, tigris_work work, void *argument);
 
-/* Runs a kernel call; tigris_split_rows is such a hook. */
+/* The hooks of a session. Those that belong together share a context, so that hooks of different sources, such as
+ * tigris_esp_yield and a camera's fetch_rows, go into one struct. */
+typedef struct tigris_hooks {
+    tigris_yield_hook yield;
+    void *yield_context;
+    tigris_counter_hook counter; /* called with profile_context; `profile` needs it */
+    tigris_profile_hook profile;
+    void *profile_context;
+    tigris_trace_hook trace;
+    void *trace_context;
+    tigris_fetch_rows_hook fetch_rows; /* required if an input is streamed; called with rows_context */
+    tigris_take_rows_hook take_rows;   /* required if an output is streamed; called with rows_context */
+    void *rows_context;
+    tigris_parallel_hook parallel; /* runs two workers on two cores; NULL: no second core */
+    void *parallel_context;
+} tigris_hooks;
+
+/* Runs a kernel call; tigris_split_rows is the only one. */
 typedef void (*tigris_split_hook)(struct tigris_session *session, const tigris_op_record *op,
                                   const struct tigris_kernel_call *call, tigris_kernel kernel);
 
@@ -269,10 +286,20 @@ typedef struct tigris_arenas {
     size_t slow_bytes;
 } tigris_arenas;
 
-/* One plan bound to its arenas. The caller owns the struct, sets the hooks, and reads bytes_short, fault, usage and
- * runs; all other members are private. */
+/* One plan bound to its arenas. The caller owns the struct. */
 typedef struct tigris_session {
     const tigris_plan *plan;
+    tigris_hooks hooks; /* tigris_session_init sets all to NULL; the caller may set them before a run */
+    /* After TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL of tigris_session_init: bytes that the arena lacks.
+     * After TIGRIS_OK: bytes of scratch that a kernel library lacks; portable kernels then run the operators that need
+     * it, with the same results. */
+    uint32_t bytes_short;
+    tigris_fault fault; /* of tigris_session_init, or of the last tigris_run */
+    tigris_usage usage;
+    uint32_t runs;           /* calls of tigris_run since tigris_session_init; wraps */
+    tigris_split_hook split; /* tigris_split_rows for two cores; NULL: the caller's core runs every operator */
+
+    /* All members from here on are private. */
     const struct tigris_backend *backend;
     uint8_t *fast;
     uint8_t *slow;
@@ -281,33 +308,12 @@ typedef struct tigris_session {
     uint8_t *backend_scratch;
     uint32_t backend_scratch_bytes;
     const struct tigris_placement *placement; /* NULL: addresses are the plan's */
-    /* After TIGRIS_ERR_FAST_TOO_SMALL or TIGRIS_ERR_SLOW_TOO_SMALL of tigris_session_init: bytes that the arena lacks.
-     * After TIGRIS_OK: bytes of scratch that a kernel library lacks; portable kernels then run the operators that need
-     * it, with the same results. */
-    uint32_t bytes_short;
-    tigris_fault fault; /* of tigris_session_init, or of the last tigris_run */
-    /* Hooks: tigris_session_init sets them to NULL; the caller may set them before a run. */
-    tigris_yield_hook yield;
-    void *yield_context;
-    tigris_counter_hook counter; /* called with profile_context; `profile` needs it */
-    tigris_profile_hook profile;
-    void *profile_context;
-    tigris_trace_hook trace;
-    void *trace_context;
-    tigris_fetch_rows_hook fetch_rows; /* required if an input is streamed; called with rows_context */
-    tigris_take_rows_hook take_rows;   /* required if an output is streamed; called with rows_context */
-    void *rows_context;
-    tigris_split_hook split; /* tigris_split_rows for two cores; NULL: the caller's core runs every operator */
-    tigris_usage usage;
-    uint32_t runs;      /* calls of tigris_run since tigris_session_init; wraps */
     uint32_t image;     /* of a batch that runs image by image: the image that runs now */
     uint8_t *band_data; /* writable address of the band that was filled last */
     /* The entry found last for each key (kind, type, packing) modulo TIGRIS_KERNEL_CACHE_ENTRIES; NULL: empty. */
     const struct tigris_kernel_entry *kernel_cache[TIGRIS_KERNEL_CACHE_ENTRIES];
     /* The operands of the kernel that runs, then its output; in the session to save stack. */
     tigris_band bands[TIGRIS_MAX_OPERANDS + 1U];
-    tigris_parallel_hook parallel; /* runs two workers on two cores, with parallel_context; NULL: no second core */
-    void *parallel_context;
     uint32_t checked_multipliers; /* by the checks of operators, since bind or the last run began */
 } tigris_session;
 
@@ -320,8 +326,8 @@ typedef struct tigris_session {
  * header->state_bytes of fast memory, and each state gets its first value. On failure session->fault says where; the
  * session then runs nothing, and has no inputs or outputs.
  *
- * Plan, backend, placement and the memory of the arenas must outlive the session. If `placement` is NULL, sessions may share arenas, as
- * long as no two run at once. Between runs an arena keeps inputs written for the next run, outputs not yet read, and
+ * Plan, backend, placement and the memory of the arenas must outlive the session. If `placement` is NULL, sessions may
+ * share arenas, as long as no two run at once. Between runs an arena keeps inputs written for the next run, outputs not yet read, and
  * states. A bind or a run of another session may overwrite all three. tigris_session_reset gives states their first
  * values; a session whose states must last from run to run needs arenas of its own. */
 TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan,
@@ -343,12 +349,12 @@ extern const struct tigris_backend TIGRIS_DEFAULT_BACKEND;
 extern const struct tigris_placement tigris_dynamic_placement;
 
 /* A split hook: runs the operators that the plan was compiled to split (`tigris compile --cores 2`) on two cores,
- * through session->parallel. One core runs an operator if the halves of its rows would touch each other's memory, or
- * if its kernel's backend has scratch of its own. The results are bit-exact. Links about 1 KB of code. */
+ * through hooks.parallel. One core runs an operator if the halves of its rows would touch each other's memory, or if
+ * its kernel's backend has scratch of its own. The results are bit-exact. Links about 1 KB of code. */
 void tigris_split_rows(tigris_session *session, const tigris_op_record *op, const struct tigris_kernel_call *call,
                        tigris_kernel kernel);
 
-/* If 2, tigris_session_init sets session->split; the caller then sets session->parallel. The build plugins define
+/* If 2, tigris_session_init sets session->split; the caller then sets session->hooks.parallel. The build plugins define
  * it. */
 #ifndef TIGRIS_CORES
 #define TIGRIS_CORES 1

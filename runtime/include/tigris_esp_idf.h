@@ -4,8 +4,8 @@
  *     const tigris_arenas arenas = tigris_esp_arenas(TIGRIS_MODEL_KWS.fast_bytes, TIGRIS_MODEL_KWS.slow_bytes);
  *     static tigris_esp_pauses pauses = {.period_ms = 500};
  *     ...tigris_session_init(&session, &plan, &arenas, NULL);
- *     session.yield = tigris_esp_yield;
- *     session.yield_context = &pauses;
+ *     session.hooks.yield = tigris_esp_yield;
+ *     session.hooks.yield_context = &pauses;
  */
 #ifndef TIGRIS_ESP_IDF_H
 #define TIGRIS_ESP_IDF_H
@@ -34,8 +34,8 @@ int tigris_esp_yield(void *pauses);
 /* A counter hook: microseconds of esp_timer, on the linux target of the system's clock. `context` is not used. */
 uint32_t tigris_esp_microseconds(void *context);
 
-/* A task on the core that the caller does not run on, for session->parallel; for one session at a time. The caller
- * owns the struct and keeps it until tigris_esp_core_stop; its members are private. */
+/* A task on the core that the caller does not run on, for hooks.parallel; for one session at a time. The caller owns
+ * the struct and keeps it until tigris_esp_core_stop; its members are private. */
 typedef struct tigris_esp_core {
     void *work_ready; /* two semaphores of FreeRTOS; NULL: there is no task */
     void *work_done;
@@ -50,8 +50,8 @@ typedef struct tigris_esp_core {
  *     static tigris_esp_core other;
  *     (void)tigris_esp_core_start(&other, 3072);
  *     session.split = tigris_split_rows;      with custom_tigris_cores = 2 or CORES 2 tigris_session_init does it
- *     session.parallel = tigris_esp_parallel;
- *     session.parallel_context = &other; */
+ *     session.hooks.parallel = tigris_esp_parallel;
+ *     session.hooks.parallel_context = &other; */
 int tigris_esp_core_start(tigris_esp_core *core, uint32_t stack_bytes);
 
 /* The parallel hook; `core` is a tigris_esp_core after tigris_esp_core_start, whatever that returned. */

@@ -60,8 +60,8 @@ int32_t tigris_rows_per_call(const tigris_stage_run *run, const tigris_op_record
                              const tigris_tensor_record *output, int32_t rows)
 {
     const tigris_session *session = run->session;
-    if (run->proving || session->yield == NULL || session->backend_scratch != NULL || op->kind >= sizeof factors ||
-        factors[op->kind] == 0U || tigris_is_whole_batch(op, output)) {
+    if (run->proving || session->hooks.yield == NULL || session->backend_scratch != NULL ||
+        op->kind >= sizeof factors || factors[op->kind] == 0U || tigris_is_whole_batch(op, output)) {
         return rows;
     }
     /* Records with KERNEL begin with its height and width, records with VECTOR with the count of vectors and their
@@ -85,7 +85,7 @@ int32_t tigris_rows_per_call(const tigris_stage_run *run, const tigris_op_record
 
 tigris_status tigris_call_yield_hook(tigris_session *session)
 {
-    if (session->yield != NULL && session->yield(session->yield_context) != 0) {
+    if (session->hooks.yield != NULL && session->hooks.yield(session->hooks.yield_context) != 0) {
         session->fault.status = TIGRIS_ERR_CANCELLED;
     }
     return session->fault.status;

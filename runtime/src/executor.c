@@ -288,18 +288,18 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
     call.backend_scratch = session->backend_scratch;
     call.backend_scratch_bytes = session->backend_scratch_bytes;
     call.session = session;
-    const uint32_t start = session->counter != NULL ? session->counter(session->profile_context) : 0U;
+    const uint32_t start = session->hooks.counter != NULL ? session->hooks.counter(session->hooks.profile_context) : 0U;
     make_rows(run, op, &call, output, first, end);
-    if (session->trace != NULL) {
-        session->trace(session->trace_context, op_index, session->image, made);
+    if (session->hooks.trace != NULL) {
+        session->hooks.trace(session->hooks.trace_context, op_index, session->image, made);
     }
     for (const tigris_band *band = session->bands; band <= made; band++) {
         tigris_count_access(session, band->data, tigris_rows_bytes(band->tensor, (uint32_t)band->rows),
                             band != made ? TIGRIS_READ : TIGRIS_WRITE);
     }
-    if (session->counter != NULL && session->profile != NULL) {
-        const uint32_t elapsed = session->counter(session->profile_context) - start;
-        session->profile(session->profile_context, op_index, elapsed);
+    if (session->hooks.counter != NULL && session->hooks.profile != NULL) {
+        const uint32_t elapsed = session->hooks.counter(session->hooks.profile_context) - start;
+        session->hooks.profile(session->hooks.profile_context, op_index, elapsed);
     }
 }
 
@@ -447,8 +447,8 @@ tigris_status tigris_run(tigris_session *session)
         return TIGRIS_ERR_ARGUMENT;
     }
     const uint32_t flags = session->plan->header->flags;
-    if (((flags & TIGRIS_HEADER_FLAG_FETCHES) != 0U && session->fetch_rows == NULL) ||
-        ((flags & TIGRIS_HEADER_FLAG_TAKES) != 0U && session->take_rows == NULL)) {
+    if (((flags & TIGRIS_HEADER_FLAG_FETCHES) != 0U && session->hooks.fetch_rows == NULL) ||
+        ((flags & TIGRIS_HEADER_FLAG_TAKES) != 0U && session->hooks.take_rows == NULL)) {
         return TIGRIS_ERR_NO_ROWS_HOOK;
     }
     session->runs++;

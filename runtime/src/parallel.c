@@ -112,7 +112,7 @@ static int are_parts_disjoint(const tigris_op_record *op, const split_call *spli
 
 static int may_split(const tigris_session *session, const tigris_op_record *op, const split_call *split)
 {
-    return session->parallel != NULL && (op->flags & TIGRIS_OP_FLAG_SPLIT) != 0U && is_row_parallel(op->kind) &&
+    return session->hooks.parallel != NULL && (op->flags & TIGRIS_OP_FLAG_SPLIT) != 0U && is_row_parallel(op->kind) &&
            split->scratch_bytes % session->plan->header->alignment == 0U && op->operand_count <= MAX_SPLIT_OPERANDS &&
            split->call->output->rows > 1 &&
            !tigris_is_whole_batch(op, split->call->output->tensor) &&
@@ -144,7 +144,7 @@ void tigris_split_rows(tigris_session *session, const tigris_op_record *op, cons
 {
     split_call split = {call, &session->plan->operands[op->first_operand], kernel, op->scratch_bytes / 2U};
     if (may_split(session, op, &split)) {
-        session->parallel(session->parallel_context, run_part, &split);
+        session->hooks.parallel(session->hooks.parallel_context, run_part, &split);
     } else {
         kernel(call);
     }

@@ -69,8 +69,8 @@ static void send_busy(tigris_serve *server)
 
 void tigris_serve_start_work(tigris_serve *server, const tigris_session *session)
 {
-    server->yield = session != NULL ? session->yield : NULL;
-    server->yield_context = session != NULL ? session->yield_context : NULL;
+    server->yield = session != NULL ? session->hooks.yield : NULL;
+    server->yield_context = session != NULL ? session->hooks.yield_context : NULL;
     server->yields = 0U;
     send_busy(server);
 }

@@ -96,26 +96,16 @@ void tigris_start_call_trace(tigris_call_trace *calls, tigris_session *session, 
     calls->session = session;
     calls->hook = hook;
     calls->context = context;
-    calls->counter = session->counter;
-    calls->profile = session->profile;
-    calls->profile_context = session->profile_context;
-    calls->trace = session->trace;
-    calls->trace_context = session->trace_context;
+    calls->before = session->hooks;
     memset(session->bands, 0, sizeof session->bands);
-    session->counter = counter_hook;
-    session->profile = profile_hook;
-    session->profile_context = calls;
-    session->trace = trace_hook;
-    session->trace_context = calls;
+    session->hooks.counter = counter_hook;
+    session->hooks.profile = profile_hook;
+    session->hooks.profile_context = calls;
+    session->hooks.trace = trace_hook;
+    session->hooks.trace_context = calls;
 }
 
 void tigris_stop_call_trace(tigris_call_trace *calls)
 {
-    tigris_session *session = calls->session;
-
-    session->counter = calls->counter;
-    session->profile = calls->profile;
-    session->profile_context = calls->profile_context;
-    session->trace = calls->trace;
-    session->trace_context = calls->trace_context;
+    calls->session->hooks = calls->before;
 }

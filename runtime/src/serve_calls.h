@@ -28,15 +28,10 @@ typedef struct tigris_call_trace {
     tigris_call call;
     int is_inside; /* between the two readings of the counter */
     int is_done;
-    tigris_counter_hook counter;
-    tigris_profile_hook profile;
-    void *profile_context;
-    tigris_trace_hook trace;
-    void *trace_context;
+    tigris_hooks before; /* the session's */
 } tigris_call_trace;
 
-/* Replaces the session's counter, profile and trace hooks until tigris_stop_call_trace restores them. Its yield hook
- * stays. */
+/* Replaces the session's counter, profile and trace hooks. tigris_stop_call_trace restores all hooks of before. */
 void tigris_start_call_trace(tigris_call_trace *calls, tigris_session *session, tigris_call_hook hook, void *context);
 void tigris_stop_call_trace(tigris_call_trace *calls);
 

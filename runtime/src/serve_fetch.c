@@ -123,17 +123,13 @@ static int take_hook(void *context, uint32_t output, uint32_t first, uint32_t ro
 
 tigris_status tigris_serve_run_session(tigris_serve *server, tigris_session *session)
 {
-    const tigris_fetch_rows_hook fetch = session->fetch_rows;
-    const tigris_take_rows_hook take = session->take_rows;
-    void *const context = session->rows_context;
+    const tigris_hooks before = session->hooks;
 
     server->rows_session = session;
-    session->fetch_rows = fetch_hook;
-    session->take_rows = take_hook;
-    session->rows_context = server;
+    session->hooks.fetch_rows = fetch_hook;
+    session->hooks.take_rows = take_hook;
+    session->hooks.rows_context = server;
     const tigris_status status = tigris_run(session);
-    session->fetch_rows = fetch;
-    session->take_rows = take;
-    session->rows_context = context;
+    session->hooks = before;
     return status;
 }

@@ -32,23 +32,18 @@ static void profile_hook(void *context, uint32_t op, uint32_t elapsed)
 /* Runs with the server's hooks, then restores the session's. */
 static tigris_status run_session(tigris_serve *server, tigris_session *session)
 {
-    const tigris_session before = *session;
-    tigris_status status;
+    const tigris_hooks before = session->hooks;
 
-    session->yield = yield_hook;
-    session->yield_context = server;
-    session->counter = server->board->counter != NULL ? counter_hook : NULL;
-    session->profile = server->running->profile != NULL && session->counter != NULL ? profile_hook : NULL;
-    session->profile_context = server;
+    session->hooks.yield = yield_hook;
+    session->hooks.yield_context = server;
+    session->hooks.counter = server->board->counter != NULL ? counter_hook : NULL;
+    session->hooks.profile = server->running->profile != NULL && session->hooks.counter != NULL ? profile_hook : NULL;
+    session->hooks.profile_context = server;
     server->elapsed = 0U;
     server->resumed = tigris_serve_count(server);
-    status = tigris_serve_run_session(server, session);
+    const tigris_status status = tigris_serve_run_session(server, session);
     tigris_serve_stop_clock(server);
-    session->yield = before.yield;
-    session->yield_context = before.yield_context;
-    session->counter = before.counter;
-    session->profile = before.profile;
-    session->profile_context = before.profile_context;
+    session->hooks = before;
     return status;
 }
 

@@ -72,8 +72,6 @@ static int yield_hook(void *context)
 void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *model, const tigris_serve_query *query)
 {
     tigris_session *session = model->session;
-    const tigris_yield_hook yield = session->yield;
-    void *const yield_context = session->yield_context;
     tigris_call_trace calls;
     traced_run run;
 
@@ -91,11 +89,9 @@ void tigris_serve_trace_request(tigris_serve *server, const tigris_serve_model *
     run.answer.inputs_crc32 = tigris_serve_inputs_crc32(session);
     take_checksum(&run);
     tigris_start_call_trace(&calls, session, call_hook, &run);
-    session->yield = yield_hook;
-    session->yield_context = &run;
+    session->hooks.yield = yield_hook;
+    session->hooks.yield_context = &run;
     run.answer.status = (int32_t)tigris_serve_run_session(server, session);
-    session->yield = yield;
-    session->yield_context = yield_context;
     tigris_stop_call_trace(&calls);
     if (run.answer.status == 0) {
         server->output_model = query->range.model;

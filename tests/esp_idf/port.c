@@ -65,8 +65,8 @@ static void run(char **argv)
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_DIGITS, &plan);
     if (status == TIGRIS_OK)
         status = tigris_session_init(&session, &plan, &arenas, NULL);
-    session.yield = counted_yield;
-    session.yield_context = &pauses;
+    session.hooks.yield = counted_yield;
+    session.hooks.yield_context = &pauses;
     status = status == TIGRIS_OK ? tigris_run(&session) : status;
     printf("status %d\ncalls_of_run %" PRIu32 "\n", (int)status, calls);
     for (int i = 0; i < 200; i++)

@@ -29,8 +29,8 @@ static void counted(void *core, tigris_work work, void *argument)
 
 static int is_right(tigris_esp_core *core, size_t bytes)
 {
-    session.parallel = counted;
-    session.parallel_context = core;
+    session.hooks.parallel = counted;
+    session.hooks.parallel_context = core;
     memset(fast, 0, sizeof fast);
     memcpy(tigris_input(&session, 0), input, tigris_input_bytes(&session, 0));
     return tigris_run(&session) == TIGRIS_OK && bytes == tigris_output_bytes(&session, 0) &&

@@ -65,7 +65,7 @@ def test_the_watchdog_bites_a_run_that_does_not_yield(
     serve = "    tigris_serve_init(&server"
     own.edit("main/main.c", serve, WORK + serve)
     if not yields:
-        own.edit("main/main.c", "    session.yield = tigris_esp_yield;\n", "")
+        own.edit("main/main.c", "    session.hooks.yield = tigris_esp_yield;\n", "")
     defaults = own.folder / "sdkconfig.defaults"
     limits = "\nCONFIG_ESP_TASK_WDT_TIMEOUT_S=2\nCONFIG_ESP_TASK_WDT_PANIC=y\n"
     defaults.write_text(defaults.read_text("utf-8") + limits, "utf-8")

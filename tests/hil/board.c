@@ -159,7 +159,7 @@ static tigris_serve_model served_model(model_memory *memory, const char *name)
         memset(&memory->session, 0, sizeof memory->session);
     }
     if (model.session != NULL && (hang_after != 0 || sleep_us != 0 || chatter))
-        model.session->yield = slow_yield;
+        model.session->hooks.yield = slow_yield;
     return model;
 }
 

@@ -55,13 +55,13 @@ static void call_kernel(tigris_session *session, uint32_t op)
 
     session->bands[0] = (tigris_band){.data = input1, .tensor = &one, .rows = 1};
     session->bands[1] = (tigris_band){.data = output0, .tensor = &row, .rows = 1};
-    if (session->trace != NULL) {
-        (void)session->counter(session->profile_context);
-        session->trace(session->trace_context, op, 0U, &session->bands[1]);
-        (void)session->counter(session->profile_context);
+    if (session->hooks.trace != NULL) {
+        (void)session->hooks.counter(session->hooks.profile_context);
+        session->hooks.trace(session->hooks.trace_context, op, 0U, &session->bands[1]);
+        (void)session->hooks.counter(session->hooks.profile_context);
     }
-    if (session->profile != NULL)
-        session->profile(session->profile_context, op, 100U + op);
+    if (session->hooks.profile != NULL)
+        session->hooks.profile(session->hooks.profile_context, op, 100U + op);
 }
 
 tigris_status tigris_run(tigris_session *session)
@@ -77,7 +77,7 @@ tigris_status tigris_run(tigris_session *session)
     standin_is_running = 1;
     for (uint32_t op = 0; op < OPS; op++) {
         call_kernel(session, op);
-        if (op % 2U == 1U && session->yield != NULL && session->yield(session->yield_context) != 0) {
+        if (op % 2U == 1U && session->hooks.yield != NULL && session->hooks.yield(session->hooks.yield_context) != 0) {
             session->fault = (tigris_fault){TIGRIS_ERR_CANCELLED, 0U, op, TIGRIS_NOWHERE};
             standin_is_running = 0;
             return TIGRIS_ERR_CANCELLED;

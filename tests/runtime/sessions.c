@@ -177,10 +177,10 @@ static int run_the_other(void *context)
 static uint32_t interleave(model *m, model *other, uint32_t every)
 {
     guest visit = {other, 0U, every};
-    m->session.yield = run_the_other;
-    m->session.yield_context = &visit;
+    m->session.hooks.yield = run_the_other;
+    m->session.hooks.yield_context = &visit;
     run(m, "with another session's runs in between");
-    m->session.yield = NULL;
+    m->session.hooks.yield = NULL;
     return visit.calls;
 }
 
@@ -200,8 +200,8 @@ static uint32_t cancel(model *m, uint32_t stride)
         tigris_status status = TIGRIS_ERR_CANCELLED;
         for (uint32_t after = 1U; status != TIGRIS_OK; after += stride) {
             uint32_t left = after;
-            m->session.yield = count_down;
-            m->session.yield_context = &left;
+            m->session.hooks.yield = count_down;
+            m->session.hooks.yield_context = &left;
             write_inputs(&m->session, step);
             status = tigris_run(&m->session);
             if (status != TIGRIS_OK) {
@@ -211,7 +211,7 @@ static uint32_t cancel(model *m, uint32_t stride)
             if ((status != TIGRIS_OK) != (left == 0U))
                 fail("its hook was not obeyed", "cancelled");
         }
-        m->session.yield = NULL;
+        m->session.hooks.yield = NULL;
         check_outputs(m, step, 0, "after cancelled runs");
     }
     return cancelled;
@@ -242,12 +242,12 @@ static void add_call(void *context, uint32_t op, uint32_t elapsed)
 static void print_profile(model *m, uint32_t yields)
 {
     static profile p;
-    m->session.counter = next_tick;
-    m->session.profile = add_call;
-    m->session.profile_context = &p;
+    m->session.hooks.counter = next_tick;
+    m->session.hooks.profile = add_call;
+    m->session.hooks.profile_context = &p;
     run(m, "profiled");
-    m->session.counter = NULL;
-    m->session.profile = NULL;
+    m->session.hooks.counter = NULL;
+    m->session.hooks.profile = NULL;
     uint32_t calls = 0U, commits = 0U;
     for (uint32_t op = 0; op < m->plan.header->op_count; op++) {
         printf("%u %u\n", (unsigned)p.calls[op], (unsigned)p.elapsed[op]);
@@ -297,10 +297,10 @@ static void print_yields(const char *path)
     unsigned yields = 0U, traced = 0U;
     memset(&m, 0, sizeof m);
     start(&m, path, 0U);
-    m.session.yield = count_yield;
-    m.session.yield_context = &yields;
-    m.session.trace = count_call;
-    m.session.trace_context = &traced;
+    m.session.hooks.yield = count_yield;
+    m.session.hooks.yield_context = &yields;
+    m.session.hooks.trace = count_call;
+    m.session.hooks.trace_context = &traced;
     expect(tigris_run(&m.session), TIGRIS_OK, path);
     if (traced != m.plan.header->op_count)
         fail("the trace shows pieces of calls", path);
@@ -350,10 +350,10 @@ static void run_in_threads(model *m)
     tigris_backend scratch = *m->session.backend;
     scratch.prepare = some_scratch;
     m->session.split = tigris_split_rows;
-    m->session.parallel = side_by_side;
-    m->session.parallel_context = &shared;
+    m->session.hooks.parallel = side_by_side;
+    m->session.hooks.parallel_context = &shared;
     run(m, "on two threads");
-    m->session.parallel_context = &with_scratch;
+    m->session.hooks.parallel_context = &with_scratch;
     m->session.backend = &scratch;
     run(m, "with scratch");
     printf("%u %u\n", shared, with_scratch);

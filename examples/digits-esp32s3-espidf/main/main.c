@@ -49,8 +49,8 @@ static tigris_status open_model(const tigris_model *model)
     if (status != TIGRIS_OK)
         return status;
     status = tigris_session_init(&session, &plan, &arenas, NULL);
-    session.yield = tigris_esp_yield;
-    session.yield_context = &pauses;
+    session.hooks.yield = tigris_esp_yield;
+    session.hooks.yield_context = &pauses;
     return status;
 }
 

@@ -52,8 +52,8 @@ tigris_status person_begin(person *state, tigris_pixels format, uint32_t width, 
     tigris_status status = tigris_model_open(&TIGRIS_MODEL_PERSON, &state->plan);
     if (status == TIGRIS_OK)
         status = tigris_session_init(&state->session, &state->plan, &arenas, NULL);
-    state->session.fetch_rows = fetch;
-    state->session.rows_context = state;
+    state->session.hooks.fetch_rows = fetch;
+    state->session.hooks.rows_context = state;
     return status != TIGRIS_OK ? status : start_rows(state, format, width, height);
 }
 

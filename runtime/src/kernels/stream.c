@@ -8,10 +8,10 @@ static void run_fetch(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->output;
-    tigris_session *session = call->session;
-    if (session->fetch_rows(session->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
-                            call->output_data) != 0) {
-        session->fault.status = TIGRIS_ERR_ROWS;
+    const tigris_hooks *hooks = &call->session->hooks;
+    if (hooks->fetch_rows(hooks->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
+                          call->output_data) != 0) {
+        call->session->fault.status = TIGRIS_ERR_ROWS;
     }
 }
 
@@ -19,10 +19,10 @@ static void run_take(const tigris_kernel_call *call)
 {
     const tigris_rows_params *params = call->params;
     const tigris_band *rows = call->inputs;
-    tigris_session *session = call->session;
-    if (session->take_rows(session->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
-                           rows->data) != 0) {
-        session->fault.status = TIGRIS_ERR_ROWS;
+    const tigris_hooks *hooks = &call->session->hooks;
+    if (hooks->take_rows(hooks->rows_context, params->port, (uint32_t)rows->first, (uint32_t)rows->rows,
+                         rows->data) != 0) {
+        call->session->fault.status = TIGRIS_ERR_ROWS;
     }
 }
 

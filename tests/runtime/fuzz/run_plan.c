@@ -142,15 +142,15 @@ static int take_rows(void *context, uint32_t output, uint32_t first, uint32_t ro
 static tigris_status run_twice(tigris_session *session, uint32_t calls, uint32_t *outputs)
 {
     uint32_t left = calls;
-    session->yield = stops;
-    session->yield_context = &left;
+    session->hooks.yield = stops;
+    session->hooks.yield_context = &left;
     uint32_t written = 0U;
-    session->trace = read_band;
-    session->trace_context = &written;
+    session->hooks.trace = read_band;
+    session->hooks.trace_context = &written;
     streams given = {session->plan, 0U, 0U};
-    session->fetch_rows = fetch_rows;
-    session->take_rows = take_rows;
-    session->rows_context = &given;
+    session->hooks.fetch_rows = fetch_rows;
+    session->hooks.take_rows = take_rows;
+    session->hooks.rows_context = &given;
     tigris_status status = TIGRIS_OK;
     for (; given.times < 2U && status == TIGRIS_OK; given.times++) {
         given.digest = 0U;

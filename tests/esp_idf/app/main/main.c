@@ -51,8 +51,8 @@ static tigris_status infer(void)
         status = tigris_session_init(&session, &plan, &arenas, NULL);
     if (status != TIGRIS_OK)
         return status;
-    session.yield = tigris_esp_yield;
-    session.yield_context = &pauses;
+    session.hooks.yield = tigris_esp_yield;
+    session.hooks.yield_context = &pauses;
     if (!read_input(tigris_input(&session, 0), tigris_input_bytes(&session, 0)))
         return TIGRIS_ERR_ARGUMENT;
     return tigris_run(&session);
