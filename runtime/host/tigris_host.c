@@ -212,7 +212,7 @@ uint32_t tigris_host_bytes_short(const tigris_host *host)
 /* Writes the fault's place as text; returns the index of its operator. */
 uint32_t tigris_host_fault(const tigris_host *host, char *text, size_t bytes)
 {
-    const tigris_fault *fault = host->plan.header == NULL ? &host->plan.fault : &host->session.fault;
+    const tigris_fault *fault = tigris_fault_of(&host->plan, &host->session);
 
     (void)tigris_fault_text(fault, &host->plan, text, bytes);
     return fault->op;

@@ -414,6 +414,9 @@ TIGRIS_MUST_CHECK tigris_status tigris_session_reset(tigris_session *session);
 const void *tigris_output(const tigris_session *session, uint32_t index);
 uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index);
 
+/* Why and where the last step failed: the plan's fault if the plan was not opened, else the session's. */
+const tigris_fault *tigris_fault_of(const tigris_plan *plan, const tigris_session *session);
+
 /* Bytes of a whole tensor; UINT32_MAX if they do not fit 32 bits, 0 for an unknown type. */
 uint32_t tigris_tensor_bytes(const tigris_tensor_record *tensor);
 

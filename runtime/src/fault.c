@@ -1,5 +1,10 @@
-/* tigris_fault_text: a fault's stage, operator and tensor as text. */
+/* The fault of a plan and its session, and its stage, operator and tensor as text. */
 #include "tigris.h"
+
+const tigris_fault *tigris_fault_of(const tigris_plan *plan, const tigris_session *session)
+{
+    return plan->header == NULL ? &plan->fault : &session->fault;
+}
 
 /* Appends as much of `text` as fits before `end` with its final zero; returns the address of that zero. */
 static char *append(char *at, const char *end, const char *text)

@@ -47,7 +47,7 @@ int main(void)
     printf("%s: %s", TIGRIS_MODEL_DIGITS.name, tigris_status_text(status));
     if (status != TIGRIS_OK)
         printf(" (status %d) %s", (int)status,
-               tigris_fault_text(plan.header != NULL ? &session.fault : &plan.fault, &plan, place, sizeof place));
+               tigris_fault_text(tigris_fault_of(&plan, &session), &plan, place, sizeof place));
     printf("\n");
 
     const tigris_serve_model model = {
