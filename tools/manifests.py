@@ -72,6 +72,12 @@ def page(text: str, identity: Identity) -> str:
     return re.sub(r"(git clone )https?://\S+", rf"\g<1>{address}.git", text)
 
 
+def header(text: str, identity: Identity) -> str:
+    """tigris.h: TIGRIS_VERSION as a number."""
+    major, minor, patch = map(int, identity.version.split("."))
+    return re.sub(r"(?m)^(#define TIGRIS_VERSION ).*", rf"\g<1>{10000 * major + 100 * minor + patch}", text)
+
+
 def _json(text: str, values: dict[str, Any]) -> str:
     """The document with `values` set, in its own order; empty values are removed."""
     merged = {key: value for key, value in {**json.loads(text), **values}.items() if value or key not in values}
@@ -109,6 +115,7 @@ def targets(root: Path = ROOT) -> dict[Path, Callable[[str, Identity], str]]:
     """Every file that repeats values of the identity, with the function that writes it."""
     found: dict[Path, Callable[[str, Identity], str]] = {
         root / "library.json": library_json,
+        root / "runtime" / "include" / "tigris.h": header,
         root / "idf_component.yml": idf_component,
         root / "mkdocs.yml": mkdocs,
         root / "pyproject.toml": pyproject,

@@ -39,6 +39,9 @@
 extern "C" {
 #endif
 
+/* The version of this header, in a number that rises: 10000 * major + 100 * minor + patch. */
+#define TIGRIS_VERSION 100
+
 /* The runtime opens only plans whose alignment, in bytes, is a multiple of this. Define it at build time to
  * override. */
 #ifndef TIGRIS_TENSOR_ALIGN
@@ -95,6 +98,7 @@ typedef enum tigris_status {
     TIGRIS_ERR_CANCELLED = -5,       /* the yield hook asked to stop */
     TIGRIS_ERR_NO_ROWS_HOOK = -6,    /* an input or output is streamed, and fetch_rows or take_rows is not set */
     TIGRIS_ERR_ROWS = -7,            /* fetch_rows or take_rows asked to stop */
+    TIGRIS_ERR_HEADERS = -8,         /* the library was compiled with another tigris.h than the caller */
     /* The plan as a whole. */
     TIGRIS_ERR_NOT_A_PLAN = -10,   /* too short, or the magic bytes differ */
     TIGRIS_ERR_VERSION = -11,      /* compiled for another format version */
@@ -317,7 +321,13 @@ typedef struct tigris_session {
     uint32_t checked_multipliers; /* by the checks of operators, since bind or the last run began */
 } tigris_session;
 
+/* The version of this header and the size of its session, for tigris_session_bind. */
+#define TIGRIS_HEADERS (TIGRIS_VERSION * UINT32_C(65536) + (uint32_t)sizeof(tigris_session))
+
 /* Binds an open plan to arenas and kernels; tigris_session_init is the usual way to call it.
+ *
+ * `headers` is TIGRIS_HEADERS. If it differs from the library's, TIGRIS_ERR_HEADERS is returned and *session is not
+ * touched: compile the library and the program with one tigris.h and the same definitions.
  *
  * Before: `backend` is not NULL. `placement` allows arenas smaller than the plan asks for; NULL refuses them.
  *
@@ -333,7 +343,7 @@ typedef struct tigris_session {
 TIGRIS_MUST_CHECK tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan,
                                                     const tigris_arenas *arenas,
                                                     const struct tigris_backend *backend,
-                                                    const struct tigris_placement *placement);
+                                                    const struct tigris_placement *placement, uint32_t headers);
 
 /* All portable kernels; naming it links every one. To link only what a model needs, pass tigris_session_init a table of
  * your own with entries from tigris_kernels.h. */
@@ -377,7 +387,8 @@ TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init(tigris_session
                                                                   const struct tigris_backend *backend)
 {
     backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
-    return tigris_session_set_split(session, tigris_session_bind(session, plan, arenas, backend, TIGRIS_NULL));
+    return tigris_session_set_split(session, tigris_session_bind(session, plan, arenas, backend, TIGRIS_NULL,
+                                                                 TIGRIS_HEADERS));
 }
 
 /* tigris_session_init in arenas of any sizes. If an arena is smaller than planned, tensors get addresses during the
@@ -392,8 +403,8 @@ TIGRIS_MUST_CHECK static inline tigris_status tigris_session_init_dynamic(tigris
                                                                           const struct tigris_backend *backend)
 {
     backend = backend != TIGRIS_NULL ? backend : &TIGRIS_DEFAULT_BACKEND;
-    return tigris_session_set_split(session,
-                                    tigris_session_bind(session, plan, arenas, backend, &tigris_dynamic_placement));
+    return tigris_session_set_split(session, tigris_session_bind(session, plan, arenas, backend,
+                                                                 &tigris_dynamic_placement, TIGRIS_HEADERS));
 }
 
 /* Address and bytes of input `index`; NULL and 0 if the index is out of range, the session is NULL or was refused, or

@@ -75,10 +75,13 @@ static tigris_status bind_and_prove(tigris_session *session, const tigris_placem
 }
 
 tigris_status tigris_session_bind(tigris_session *session, const tigris_plan *plan, const tigris_arenas *arenas,
-                                  const tigris_backend *backend, const tigris_placement *placement)
+                                  const tigris_backend *backend, const tigris_placement *placement, uint32_t headers)
 {
     if (session == NULL) {
         return TIGRIS_ERR_ARGUMENT;
+    }
+    if (headers != TIGRIS_HEADERS) {
+        return TIGRIS_ERR_HEADERS;
     }
     memset(session, 0, sizeof *session);
     session->fault.status = TIGRIS_ERR_ARGUMENT; /* four stores are smaller than a copied literal */

@@ -24,6 +24,7 @@ static const status_text texts[] = {
     {TIGRIS_ERR_CANCELLED, "the yield hook stopped the run"},
     {TIGRIS_ERR_NO_ROWS_HOOK, "an input or output is streamed: set the session's fetch_rows or take_rows"},
     {TIGRIS_ERR_ROWS, "the hook that moves the rows of a streamed input or output stopped the run"},
+    {TIGRIS_ERR_HEADERS, "the library and the firmware were compiled with different tigris.h"},
     {TIGRIS_ERR_NOT_A_PLAN, "this is no .tgrs plan"},
     {TIGRIS_ERR_VERSION, "the plan was made for another format version"},
     {TIGRIS_ERR_TRUNCATED, "the plan is truncated"},

@@ -132,7 +132,7 @@ static void open_model(tigris_serve_model *model, model_memory *memory, const ch
     memory->arenas.slow = aligned(memory->arenas.slow_bytes);
     model->status = tigris_session_bind(&memory->session, &memory->plan, &memory->arenas,
                                         fault != NULL ? faulty_backend(fault, &memory->session) : &tigris_portable_backend,
-                                        slow_bytes != 0 ? &tigris_dynamic_placement : NULL);
+                                        slow_bytes != 0 ? &tigris_dynamic_placement : NULL, TIGRIS_HEADERS);
 }
 #else
 static void open_model(tigris_serve_model *model, model_memory *memory, const char *name)

@@ -139,6 +139,8 @@ static void start(model *m, const char *path, uint32_t percent)
     m->fast = reserve(percent == 0U ? fast_bytes : fast_bytes * percent / 100U);
     m->slow = reserve(percent == 0U ? slow_bytes : slow_bytes + 2U * fast_bytes);
     const tigris_arenas arenas = {m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes};
+    expect(tigris_session_bind(&m->session, &m->plan, &arenas, &tigris_portable_backend, NULL, TIGRIS_HEADERS + 1U),
+           TIGRIS_ERR_HEADERS, "a library of another header");
     expect((percent == 0U ? tigris_session_init : tigris_session_init_dynamic)(&m->session, &m->plan, &arenas, NULL),
            TIGRIS_OK, path);
     for (uint32_t i = 0; tigris_output(&m->session, i) != NULL; i++)
