@@ -425,6 +425,22 @@ TIGRIS_MUST_CHECK tigris_status tigris_session_reset(tigris_session *session);
 const void *tigris_output(const tigris_session *session, uint32_t index);
 uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index);
 
+/* An input or output as it is stored; pointers point into the plan. real = (stored - zero_point) * scale; if scale is 0,
+ * the values are not quantised. */
+typedef struct tigris_io {
+    const char *name;
+    tigris_dtype dtype;
+    uint32_t rank;
+    const uint32_t *shape; /* `rank` sizes, the last one of neighbouring elements */
+    float scale;
+    int32_t zero_point;
+} tigris_io;
+
+/* Describe input or output `index`, streamed or not. TIGRIS_ERR_ARGUMENT, and *io stays as it is: the index is out of
+ * range, or the session is NULL or was refused. */
+TIGRIS_MUST_CHECK tigris_status tigris_describe_input(const tigris_session *session, uint32_t index, tigris_io *io);
+TIGRIS_MUST_CHECK tigris_status tigris_describe_output(const tigris_session *session, uint32_t index, tigris_io *io);
+
 /* Why and where the last step failed: the plan's fault if the plan was not opened, else the session's. */
 const tigris_fault *tigris_fault_of(const tigris_plan *plan, const tigris_session *session);
 

@@ -128,6 +128,24 @@ static void run(model *m, const char *when)
     run_steps(m, 0, when);
 }
 
+/* Each input and output is described as it is stored; there are no others. */
+static void check_descriptions(const tigris_session *session, const char *path)
+{
+    tigris_io io = {.rank = 0U};
+    uint32_t count = 0U;
+    for (; tigris_describe_output(session, count, &io) == TIGRIS_OK; count++) {
+        uint32_t bytes = io.dtype == TIGRIS_DTYPE_INT8 ? 1U : io.dtype == TIGRIS_DTYPE_INT16 ? 2U : 4U;
+        for (uint32_t i = 0; i < io.rank; i++)
+            bytes *= io.shape[i];
+        if (bytes != tigris_output_bytes(session, count) || io.name[0] == '\0')
+            fail("an output is described wrongly", path);
+    }
+    if (count != session->plan->header->output_count || tigris_describe_input(session, 0U, NULL) == TIGRIS_OK ||
+        tigris_describe_input(session, 0U, &io) != TIGRIS_OK || io.shape != session->plan->io[0].stored_shape ||
+        io.scale != session->plan->tensors[session->plan->io[0].tensor].scale)
+        fail("an input is described wrongly", path);
+}
+
 static void start(model *m, const char *path, uint32_t percent)
 {
     m->file = read_file(path);
@@ -143,6 +161,7 @@ static void start(model *m, const char *path, uint32_t percent)
            TIGRIS_ERR_HEADERS, "a library of another header");
     expect((percent == 0U ? tigris_session_init : tigris_session_init_dynamic)(&m->session, &m->plan, &arenas, NULL),
            TIGRIS_OK, path);
+    check_descriptions(&m->session, path);
     for (uint32_t i = 0; tigris_output(&m->session, i) != NULL; i++)
         m->output_bytes += tigris_output_bytes(&m->session, i);
     m->expected = malloc(STEPS * (size_t)m->output_bytes);
