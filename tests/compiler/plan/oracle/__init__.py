@@ -1,1 +1,1 @@
-"""Every plan of a small program there is, by which the planner's search is judged."""
+"""The cheapest plans of small programs, by which the planner's search is judged."""
