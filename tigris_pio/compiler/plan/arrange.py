@@ -36,8 +36,8 @@ from tigris_pio.format.enums import Home
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
-#: The most plans that are placed, and that are placed after the first that fits.
-PLACINGS, BEYOND = 40, 4
+#: The most plans that are placed, that are placed after the first that fits, and that are placed though none is lower.
+PLACINGS, BEYOND, FUTILE = 40, 4, 16
 #: A plan replaces the best if it saves at least this share of running whole.
 WORTH = 1e-3
 #: How often the stages of a schedule that exceed the limit get lower bands.
@@ -146,21 +146,21 @@ class Arranger:
     """Looks for the cheapest arrangement within limits that costs less than `most` beyond running whole.
 
     limit, slow: bytes of fast and of slow memory
-    hasty: the first arrangement that fits is good enough
-    splits: stages that run whole are split where their run-time state alone is not what exceeds the limit
+    hasty: the first arrangement that fits is good enough; stages that run whole are also split where more than their
+      run-time state exceeds the limit
     """
 
     def __init__(
         self, stages: Stages, limit: int, slow: int, most: float, whole: float, tried: list[Attempt],
-        hasty: bool = False, splits: bool = False,
+        hasty: bool = False,
     ) -> None:  # fmt: skip
-        self.tried, self.hasty, self.splits = tried, hasty, splits or hasty
+        self.tried, self.hasty = tried, hasty
         self.stages, self.index, self.alignment = stages, stages.index, stages.alignment
         self.limit, self.slow, self.whole = limit, slow, whole
         self.best: Arrangement | None = None
         self.cost = self.most = most  #: of the best; what others must cost less than
         self.lowest: Arrangement | None = None  #: of those placed beside so much slow memory, within the limit or not
-        self.placings = self.since = 0
+        self.placings = self.since = self.lowered = 0  #: in all, since the best, and until the lowest
         self._queue: list[tuple[float, int, Plan, Mapping[str, Home]]] = []
         self._seen: set[tuple[object, ...]] = set()
         self._number = itertools.count()
@@ -186,7 +186,9 @@ class Arranger:
     @property
     def _done(self) -> bool:
         enough = 0 if self.hasty else BEYOND
-        return self.placings >= PLACINGS or (self.best is not None and self.since >= enough)
+        if self.best is None:
+            return self.placings >= PLACINGS or self.placings - self.lowered >= FUTILE
+        return self.placings >= PLACINGS or self.since >= enough
 
     # -- heights
 
@@ -326,7 +328,7 @@ class Arranger:
             if found.slow.peak > self.slow:
                 return
             if self.lowest is None or found.fast_bytes < self.lowest.fast_bytes:
-                self.lowest = found
+                self.lowest, self.lowered = found, self.placings
             if found.fast_bytes <= self.limit:
                 self.best, self.cost, self.since = found, self._cost(picked), 0
                 self.most = self.cost - WORTH * self.whole
@@ -338,7 +340,7 @@ class Arranger:
             self.add(plan._replace(choice=Kind.PARKED), homes)
         views = max(view_count(self.index, segment) for segment in plan.segments)
         whole = not any(segment.banded for segment in plan.segments)
-        if plan.told and (whole or self.splits or beyond < VIEW_STATE_BYTES * views):
+        if plan.told and (whole or self.hasty or beyond < VIEW_STATE_BYTES * views):
             heights = dict(zip(plan.segments, plan.heights, strict=True))
             self._join(plan.told, heights, homes, max(views // 2, views - -(-beyond // VIEW_STATE_BYTES)))
         over = self._exceeding(missed) if plan.mended < MENDED else []

@@ -59,6 +59,11 @@ def by_level(frontier: Frontier) -> Iterator[Point]:
     return _points(frontier, np.arange(len(frontier.curve)))
 
 
+def by_falling_level(frontier: Frontier, limit: int) -> Iterator[Point]:
+    """Those at levels up to a limit, by falling memory: the further below, the more room offsets have."""
+    return _points(frontier, np.flatnonzero(frontier.levels <= limit)[::-1])
+
+
 def _points(frontier: Frontier, places: np.ndarray) -> Iterator[Point]:
     curve = frontier.curve
     for place in places.tolist():

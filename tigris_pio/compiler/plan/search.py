@@ -21,7 +21,7 @@ from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.frontier.levels import ample
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.placement import Arrangement
-from tigris_pio.compiler.plan.points import by_cost, frontier_corrected
+from tigris_pio.compiler.plan.points import by_cost, by_falling_level, frontier_corrected
 from tigris_pio.compiler.plan.refusal import refusal
 from tigris_pio.compiler.plan.settings import WeightOptions
 from tigris_pio.compiler.plan.smallest import smallest
@@ -86,9 +86,9 @@ def find_arrangement(
 def _cheapest(stages: Stages, limit: int, slow: int, most: float, noted: list[Attempt]) -> Arrangement | None:
     """The same with this slow memory."""
     whole, frontier = whole_cost(stages.index), frontier_corrected(stages, limit, slow, most)
-    for splits in (False, True) if most == math.inf else (False,):
-        arranger = Arranger(stages, limit, slow, most, whole, noted, splits=splits)
-        arranger.run(by_cost(frontier))
+    for hasty in (False, True):
+        arranger = Arranger(stages, limit, slow, most, whole, noted, hasty=hasty)
+        arranger.run(by_falling_level(frontier, limit) if hasty else by_cost(frontier))
         if arranger.best is not None:
             return arranger.settled()
     if most < math.inf or not np.isfinite(frontier.curve).any():

@@ -24,8 +24,12 @@ def ample(index: ProgramIndex, weights: WeightOptions = IN_PLACE) -> int:
     return int(index.live.max(initial=0)) + BESIDE * len(index.ops) + 4096 + blocks
 
 
-def levels(low: int, high: int, limit: int | None = None, steps: int = STEPS) -> np.ndarray:
-    """Those from `low` to `high` and one beyond, ascending; `limit`: one of them in any case."""
+def levels(low: int, high: int, limit: int | None = None, steps: int | None = None) -> np.ndarray:
+    """Those from `low` to `high` and one beyond, ascending; `limit` is one of them in any case.
+
+    steps: instead of STEPS
+    """
+    steps = steps or STEPS
     first, last = math.floor(steps * math.log2(max(32, low))), math.ceil(steps * math.log2(max(33, high)))
     found = np.rint(2.0 ** (np.arange(first, last + 1) / steps)).astype(np.int64)
     return np.unique(found if limit is None else np.append(found, limit))
