@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 #: Programs of at most so many operators are searched more widely: each in several orders, with estimates corrected by
 #: drafts, and with homes for each of up to three tensors that a segment leaves. It trades time for cost.
-SMALL = 60
+SMALL = 40
 
 
 @dataclasses.dataclass(frozen=True)
