@@ -1,4 +1,4 @@
-"""What each mechanism and each constant of the planner is worth: python -m bench.ablation [SWITCH…] [--networks NAME…]
+"""Worth of the planner's mechanisms and constants: python -m bench.ablation [SWITCH…] [--networks NAME…]
 
 Plans networks with the planner as it is, and again with one switch at another value. A line for each switch says, at
 budgets with and without slow memory from the smallest that works, by how much plans become dearer on average and at

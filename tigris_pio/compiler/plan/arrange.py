@@ -131,8 +131,9 @@ class _Known(dict[int, Stages]):
 class Plan(NamedTuple):
     """Segments with the heights of those in bands.
 
-    `told` has the point's segments, before those that run whole were joined. `choice` is the kind of windows to begin
-    with, `mended` how often stages were lowered.
+    told: the point's segments before those that run whole were joined
+    choice: the kind of windows to begin with
+    mended: how often stages were lowered
     """
 
     segments: tuple[Segment, ...]
@@ -158,7 +159,7 @@ class Arranger:
         self.stages, self.index, self.alignment = stages, stages.index, stages.alignment
         self.limit, self.slow, self.whole = limit, slow, whole
         self.best: Arrangement | None = None
-        self.cost = self.most = most  #: of the best; what others must cost less than
+        self.most = most  #: what plans must cost less than
         self.lowest: Arrangement | None = None  #: of those placed beside so much slow memory, within the limit or not
         self.placings = self.since = self.lowered = 0  #: in all, since the best, and until the lowest
         self._queue: list[tuple[float, int, Plan, Mapping[str, Home]]] = []
@@ -195,12 +196,13 @@ class Arranger:
     def _draft(self, point: Point) -> None:
         """Queues the stages of a point, with bands as tall as its estimate. The first point within the limit is also
         queued with the tallest bands."""
+        segments = tuple(each.segment for each in point.stretches)
         told = {each.segment: self._told(each) for each in point.stretches if each.rows is not None}
         first = point.level <= self.limit and not self._raised and not self.hasty
         self._raised = self._raised or first
         for taller in (False, True) if first else (False,):
-            if not self._join(tuple(each.segment for each in point.stretches), told, point.homes, math.inf, taller):
-                self._join(tuple(each.segment for each in point.stretches), told, point.homes, 0, taller)
+            if not self._join(segments, told, point.homes, math.inf, taller):
+                self._join(segments, told, point.homes, 0, taller)
 
     def _join(
         self, segments: tuple[Segment, ...], heights: Mapping[Segment, Height], homes: Mapping[str, Home], views: float,
@@ -330,8 +332,8 @@ class Arranger:
             if self.lowest is None or found.fast_bytes < self.lowest.fast_bytes:
                 self.lowest, self.lowered = found, self.placings
             if found.fast_bytes <= self.limit:
-                self.best, self.cost, self.since = found, self._cost(picked), 0
-                self.most = self.cost - WORTH * self.whole
+                self.best, self.since = found, 0
+                self.most = self._cost(picked) - WORTH * self.whole
                 return
             missed = found if missed is None or found.fast_bytes < missed.fast_bytes else missed
         assert missed is not None

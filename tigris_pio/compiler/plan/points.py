@@ -19,34 +19,30 @@ LOWEST, HIGHEST = 0.5, 1.3
 ROUNDS, CLOSE = 3, 2e-4
 
 
-def frontier_near(stages: Stages, limit: int, slow: int, most: float, views: int | None = None) -> Frontier:
+def frontier_near(
+    stages: Stages, limit: int, slow: int, most: float, views: int | None = None, corrections: Corrections | None = None
+) -> Frontier:
     """The frontier at levels around a limit beside `slow` bytes of slow memory, without schedules that cost `most`.
 
     views: tensors that a stage touches at most
     """
-    return _near(stages, limit, slow, most, views, {})
+    top = ample(stages.index)
+    low, high = (top, top) if limit >= top else (int(LOWEST * limit), int(HIGHEST * limit))
+    grid = levels(low, min(top, high), min(limit, top))
+    return find_frontier(stages.index.body, slow, stages.alignment, grid, corrections or {}, views, most)
 
 
 def frontier_corrected(stages: Stages, limit: int, slow: int, most: float) -> Frontier:
     """The same; in a small program with estimates of the cheapest schedule at the limit corrected by drafts."""
     corrections: dict[tuple[Segment, int], dict[int, float]] = {}
     for _ in range(ROUNDS):
-        frontier = _near(stages, limit, slow, most, None, corrections)
+        frontier = frontier_near(stages, limit, slow, most, corrections=corrections)
         place = int(np.searchsorted(frontier.levels, limit, "right")) - 1
         if not stages.index.is_small or place < 0 or not np.isfinite(frontier.curve[place]):
             break
         if not _correct(stages, frontier.point(place), corrections):
             break
     return frontier
-
-
-def _near(
-    stages: Stages, limit: int, slow: int, most: float, views: int | None, corrections: Corrections
-) -> Frontier:
-    top = ample(stages.index)
-    low, high = (top, top) if limit >= top else (int(LOWEST * limit), int(HIGHEST * limit))
-    grid = levels(low, min(top, high), min(limit, top))
-    return find_frontier(stages.index.body, slow, stages.alignment, grid, corrections, views, most)
 
 
 def by_cost(frontier: Frontier) -> Iterator[Point]:
@@ -71,9 +67,7 @@ def _points(frontier: Frontier, places: np.ndarray) -> Iterator[Point]:
             yield frontier.point(place)
 
 
-def _correct(
-    stages: Stages, point: Point, corrections: dict[tuple[Segment, int], dict[int, float]]
-) -> bool:
+def _correct(stages: Stages, point: Point, corrections: dict[tuple[Segment, int], dict[int, float]]) -> bool:
     """Notes how much more drafts cost than estimated. Returns whether the difference matters."""
     index = stages.index
     whole, wrong = op_costs(index).whole, 0.0

@@ -61,6 +61,7 @@ class _Smallest:
 
     @property
     def done(self) -> bool:
+        """Whether the best is enough, or the last placements did not lower it."""
         return self.least <= self.enough or len(self.placed) - self.since >= FUTILE
 
     def run(self) -> None:

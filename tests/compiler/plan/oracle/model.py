@@ -29,7 +29,7 @@ from tigris_pio.format.enums import Home
 from tigris_pio.format.records import VIEW_STATE_BYTES
 from tigris_pio.sizes import round_up
 
-#: Of one solution, in CP-SAT's deterministic seconds.
+#: The most that the solver spends on one case, in its own deterministic seconds.
 EFFORT = 30.0
 #: Units of the objective for one instruction.
 PRECISION = 8

@@ -26,7 +26,7 @@ from tigris_pio.format.enums import Home
 #: Labels of a cut that are kept at each level, beside those that hold least and most in fast memory. 16 find the same
 #: plans of all networks in twice the time.
 WIDTH = 4
-#: What outputs that grow over inputs, and rows made again, must save to be looked at: this share of running whole.
+#: Outputs that grow over inputs and rows made again are looked at if they may save this share of running whole.
 LEAST_GAIN = 1e-4
 #: Segments that make rows again are looked at so many at a time.
 CHUNK = 8
