@@ -131,9 +131,8 @@ class _Known(dict[int, Stages]):
 class Plan(NamedTuple):
     """Segments with the heights of those in bands.
 
-    told: the point's segments before those that run whole were joined
-    choice: the kind of windows to begin with
-    mended: how often stages were lowered
+    `told` has the point's segments, before those that run whole were joined. `choice` is the kind of windows to begin
+    with, `mended` how often stages were lowered.
     """
 
     segments: tuple[Segment, ...]
