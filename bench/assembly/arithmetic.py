@@ -76,22 +76,3 @@ def depthwise(data: Ints, weights: Ints, bias: Ints, window: Window) -> Ints:
     """Sums of [H, W, C] by [kernel rows, kernel columns, C, multiplier], to C * multiplier channels."""
     sums = np.einsum("yxhwc,hwcm->yxcm", patches(data, window), weights)
     return sums.reshape(*sums.shape[:2], -1) + bias
-
-
-def average_pool(data: Ints, window: Window) -> Ints:
-    """Averages over what lies inside, halves away from zero."""
-    sums = patches(data, window).sum(axis=(2, 3))
-    counts = patches(np.ones_like(data), window).sum(axis=(2, 3))
-    return np.where(sums > 0, sums + counts // 2, -(-sums + counts // 2)) // counts + _up(sums, counts)
-
-
-def _up(sums: Ints, counts: Ints) -> Ints:
-    """C divides towards zero, numpy downwards."""
-    numerator = np.where(sums > 0, sums + counts // 2, sums - counts // 2)
-    return ((numerator < 0) & (numerator % counts != 0)).astype(np.int64)
-
-
-def max_pool(data: Ints, window: Window) -> Ints:
-    """The largest of what lies inside."""
-    low = -(1 << 20)
-    return patches(data - low, window).max(axis=(2, 3)) + low

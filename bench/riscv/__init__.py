@@ -1,5 +1,5 @@
-"""An interpreter of the ESP32-P4's processor: RISC-V (rv32imafc) with the vector instructions (PIE, `esp.*`) and the
-hardware loops (`esp.lp.*`) of Espressif.
+"""An interpreter of the ESP32-P4's processor: those instructions of RISC-V and of Espressif's vectors (PIE, `esp.*`)
+that ESP-NN's convolutions and fully connected layers use.
 
 No emulator runs these instructions. This interpreter reads assembly sources, also a compiler's output with -S:
 compilers copy inline assembly without understanding it. It runs and counts each instruction, and records every access

@@ -1,4 +1,5 @@
-"""RISC-V's own instructions: I, M, A (of one hart) and compilers' names for them, and the ESP32-P4's hardware loops.
+"""RISC-V's own instructions as compilers write them for ESP-NN: I, M and the ESP32-P4's register that turns its vector
+unit on; registers and operands.
 
 Semantics after "The RISC-V Instruction Set Manual, Volume I", in Python's numbers. Operands out of the range of the
 encoding are refused. Of compressed instructions none has a meaning of its own: they are the same, shorter.
@@ -6,139 +7,108 @@ encoding are refused. Of compressed instructions none has a meaning of its own: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from bench.assembly.engine import END, in_range
-from bench.assembly.lanes import signed
+from bench.assembly import engine, scalar
+from bench.assembly.engine import END, WORD, Builder, in_range
+from bench.assembly.lanes import Accumulators, signed
+from bench.assembly.memory import Memory
 from bench.assembly.program import Step
-from bench.riscv.operands import CODE, OUTSIDE, WORD, Builder, Operands
-from bench.riscv.state import NOWHERE, State
+from bench.assembly.scalar import branch, branch_zero, constant, load, of_one, of_two, quotient, store, with_number
+from bench.assembly.scalar import s32 as _s
+from bench.assembly.source import value
 
+#: Where instructions lie: each takes four bytes. What is returned to at the end of a call lies nowhere.
+CODE, OUTSIDE = 0x40000000, 0xFFFFFFFC
 RA = 1
+NAMES = ("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", *(f"a{i}" for i in range(8)),
+         *(f"s{i}" for i in range(2, 12)), *(f"t{i}" for i in range(3, 7)))  # fmt: skip
+REGISTERS = {name: i for i, name in enumerate(NAMES)} | {f"x{i}": i for i in range(32)} | {"fp": 8}
+#: x0's writes go to a place behind the registers.
+NOWHERE = 32
+#: Vector instructions name one of sixteen: x8 … x15, x24 … x31.
+REACHED = (*range(8, 16), *range(24, 32))
 #: The ESP32-P4's register that turns its vector unit on.
 VECTOR_UNIT = 0x7F2
+#: Bits of CFG: loads and stores of vectors take any address. Without, addresses are rounded down.
+ANY_LOAD, ANY_STORE = 2, 1
+PLACE = re.compile(r"(.*)\((\w+)\)")
+PART = re.compile(r"%(hi|lo)\((.*)\)")
+SYMBOL = re.compile(r"(?<![\w.$])[A-Za-z_.$][\w.$]*")
 
 
-def _s(value: int) -> int:
-    return value - (1 << 32) if value >> 31 else value
+class State(engine.State):
+    """The processor's registers."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, NOWHERE + 1, Accumulators(512, 32))  # as 16 lanes of 32 bits or as 8 of 64
+        self.enabled = False  # the vector unit
+        self.cfg = 0
+        self.outside = 0  # what functions outside of the program are counted as
+
+    def load(self, address: int, size: int = 16) -> bytes:
+        """At any address it is taken from the blocks that it lies in."""
+        over = address & (size - 1) if self.cfg & ANY_LOAD else 0
+        both = super().load(address, size) + (super().load(address + size, size) if over else b"")
+        return both[over : over + size]
+
+    def store(self, address: int, content: bytes) -> None:
+        if self.cfg & ANY_STORE:
+            self.memory.store_block(address, content)
+        else:
+            super().store(address, content)
 
 
-def _of_two(function: Callable[[int, int], int]) -> Builder:
-    """rd = function(rs1, rs2)."""
+class Operands(engine.Operands):
+    """As compilers write them."""
 
-    def build(state: State, given: Operands) -> Step:
-        x, d, s, t = state.x, given.to(0), given.x(1), given.x(2)
+    def source(self, i: int) -> int:
+        return REGISTERS[self.text(i)]
 
-        def step() -> None:
-            x[d] = function(x[s], x[t]) & WORD
+    def result(self, i: int) -> int:
+        return self.source(i) or NOWHERE
 
-        return step
+    def address(self, i: int) -> int:
+        found = self.source(i)
+        if found not in REACHED:
+            raise ValueError(f"{self.text(i)} is no register of vector instructions")
+        return found
 
-    return build
+    def number(self, i: int) -> int:
+        return self._value(self.text(i))
 
+    def place(self, i: int, highest: int = 2047) -> tuple[int, int]:
+        found = PLACE.fullmatch(self.text(i))
+        if found is None:
+            raise ValueError(f"{self.text(i)} is no place in memory")
+        return in_range(self._value(found[1] or "0"), -highest - 1, highest), REGISTERS[found[2]]
 
-def _of_one(function: Callable[[int], int]) -> Builder:
-    """rd = function(rs)."""
+    def _value(self, text: str) -> int:
+        part = PART.fullmatch(text)
+        if part is None:
+            return value(SYMBOL.sub(lambda found: str(self._address(found[0])), text), {})
+        address = self._value(part[2])
+        return (address + 0x800) >> 12 & 0xFFFFF if part[1] == "hi" else signed(address, 12)
 
-    def build(state: State, given: Operands) -> Step:
-        x, d, s = state.x, given.to(0), given.x(1)
-
-        def step() -> None:
-            x[d] = function(x[s]) & WORD
-
-        return step
-
-    return build
-
-
-def _with_number(function: Callable[[int, int], int], low: int = -2048, high: int = 2047) -> Builder:
-    """rd = function(rs, constant)."""
-
-    def build(state: State, given: Operands) -> Step:
-        x, d, s, number = state.x, given.to(0), given.x(1), in_range(given.number(2), low, high)
-
-        def step() -> None:
-            x[d] = function(x[s], number) & WORD
-
-        return step
-
-    return build
+    def _address(self, name: str) -> int:
+        file = self._one.where.partition(":")[0]
+        for known in (self._machine.addresses, self._machine.program.constants):
+            for candidate in (name, f"{name}@{file}", name.partition("@")[0]):
+                if candidate in known:
+                    return known[candidate]
+        raise KeyError(name)
 
 
 def _or_number(function: Callable[[int, int], int], low: int = -2048, high: int = 2047) -> Builder:
     """What assemblers take under one name: the other operand a register or a constant."""
-    of_two, with_number = _of_two(function), _with_number(function, low, high)
+    of_registers, of_number = of_two(function), with_number(function, low, high)
 
     def build(state: State, given: Operands) -> Step:
         is_number = given.text(2).lstrip("-")[:1].isdigit() or given.text(2).startswith("%")
-        return with_number(state, given) if is_number else of_two(state, given)
+        return (of_number if is_number else of_registers)(state, given)
 
     return build
-
-
-def _li(state: State, given: Operands) -> Step:
-    x, d, number = state.x, given.to(0), in_range(given.number(1), -(1 << 31), WORD) & WORD
-
-    def step() -> None:
-        x[d] = number
-
-    return step
-
-
-def _lui(state: State, given: Operands) -> Step:
-    x, d, number = state.x, given.to(0), in_range(given.number(1), 0, 0xFFFFF) << 12
-
-    def step() -> None:
-        x[d] = number
-
-    return step
-
-
-def _load(size: int, is_signed: bool) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        x, load, d, (offset, s) = state.x, state.memory.load, given.to(0), given.place(1)
-        bits = 8 * size
-
-        def step() -> None:
-            value = load((x[s] + offset) & WORD, size)
-            x[d] = (signed(value, bits) & WORD) if is_signed else value
-
-        return step
-
-    return build
-
-
-def _store(size: int) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        x, store, s, (offset, t) = state.x, state.memory.store, given.x(0), given.place(1)
-
-        def step() -> None:
-            store((x[t] + offset) & WORD, size, x[s])
-
-        return step
-
-    return build
-
-
-def _branch(test: Callable[[int, int], bool]) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        x, s, t, target = state.x, given.x(0), given.x(1), given.target(2)
-        return lambda: target if test(x[s], x[t]) else None
-
-    return build
-
-
-def _branch_zero(test: Callable[[int], bool]) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        x, s, target = state.x, given.x(0), given.target(1)
-        return lambda: target if test(x[s]) else None
-
-    return build
-
-
-def _j(state: State, given: Operands) -> Step:
-    target = given.target(0)
-    return lambda: target
 
 
 def _index(address: int) -> int:
@@ -151,49 +121,32 @@ def _index(address: int) -> int:
 
 
 def _jr(state: State, given: Operands) -> Step:
-    x, s = state.x, given.x(0) if len(given) else RA
-    return lambda: _index(x[s])
-
-
-def _jalr(state: State, given: Operands) -> Step:
-    x, s, after = state.x, given.x(0), CODE + 4 * given.next
-    if len(given) > 1:
-        raise ValueError("only jalr of a register is known")
-
-    def step() -> int:
-        target = _index(x[s])
-        x[RA] = after
-        return target
-
-    return step
+    a, s = state.a, given.source(0) if len(given) else RA
+    return lambda: _index(a[s])
 
 
 def _call(state: State, given: Operands) -> Step:
-    x, after, function = state.x, CODE + 4 * given.next, given.function(len(given) - 1)
+    a, after, function = state.a, CODE + 4 * given.next, given.function(len(given) - 1)
     if not isinstance(function, int):
         return lambda: function(state)
 
     def step() -> int:
-        x[RA] = after
+        a[RA] = after
         return function
 
     return step
 
 
 def _tail(state: State, given: Operands) -> Step:
-    x, function = state.x, given.function(0)
+    a, function = state.a, given.function(0)
     if isinstance(function, int):
         return lambda: function
 
     def step() -> int:
         function(state)
-        return _index(x[RA])
+        return _index(a[RA])
 
     return step
-
-
-def _nop(state: State, given: Operands) -> Step:
-    return lambda: None
 
 
 def _csr_bits(state: State, given: Operands) -> Step:
@@ -210,135 +163,40 @@ def _csr_bits(state: State, given: Operands) -> Step:
 
 
 def _div(left: int, right: int) -> int:
-    if right == 0:
-        return WORD
-    quotient = abs(_s(left)) // abs(_s(right))
-    return quotient if (_s(left) < 0) == (_s(right) < 0) else -quotient
-
-
-def _rem(left: int, right: int) -> int:
-    return left if right == 0 else _s(left) - _div(left, right) * _s(right)
-
-
-def _atomic(function: Callable[[int, int], int]) -> Builder:
-    """rd = what is in memory; memory = function(that, rs2)."""
-
-    def build(state: State, given: Operands) -> Step:
-        x, memory, d, t, (offset, s) = state.x, state.memory, given.to(0), given.x(1), given.place(2)
-
-        def step() -> None:
-            address, other = (x[s] + offset) & WORD, x[t]
-            before = memory.load(address, 4)
-            memory.store(address, 4, function(before, other) & WORD)
-            x[d] = before
-
-        return step
-
-    return build
-
-
-def _lr(state: State, given: Operands) -> Step:
-    x, memory, d, (_, s) = state.x, state.memory, given.to(0), given.place(1)
-
-    def step() -> None:
-        state.reserved = x[s]
-        x[d] = memory.load(x[s], 4)
-
-    return step
-
-
-def _sc(state: State, given: Operands) -> Step:
-    x, memory, d, t, (_, s) = state.x, state.memory, given.to(0), given.x(1), given.place(2)
-
-    def step() -> None:
-        held = state.reserved == x[s]
-        if held:
-            memory.store(x[s], 4, x[t])
-        state.reserved = None
-        x[d] = int(not held)
-
-    return step
-
-
-def _loop(from_register: bool) -> Builder:
-    """esp.lp.setup and .setupi: from the next instruction to the one at the label, which still belongs to it, so many
-    times. That it ends there is the machine's to see."""
-
-    def build(state: State, given: Operands) -> Step:
-        x, loops, which = state.x, state.loops, in_range(given.number(0), 0, 1)
-        s = given.x(1) if from_register else NOWHERE
-        number = 0 if from_register else in_range(given.number(1), 1, 4095)
-        given.target(2)
-
-        def step() -> None:
-            passes = x[s] if from_register else number
-            if passes == 0:
-                raise ValueError("what a hardware loop of no pass does is not known")
-            loops[which] = passes - 1
-
-        return step
-
-    return build
+    return quotient(left, right) if right else WORD
 
 
 BUILDERS: dict[str, Builder] = {
+    **scalar.BUILDERS,
     "add": _or_number(lambda s, t: s + t),
-    "addi": _with_number(lambda s, t: s + t),
-    "sub": _of_two(lambda s, t: s - t),
-    "neg": _of_one(lambda s: -s),
-    "not": _of_one(lambda s: ~s),
-    "mv": _of_one(lambda s: s),
-    "seqz": _of_one(lambda s: s == 0),
-    "snez": _of_one(lambda s: s != 0),
-    "sltz": _of_one(lambda s: s >> 31),
-    "sgtz": _of_one(lambda s: _s(s) > 0),
-    "li": _li, "la": _li, "lla": _li, "lui": _lui,
-    "mul": _of_two(lambda s, t: s * t),
-    "mulh": _of_two(lambda s, t: _s(s) * _s(t) >> 32),
-    "mulhu": _of_two(lambda s, t: s * t >> 32),
-    "mulhsu": _of_two(lambda s, t: _s(s) * t >> 32),
-    "div": _of_two(_div),
-    "divu": _of_two(lambda s, t: s // t if t else WORD),
-    "rem": _of_two(_rem),
-    "remu": _of_two(lambda s, t: s % t if t else s),
-    "sgt": _of_two(lambda s, t: _s(s) > _s(t)),
-    "sgtu": _of_two(lambda s, t: s > t),
-    "esp.addx2": _of_two(lambda s, t: s + 2 * t),
-    "esp.addx4": _of_two(lambda s, t: s + 4 * t),
-    "esp.subx2": _of_two(lambda s, t: s - 2 * t),
-    "esp.subx4": _of_two(lambda s, t: s - 4 * t),
-    "lb": _load(1, True), "lh": _load(2, True), "lw": _load(4, False), "lbu": _load(1, False), "lhu": _load(2, False),
-    "sb": _store(1), "sh": _store(2), "sw": _store(4),
-    "beq": _branch(lambda s, t: s == t),
-    "bne": _branch(lambda s, t: s != t),
-    "blt": _branch(lambda s, t: _s(s) < _s(t)),
-    "bge": _branch(lambda s, t: _s(s) >= _s(t)),
-    "bgt": _branch(lambda s, t: _s(s) > _s(t)),
-    "ble": _branch(lambda s, t: _s(s) <= _s(t)),
-    "bltu": _branch(lambda s, t: s < t),
-    "bgeu": _branch(lambda s, t: s >= t),
-    "bgtu": _branch(lambda s, t: s > t),
-    "bleu": _branch(lambda s, t: s <= t),
-    "beqz": _branch_zero(lambda s: s == 0),
-    "bnez": _branch_zero(lambda s: s != 0),
-    "bltz": _branch_zero(lambda s: _s(s) < 0),
-    "bgez": _branch_zero(lambda s: _s(s) >= 0),
-    "bgtz": _branch_zero(lambda s: _s(s) > 0),
-    "blez": _branch_zero(lambda s: _s(s) <= 0),
-    "j": _j, "jr": _jr, "ret": _jr, "jalr": _jalr, "call": _call, "jal": _call, "tail": _tail,
-    "nop": _nop, "fence": _nop, "csrsi": _csr_bits, "csrci": _csr_bits,
-    "lr.w": _lr, "sc.w": _sc,
-    "amoswap.w": _atomic(lambda old, new: new),
-    "amoadd.w": _atomic(lambda old, new: old + new),
-    "amoand.w": _atomic(lambda old, new: old & new),
-    "amoor.w": _atomic(lambda old, new: old | new),
-    "amoxor.w": _atomic(lambda old, new: old ^ new),
-    "amomax.w": _atomic(lambda old, new: max(_s(old), _s(new))),
-    "amomin.w": _atomic(lambda old, new: min(_s(old), _s(new))),
-    "amomaxu.w": _atomic(max),
-    "amominu.w": _atomic(min),
-    "esp.lp.setup": _loop(True),
-    "esp.lp.setupi": _loop(False),
+    "addi": with_number(lambda s, t: s + t),
+    "not": of_one(lambda s: ~s),
+    "mv": of_one(lambda s: s),
+    "seqz": of_one(lambda s: s == 0),
+    "snez": of_one(lambda s: s != 0),
+    "sltz": of_one(lambda s: s >> 31),
+    "sgtz": of_one(lambda s: _s(s) > 0),
+    **dict.fromkeys(("li", "la", "lla"), constant(-(1 << 31), WORD)), "lui": constant(0, 0xFFFFF, 12),
+    "mul": of_two(lambda s, t: s * t),
+    "mulh": of_two(lambda s, t: _s(s) * _s(t) >> 32),
+    "mulhu": of_two(lambda s, t: s * t >> 32),
+    "mulhsu": of_two(lambda s, t: _s(s) * t >> 32),
+    "div": of_two(_div),
+    "divu": of_two(lambda s, t: s // t if t else WORD),
+    "rem": of_two(lambda s, t: _s(s) - quotient(s, t) * _s(t) if t else s),
+    "remu": of_two(lambda s, t: s % t if t else s),
+    "sgt": of_two(lambda s, t: _s(s) > _s(t)),
+    "sgtu": of_two(lambda s, t: s > t),
+    "lb": load(1, True), "lh": load(2, True), "lw": load(4, False), "lbu": load(1, False), "lhu": load(2, False),
+    "sb": store(1), "sh": store(2), "sw": store(4),
+    "bgt": branch(lambda s, t: _s(s) > _s(t)),
+    "ble": branch(lambda s, t: _s(s) <= _s(t)),
+    "bgtu": branch(lambda s, t: s > t),
+    "bleu": branch(lambda s, t: s <= t),
+    "bgtz": branch_zero(lambda s: _s(s) > 0),
+    "blez": branch_zero(lambda s: _s(s) <= 0),
+    "jr": _jr, "ret": _jr, "call": _call, "jal": _call, "tail": _tail,
+    "csrsi": _csr_bits, "csrci": _csr_bits,
 }  # fmt: skip
 for _name, _function in (
     ("and", lambda s, t: s & t), ("or", lambda s, t: s | t), ("xor", lambda s, t: s ^ t),
@@ -346,12 +204,12 @@ for _name, _function in (
 ):  # fmt: skip
     BUILDERS[_name] = _or_number(_function)
 BUILDERS.update({
-    "andi": _with_number(lambda s, t: s & t), "ori": _with_number(lambda s, t: s | t),
-    "xori": _with_number(lambda s, t: s ^ t), "slti": _with_number(lambda s, t: _s(s) < t),
-    "sltiu": _with_number(lambda s, t: s < (t & WORD)),
+    "andi": with_number(lambda s, t: s & t), "ori": with_number(lambda s, t: s | t),
+    "xori": with_number(lambda s, t: s ^ t), "slti": with_number(lambda s, t: _s(s) < t),
+    "sltiu": with_number(lambda s, t: s < (t & WORD)),
 })  # fmt: skip
 for _name, _function in (
     ("sll", lambda s, t: s << (t & 31)), ("srl", lambda s, t: s >> (t & 31)), ("sra", lambda s, t: _s(s) >> (t & 31)),
 ):  # fmt: skip
     BUILDERS[_name] = _or_number(_function, 0, 31)
-    BUILDERS[f"{_name}i"] = _with_number(_function, 0, 31)
+    BUILDERS[f"{_name}i"] = with_number(_function, 0, 31)

@@ -17,29 +17,27 @@ from bench.emulator import MACHINES, run_tool
 from bench.riscv import source
 
 CHIP = "esp32p4"
+SCRATCH_BYTES, SET_SCRATCH = "esp_nn_get_conv_scratch_size_esp32p4", "esp_nn_set_conv_scratch_buf_esp32p4"
 #: As its own CMakeLists.txt asks for, for the architecture that ESP-IDF builds it for but for the chip's own part.
 FLAGS = ("-march=rv32imafc_zicsr", "-mabi=ilp32f", "-O2", "-w", "-DCONFIG_IDF_TARGET_ESP32P4=1",
          "-DCONFIG_NN_OPTIMIZED=1")  # fmt: skip
-#: The chip's own files, and what they fall back to.
+#: The folders of the functions that the runtime calls; the chip's own files, and what they fall back to.
+FOLDERS = ("common", "convolution", "fully_connected")
 PATTERNS = (f"*_{CHIP}.c", f"*_{CHIP}.S", "*_opt.c", "*_ansi.c")
 
 
 @lru_cache
 def program(checkout: Path) -> Program:
-    """All of the library for the chip."""
+    """The library's convolutions and fully connected layers for the chip."""
     with tempfile.TemporaryDirectory() as folder:
         return linked(_parsed(checkout, Path(folder)))
-
-
-def own_files(checkout: Path) -> list[Path]:
-    """The sources that are for this chip alone."""
-    return sorted(path for pattern in PATTERNS[:2] for path in (checkout / "src").rglob(pattern))
 
 
 def _parsed(checkout: Path, folder: Path) -> Iterator[Program]:
     machine = MACHINES["rv32imc"]
     headers = [flag for flag in machine.flags if flag.startswith("--specs")]
-    for path in sorted(path for pattern in PATTERNS for path in (checkout / "src").rglob(pattern)):
+    folders = [checkout / "src" / name for name in FOLDERS]
+    for path in sorted(path for pattern in PATTERNS for own in folders for path in own.glob(pattern)):
         text = path
         if path.suffix == ".c":
             text = folder / f"{path.stem}.s"

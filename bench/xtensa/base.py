@@ -7,83 +7,46 @@ of an instruction's operands, the function that runs it; operands out of the ran
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
-from bench.assembly.engine import in_range
-from bench.assembly.lanes import signed
+from bench.assembly import engine, scalar
+from bench.assembly.engine import END, UNSET, WORD, Builder, in_range
+from bench.assembly.lanes import Accumulators, signed
+from bench.assembly.memory import Memory
 from bench.assembly.program import Step
-from bench.xtensa.state import State
+from bench.assembly.scalar import load, of_one, of_two, quotient, store, with_number
+from bench.assembly.scalar import s32 as _s
+from bench.assembly.source import value
 
-WORD = 0xFFFFFFFF
-#: What nobody set: found at once where a result depends on it.
-UNSET = 0xDEADBEEF
 #: What the compare-with-constant branches can hold (B4CONST and B4CONSTU), and 0: the assembler takes beqz and its
 #: like.
 BRANCH_CONSTANTS = (-1, *range(9), 10, 12, 16, 32, 64, 128, 256)
 BRANCH_CONSTANTS_U = (32768, 65536, *range(2, 9), 10, 12, 16, 32, 64, 128, 256)
 
 
-class Operands(Protocol):
-    """See machine.Operands."""
+class State(engine.State):
+    """The processor's registers."""
 
-    name: str
-    next: int
-
-    def __len__(self) -> int: ...
-    def address(self, i: int) -> int: ...
-    def vector(self, i: int) -> int: ...
-    def number(self, i: int) -> int: ...
-    def target(self, i: int) -> int: ...
-    def function(self, i: int) -> int | Callable[[State], None]: ...
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, 16, Accumulators(320, 40))  # as 16 lanes of 20 bits or as 8 of 40
+        self.frames: list[tuple[list[int], int]] = []
+        self.loop_begin = self.loop_end = -1
+        self.loop_count = 0
 
 
-Builder = Callable[[State, Operands], Step]
+class Operands(engine.Operands):
+    """As the processor's assembler writes them."""
 
+    def address(self, i: int) -> int:
+        return 1 if self.text(i) == "sp" else self._register(i, "a", 16)
 
-def _s(value: int) -> int:
-    return signed(value, 32)
+    source = result = address
 
+    def number(self, i: int) -> int:
+        constants = self._machine.program.constants
+        return constants[self.text(i)] if self.text(i) in constants else value(self.text(i), constants)
 
-def _of_two(function: Callable[[int, int], int]) -> Builder:
-    """ar = function(as, at)."""
-
-    def build(state: State, given: Operands) -> Step:
-        a, d, s, t = state.a, given.address(0), given.address(1), given.address(2)
-
-        def step() -> None:
-            a[d] = function(a[s], a[t]) & WORD
-
-        return step
-
-    return build
-
-
-def _of_one(function: Callable[[int], int]) -> Builder:
-    """ar = function(as)."""
-
-    def build(state: State, given: Operands) -> Step:
-        a, d, s = state.a, given.address(0), given.address(1)
-
-        def step() -> None:
-            a[d] = function(a[s]) & WORD
-
-        return step
-
-    return build
-
-
-def _with_number(function: Callable[[int, int], int], low: int, high: int, step_of: int = 1) -> Builder:
-    """ar = function(as, constant)."""
-
-    def build(state: State, given: Operands) -> Step:
-        a, d, s, number = state.a, given.address(0), given.address(1), in_range(given.number(2), low, high, step_of)
-
-        def step() -> None:
-            a[d] = function(a[s], number) & WORD
-
-        return step
-
-    return build
+    def place(self, i: int, highest: int) -> tuple[int, int]:
+        return in_range(self.number(i + 1), 0, highest), self.address(i)
 
 
 def _move_if(test: Callable[[int], bool]) -> Builder:
@@ -99,21 +62,6 @@ def _move_if(test: Callable[[int], bool]) -> Builder:
     return build
 
 
-def _movi(low: int, high: int) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        a, d = state.a, given.address(0)
-        number = given.number(1) & WORD
-        if low < 0 <= high:
-            in_range(signed(number, 32), low, high)
-
-        def step() -> None:
-            a[d] = number
-
-        return step
-
-    return build
-
-
 def _extui(state: State, given: Operands) -> Step:
     a, d, s = state.a, given.address(0), given.address(1)
     right, mask = in_range(given.number(2), 0, 31), (1 << in_range(given.number(3), 1, 16)) - 1
@@ -122,33 +70,6 @@ def _extui(state: State, given: Operands) -> Step:
         a[d] = a[s] >> right & mask
 
     return step
-
-
-def _load(size: int, is_signed: bool, highest: int) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        a, load, d, s = state.a, state.memory.load, given.address(0), given.address(1)
-        offset = in_range(given.number(2), 0, highest)
-
-        def step() -> None:
-            value = load((a[s] + offset) & WORD, size)
-            a[d] = (signed(value, 8 * size) & WORD) if is_signed else value
-
-        return step
-
-    return build
-
-
-def _store(size: int, highest: int) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        a, store, d, s = state.a, state.memory.store, given.address(0), given.address(1)
-        offset = in_range(given.number(2), 0, highest)
-
-        def step() -> None:
-            store((a[s] + offset) & WORD, size, a[d])
-
-        return step
-
-    return build
 
 
 def _shift(function: Callable[[int, int], int]) -> Builder:
@@ -195,16 +116,6 @@ def _ssai(state: State, given: Operands) -> Step:
     return step
 
 
-def _branch(test: Callable[[int, int], bool]) -> Builder:
-    """Compares two registers."""
-
-    def build(state: State, given: Operands) -> Step:
-        a, s, t, target = state.a, given.address(0), given.address(1), given.target(2)
-        return lambda: target if test(a[s], a[t]) else None
-
-    return build
-
-
 def _branch_number(test: Callable[[int, int], bool], allowed: tuple[int, ...]) -> Builder:
     """Compares a register with a constant."""
 
@@ -217,25 +128,12 @@ def _branch_number(test: Callable[[int, int], bool], allowed: tuple[int, ...]) -
     return build
 
 
-def _branch_zero(test: Callable[[int], bool]) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        a, s, target = state.a, given.address(0), given.target(1)
-        return lambda: target if test(a[s]) else None
-
-    return build
-
-
 def _branch_bit(wanted: int) -> Builder:
     def build(state: State, given: Operands) -> Step:
         a, s, bit, target = state.a, given.address(0), in_range(given.number(1), 0, 31), given.target(2)
         return lambda: target if a[s] >> bit & 1 == wanted else None
 
     return build
-
-
-def _j(state: State, given: Operands) -> Step:
-    target = given.target(0)
-    return lambda: target
 
 
 def _loop(passes: Callable[[int], bool]) -> Builder:
@@ -291,7 +189,7 @@ def _retw(state: State, given: Operands) -> Step:
 
     def step() -> int:
         if not state.frames:
-            return -1
+            return END
         caller, after = state.frames.pop()
         a[:] = [*caller[:8], *a[:8]]
         return after
@@ -299,15 +197,10 @@ def _retw(state: State, given: Operands) -> Step:
     return step
 
 
-def _nop(state: State, given: Operands) -> Step:
-    return lambda: None
-
-
 def _divide(left: int, right: int) -> int:
     if right == 0:
         raise ZeroDivisionError("quos or rems by 0 raises an exception on the chip")
-    quotient = abs(_s(left)) // abs(_s(right))
-    return quotient if (_s(left) < 0) == (_s(right) < 0) else -quotient
+    return quotient(left, right)
 
 
 def _clamps(value: int, bits: int) -> int:
@@ -319,53 +212,51 @@ def _nsa(value: int) -> int:
 
 
 BUILDERS: dict[str, Builder] = {
-    "add": _of_two(lambda s, t: s + t),
-    "sub": _of_two(lambda s, t: s - t),
-    **{f"addx{n}": _of_two(lambda s, t, n=n: s * n + t) for n in (2, 4, 8)},  # type: ignore[misc]
-    **{f"subx{n}": _of_two(lambda s, t, n=n: s * n - t) for n in (2, 4, 8)},  # type: ignore[misc]
-    "and": _of_two(lambda s, t: s & t),
-    "or": _of_two(lambda s, t: s | t),
-    "xor": _of_two(lambda s, t: s ^ t),
-    "mull": _of_two(lambda s, t: s * t),
-    "mulsh": _of_two(lambda s, t: _s(s) * _s(t) >> 32),
-    "muluh": _of_two(lambda s, t: s * t >> 32),
-    "mul16u": _of_two(lambda s, t: (s & 0xFFFF) * (t & 0xFFFF)),
-    "mul16s": _of_two(lambda s, t: signed(s, 16) * signed(t, 16)),
-    "quos": _of_two(_divide),
-    "rems": _of_two(lambda s, t: _s(s) - _divide(s, t) * _s(t)),
-    "quou": _of_two(lambda s, t: s // t),
-    "remu": _of_two(lambda s, t: s % t),
-    "max": _of_two(lambda s, t: max(_s(s), _s(t))),
-    "min": _of_two(lambda s, t: min(_s(s), _s(t))),
-    "maxu": _of_two(max),
-    "minu": _of_two(min),
-    "salt": _of_two(lambda s, t: _s(s) < _s(t)),
-    "saltu": _of_two(lambda s, t: s < t),
-    "mov": _of_one(lambda s: s),
-    "neg": _of_one(lambda s: -s),
-    "abs": _of_one(lambda s: abs(_s(s))),
-    "nsa": _of_one(_nsa),
-    "nsau": _of_one(lambda s: 32 - s.bit_length()),
-    "movi": _movi(-(1 << 31), (1 << 31) - 1),  # an assembler makes l32r of those beyond 12 bits
-    "l32r": _movi(-(1 << 31), (1 << 31) - 1),
-    "addi": _with_number(lambda s, n: s + n, -32896, 32639),
-    "slli": _with_number(lambda s, n: s << n, 0, 31),
-    "srli": _with_number(lambda s, n: s >> n, 0, 15),
-    "srai": _with_number(lambda s, n: _s(s) >> n, 0, 31),
-    "sext": _with_number(lambda s, n: signed(s, n + 1), 7, 22),
-    "clamps": _with_number(_clamps, 7, 22),
+    **scalar.BUILDERS,
+    "add": of_two(lambda s, t: s + t),
+    **{f"addx{n}": of_two(lambda s, t, n=n: s * n + t) for n in (2, 4, 8)},  # type: ignore[misc]
+    **{f"subx{n}": of_two(lambda s, t, n=n: s * n - t) for n in (2, 4, 8)},  # type: ignore[misc]
+    "and": of_two(lambda s, t: s & t),
+    "or": of_two(lambda s, t: s | t),
+    "xor": of_two(lambda s, t: s ^ t),
+    "mull": of_two(lambda s, t: s * t),
+    "mulsh": of_two(lambda s, t: _s(s) * _s(t) >> 32),
+    "muluh": of_two(lambda s, t: s * t >> 32),
+    "mul16u": of_two(lambda s, t: (s & 0xFFFF) * (t & 0xFFFF)),
+    "mul16s": of_two(lambda s, t: signed(s, 16) * signed(t, 16)),
+    "quos": of_two(_divide),
+    "rems": of_two(lambda s, t: _s(s) - _divide(s, t) * _s(t)),
+    "quou": of_two(lambda s, t: s // t),
+    "remu": of_two(lambda s, t: s % t),
+    "max": of_two(lambda s, t: max(_s(s), _s(t))),
+    "min": of_two(lambda s, t: min(_s(s), _s(t))),
+    "maxu": of_two(max),
+    "minu": of_two(min),
+    "salt": of_two(lambda s, t: _s(s) < _s(t)),
+    "saltu": of_two(lambda s, t: s < t),
+    "mov": of_one(lambda s: s),
+    "abs": of_one(lambda s: abs(_s(s))),
+    "nsa": of_one(_nsa),
+    "nsau": of_one(lambda s: 32 - s.bit_length()),
+    **dict.fromkeys(("movi", "l32r"), scalar.constant(-(1 << 31), WORD)),  # an assembler makes l32r of the larger
+    "addi": with_number(lambda s, n: s + n, -32896, 32639),
+    "slli": with_number(lambda s, n: s << n, 0, 31),
+    "srli": with_number(lambda s, n: s >> n, 0, 15),
+    "srai": with_number(lambda s, n: _s(s) >> n, 0, 31),
+    "sext": with_number(lambda s, n: signed(s, n + 1), 7, 22),
+    "clamps": with_number(_clamps, 7, 22),
     "extui": _extui,
     "moveqz": _move_if(lambda t: t == 0),
     "movnez": _move_if(lambda t: t != 0),
     "movltz": _move_if(lambda t: _s(t) < 0),
     "movgez": _move_if(lambda t: _s(t) >= 0),
-    "l8ui": _load(1, False, 255),
-    "l16ui": _load(2, False, 510),
-    "l16si": _load(2, True, 510),
-    "l32i": _load(4, False, 1020),
-    "s8i": _store(1, 255),
-    "s16i": _store(2, 510),
-    "s32i": _store(4, 1020),
+    "l8ui": load(1, False, 255),
+    "l16ui": load(2, False, 510),
+    "l16si": load(2, True, 510),
+    "l32i": load(4, False, 1020),
+    "s8i": store(1, 255),
+    "s16i": store(2, 510),
+    "s32i": store(4, 1020),
     "sll": _shift(lambda s, sar: s << (32 - sar) if sar <= 32 else 0),
     "srl": _shift(lambda s, sar: s >> sar),
     "sra": _shift(lambda s, sar: _s(s) >> sar),
@@ -375,32 +266,20 @@ BUILDERS: dict[str, Builder] = {
     "ssa8l": _set_shift(lambda s: (s & 3) * 8),
     "wsr.sar": _set_shift(lambda s: s & 63),
     "ssai": _ssai,
-    "beq": _branch(lambda s, t: s == t),
-    "bne": _branch(lambda s, t: s != t),
-    "blt": _branch(lambda s, t: _s(s) < _s(t)),
-    "bge": _branch(lambda s, t: _s(s) >= _s(t)),
-    "bltu": _branch(lambda s, t: s < t),
-    "bgeu": _branch(lambda s, t: s >= t),
     "beqi": _branch_number(lambda s, n: _s(s) == n, BRANCH_CONSTANTS),
     "bnei": _branch_number(lambda s, n: _s(s) != n, BRANCH_CONSTANTS),
     "blti": _branch_number(lambda s, n: _s(s) < n, BRANCH_CONSTANTS),
     "bgei": _branch_number(lambda s, n: _s(s) >= n, BRANCH_CONSTANTS),
     "bltui": _branch_number(lambda s, n: s < n, BRANCH_CONSTANTS_U),
     "bgeui": _branch_number(lambda s, n: s >= n, BRANCH_CONSTANTS_U),
-    "beqz": _branch_zero(lambda s: s == 0),
-    "bnez": _branch_zero(lambda s: s != 0),
-    "bltz": _branch_zero(lambda s: _s(s) < 0),
-    "bgez": _branch_zero(lambda s: _s(s) >= 0),
     "bbci": _branch_bit(0),
     "bbsi": _branch_bit(1),
-    "j": _j,
     "loop": _loop(lambda s: True),
     "loopgtz": _loop(lambda s: _s(s) > 0),
     "loopnez": _loop(lambda s: s != 0),
     "entry": _entry,
     "call8": _call8,
     "retw": _retw,
-    "nop": _nop,
 }
 # GNU's assembler takes the wide form, or two instructions, where a constant wants that.
 BUILDERS["addmi"] = BUILDERS["addi"]

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from bench.assembly.c_library import COPY, COPY_BYTE
 from bench.assembly.memory import Memory
 from bench.assembly.program import Program
 from bench.assembly.source import read
 from bench.layers import Layer, build_layer
+from bench.riscv.machine import COPY, COPY_BYTE
 from bench.xtensa.machine import Machine
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends.shape import PlainShape, shape_of

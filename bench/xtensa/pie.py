@@ -4,8 +4,7 @@ Semantics after the chapter "Processor Instruction Extensions" of Espressif's "E
 its summary in Espressif's ESP-DL (tools/agents/skills/esp32s3-pie-simd); second opinion: Espressif's QEMU
 (target/xtensa/translate_tie_esp32s3.c), which saturates to -(2^n - 1) where the manual says -2^n, as here.
 
-An instruction reads all of its operands before it writes any; loads and stores take the address rounded down to their
-size. `qu` of a load that rides along is written last.
+Loads and stores take the address rounded down to their size.
 """
 
 from __future__ import annotations
@@ -14,127 +13,92 @@ import struct
 from collections.abc import Callable
 from operator import and_, or_, xor
 
-from bench.assembly.engine import in_range
+from bench.assembly.engine import WORD, Builder, Operands, State, in_range
 from bench.assembly.lanes import BITS, LANES, funnel, lanes, packed, saturated
 from bench.assembly.program import Step
-from bench.xtensa import pie_sums
-from bench.xtensa.base import WORD, Builder, Operands
-from bench.xtensa.pie_access import behind, broadcast, ride
-from bench.xtensa.state import State
+from bench.assembly.vectors import (
+    HIGH,
+    LOW,
+    WHOLE,
+    Work,
+    accumulate_lanes,
+    accumulate_total,
+    advance,
+    broadcast,
+    move,
+    named,
+    read,
+    riding,
+    sums_moved,
+    write,
+    zero_lanes,
+    zero_total,
+)
+
+NARROW = ("s8", "u8", "s16", "u16")
+#: Bits of a lane's sum in QACC, by the lane's.
+SUM_BITS = {8: 20, 16: 40}
 
 
-def _lanewise(kind: str, function: Callable[[int, int], int], suffix: str = "") -> Builder:
+def _lanewise(kind: str, function: Callable[[int, int], int], form: str = "") -> Builder:
     """qa = function(qx, qy) in each lane."""
-    form = struct.Struct("<" + LANES[kind])
+    of_lanes = struct.Struct("<" + LANES[kind])
 
-    def build(state: State, given: Operands) -> Step:
-        rides, first, q = ride(state, given, suffix), behind(suffix), state.q
-        d, x, y = given.vector(first), given.vector(first + 1), given.vector(first + 2)
+    def work(state: State, given: Operands, first: int) -> Work:
+        q, d, x, y = state.q, *(given.vector(first + i) for i in range(3))
+        return lambda: (d, of_lanes.pack(*map(function, of_lanes.unpack(q[x]), of_lanes.unpack(q[y]))))
 
-        def step() -> None:
-            result = form.pack(*map(function, form.unpack(q[x]), form.unpack(q[y])))
-            if rides is not None:
-                rides()
-            q[d] = result
-
-        return step
-
-    return build
+    return riding(kind, form, work)
 
 
-def _vmul(kind: str, suffix: str = "") -> Builder:
+def _vmul(kind: str, form: str) -> Builder:
     """qz = qx * qy >> SAR, the low bits."""
 
-    def build(state: State, given: Operands) -> Step:
-        rides, first, q = ride(state, given, suffix), behind(suffix), state.q
-        d, x, y = given.vector(first), given.vector(first + 1), given.vector(first + 2)
+    def work(state: State, given: Operands, first: int) -> Work:
+        q, d, x, y = state.q, *(given.vector(first + i) for i in range(3))
+        return lambda: (d, packed([s * t >> state.shift for s, t in
+                                   zip(lanes(q[x], kind), lanes(q[y], kind), strict=True)], kind))  # fmt: skip
 
-        def step() -> None:
-            result = packed([s * t >> state.shift for s, t in zip(lanes(q[x], kind), lanes(q[y], kind), strict=True)],
-                            kind)  # fmt: skip
-            if rides is not None:
-                rides()
-            q[d] = result
-
-        return step
-
-    return build
-
-
-def _vldbc(kind: str, form: str) -> Builder:
-    """Without suffix the address stays: the assembler knows no other form that ESP-NN was written for."""
-
-    def build(state: State, given: Operands) -> Step:
-        if form == "xp":
-            d = given.address(2)
-            return broadcast(state, given, kind, lambda: state.a[d])
-        most = {8: 127, 16: 254, 32: 508}[BITS[kind]]
-        number = in_range(given.number(2), 0, most, BITS[kind] // 8) if form == "ip" else 0
-        return broadcast(state, given, kind, lambda: number)
-
-    return build
-
-
-def _move(writes: bool, part: slice, form: str, notes_shift: bool = False) -> Builder:
-    """A vector or half of one to or from memory; `form`: ip, xp, or none with an offset that changes no register."""
-    size = 16 if part == slice(0, 16) else 8
-
-    def build(state: State, given: Operands) -> Step:
-        a, q, memory, u, s = state.a, state.q, state.memory, given.vector(0), given.address(1)
-        most = 2048 if size == 16 else 1024
-        d = given.address(2) if form == "xp" else 0
-        number = 0 if form == "xp" else in_range(given.number(2), -most, most - size, size)
-
-        def step() -> None:
-            address = a[s] + (number if form == "" else 0)
-            if notes_shift:
-                state.byte_shift = address & 15
-            address &= ~(size - 1) & WORD
-            if writes:
-                memory.store_block(address, q[u][part])
-            else:
-                block = memory.block(address, size)
-                q[u] = block if size == 16 else q[u][: part.start] + block + q[u][part.stop :]
-            if form:
-                a[s] = (a[s] + (a[d] if form == "xp" else number)) & WORD
-
-        return step
-
-    return build
-
-
-def _src(form: str) -> Builder:
-    """qa = what lies in qs0 and qs1 at SAR_BYTE; qup: then qs0 = qs1."""
-
-    def build(state: State, given: Operands) -> Step:
-        q, d, s0, s1 = state.q, given.vector(0), given.vector(1), given.vector(2)
-
-        def step() -> None:
-            result, up = funnel(q[s0], q[s1], state.byte_shift), q[s1]
-            if form == "qup":
-                q[s0] = up
-            q[d] = result
-
-        return step
-
-    return build
+    return riding(kind, form, work)
 
 
 def _src_load(form: str) -> Builder:
-    """qs0 is that, and a load rides along."""
+    """qs0 = what lies in qs0 and qs1 at SAR_BYTE, and a load rides along."""
+
+    def work(state: State, given: Operands, first: int) -> Work:
+        q, s, t = state.q, given.vector(first), given.vector(first + 1)
+        return lambda: (s, funnel(q[s], q[t], state.byte_shift))
+
+    return riding("s8", form, work)
+
+
+def _src_qup(state: State, given: Operands) -> Step:
+    """qa = what lies in qs0 and qs1 at SAR_BYTE; then qs0 = qs1."""
+    q, d, s, t = state.q, *(given.vector(i) for i in range(3))
+
+    def step() -> None:
+        result, q[s] = funnel(q[s], q[t], state.byte_shift), q[t]
+        q[d] = result
+
+    return step
+
+
+def _of_vectors(count: int, function: Callable[..., bytes]) -> Builder:
+    """qa = function(state, so many vectors)."""
 
     def build(state: State, given: Operands) -> Step:
-        q, rides, s0, s1 = state.q, ride(state, given, form), given.vector(3), given.vector(4)
-        assert rides is not None
+        q, d, *sources = state.q, *(given.vector(i) for i in range(count + 1))
 
         def step() -> None:
-            result = funnel(q[s0], q[s1], state.byte_shift)
-            rides()
-            q[s0] = result
+            q[d] = function(state, *(q[i] for i in sources))
 
         return step
 
     return build
+
+
+def _bitwise(function: Callable[[int, int], int]) -> Builder:
+    return _of_vectors(2, lambda state, x, y: bytes(map(function, x, y)))
 
 
 def _zip(kind: str, apart: bool) -> Builder:
@@ -146,45 +110,8 @@ def _zip(kind: str, apart: bool) -> Builder:
         def step() -> None:
             s, t = lanes(q[x], kind), lanes(q[y], kind)
             both = s + t if apart else tuple(lane for pair in zip(s, t, strict=True) for lane in pair)
-            half = len(s)
-            q[x], q[y] = ((packed(both[0::2], kind), packed(both[1::2], kind)) if apart
-                          else (packed(both[:half], kind), packed(both[half:], kind)))  # fmt: skip
-
-        return step
-
-    return build
-
-
-def _bitwise(function: Callable[[int, int], int]) -> Builder:
-    def build(state: State, given: Operands) -> Step:
-        q, d, x, y = state.q, given.vector(0), given.vector(1), given.vector(2)
-
-        def step() -> None:
-            q[d] = bytes(map(function, q[x], q[y]))
-
-        return step
-
-    return build
-
-
-def _notq(state: State, given: Operands) -> Step:
-    q, d, x = state.q, given.vector(0), given.vector(1)
-
-    def step() -> None:
-        q[d] = bytes(~byte & 0xFF for byte in q[x])
-
-    return step
-
-
-def _shift_lanes(left: bool) -> Builder:
-    """The four words by SAR."""
-
-    def build(state: State, given: Operands) -> Step:
-        q, d, x = state.q, given.vector(0), given.vector(1)
-
-        def step() -> None:
-            by = state.shift
-            q[d] = packed([lane << by if left else lane >> by for lane in lanes(q[x], "s32")], "s32")
+            first, second = (both[0::2], both[1::2]) if apart else (both[: len(s)], both[len(s) :])
+            q[x], q[y] = packed(first, kind), packed(second, kind)
 
         return step
 
@@ -209,88 +136,124 @@ def _word_of_vector(state: State, given: Operands) -> Step:
     return step
 
 
-def _mv(state: State, given: Operands) -> Step:
-    q, d, s = state.q, given.vector(0), given.vector(1)
+def _lanes_to_sums(kind: str, from_memory: bool) -> Builder:
+    """Each lane of a vector, extended, to its lane of QACC."""
+    width = SUM_BITS[BITS[kind]]
+
+    def build(state: State, given: Operands) -> Step:
+        a, q, s = state.a, state.q, given.address(0) if from_memory else given.vector(0)
+        by = advance(state, given, 1, "ip" if from_memory else "")
+
+        def step() -> None:
+            state.qacc.lanes(width)[:] = lanes(state.load(a[s]) if from_memory else q[s], kind)
+            if from_memory:
+                a[s] = (a[s] + by()) & WORD
+
+        return step
+
+    return build
+
+
+def _srcmb(kind: str) -> Builder:
+    """QACC >>= as in each lane; qu = the lanes, saturated."""
+    bits = BITS[kind]
+
+    def build(state: State, given: Operands) -> Step:
+        u, s = given.vector(0), given.address(1)
+        in_range(given.number(2), 0, 0)
+
+        def step() -> None:
+            sums = state.qacc.lanes(SUM_BITS[bits])
+            right = state.a[s] & (31 if bits == 8 else 63)
+            sums[:] = [lane >> right for lane in sums]
+            state.q[u] = struct.pack("<" + LANES[kind], *(saturated(lane, bits) for lane in sums))
+
+        return step
+
+    return build
+
+
+def _srs(state: State, given: Operands) -> Step:
+    """ACCX >>= as; au = ACCX, saturated."""
+    u, s = given.address(0), given.address(1)
+    in_range(given.number(2), 0, 0)
 
     def step() -> None:
-        q[d] = q[s]
+        state.accx >>= state.a[s] & 63
+        state.a[u] = saturated(state.accx, 32) & WORD
 
     return step
 
 
-def _zero_q(state: State, given: Operands) -> Step:
-    q, d = state.q, given.vector(0)
-
-    def step() -> None:
-        q[d] = bytes(16)
-
-    return step
-
-
-def _rur_sar_byte(state: State, given: Operands) -> Step:
-    a, d = state.a, given.address(0)
-
-    def step() -> None:
-        a[d] = state.byte_shift
-
-    return step
-
-
-def _wur_sar_byte(state: State, given: Operands) -> Step:
-    a, s = state.a, given.address(0)
-
-    def step() -> None:
-        state.byte_shift = a[s] & 15
-
-    return step
-
-
-def _table() -> dict[str, Builder]:
-    all_of, low, high = slice(0, 16), slice(0, 8), slice(8, 16)
-    table: dict[str, Builder] = {
-        "mv.qr": _mv, "ee.zero.q": _zero_q, "ee.notq": _notq,
+def _moves() -> dict[str, Builder]:
+    table = {
+        "mv.qr": _of_vectors(1, lambda state, x: x), "ee.zero.q": _of_vectors(0, lambda state: bytes(16)),
+        "ee.notq": _of_vectors(1, lambda state, x: bytes(~byte & 0xFF for byte in x)),
         "ee.andq": _bitwise(and_), "ee.orq": _bitwise(or_), "ee.xorq": _bitwise(xor),
-        "ee.vsl.32": _shift_lanes(True), "ee.vsr.32": _shift_lanes(False),
+        "ee.vsl.32": _of_vectors(1, lambda state, x: packed([v << state.shift for v in lanes(x, "s32")], "s32")),
+        "ee.vsr.32": _of_vectors(1, lambda state, x: packed([v >> state.shift for v in lanes(x, "s32")], "s32")),
         "ee.movi.32.q": _word_to_vector, "ee.movi.32.a": _word_of_vector,
-        "ee.src.q": _src(""), "ee.src.q.qup": _src("qup"), "ee.src.q.ld.ip": _src_load("ld.ip"),
-        "ee.src.q.ld.xp": _src_load("ld.xp"), "ld.qr": _move(False, all_of, ""), "st.qr": _move(True, all_of, ""),
-        "rur.sar_byte": _rur_sar_byte, "wur.sar_byte": _wur_sar_byte,
+        "ee.src.q": _of_vectors(2, lambda state, x, y: funnel(x, y, state.byte_shift)), "ee.src.q.qup": _src_qup,
+        "ee.src.q.ld.ip": _src_load("ld.ip"), "ee.src.q.ld.xp": _src_load("ld.xp"),
+        "ld.qr": move(False, WHOLE, ""), "st.qr": move(True, WHOLE, ""),
+        "rur.sar_byte": read(lambda state: state.byte_shift), "wur.sar_byte": write("byte_shift", 15),
     }  # fmt: skip
     for form in ("ip", "xp"):
-        table[f"ee.ld.128.usar.{form}"] = _move(False, all_of, form, notes_shift=True)
+        table[f"ee.ld.128.usar.{form}"] = move(False, WHOLE, form, notes_shift=True)
         for writes, verb in ((False, "vld"), (True, "vst")):
-            for part, name in ((all_of, "128"), (low, "l.64"), (high, "h.64")):
-                table[f"ee.{verb}.{name}.{form}"] = _move(writes, part, form)
-    for bits in ("8", "16", "32"):
+            for part, name in ((WHOLE, "128"), (LOW, "l.64"), (HIGH, "h.64")):
+                table[f"ee.{verb}.{name}.{form}"] = move(writes, part, form)
+    for bits in (8, 16, 32):
         for form in ("", "ip", "xp"):
-            table[f"ee.vldbc.{bits}" + (f".{form}" if form else "")] = _vldbc(f"u{bits}", form)
+            table[named(f"ee.vldbc.{bits}", form)] = broadcast(bits // 8, form)
         table[f"ee.vzip.{bits}"], table[f"ee.vunzip.{bits}"] = _zip(f"u{bits}", False), _zip(f"u{bits}", True)
-    return {**table, **_arithmetic(), **pie_sums.BUILDERS}
+    return table
 
 
 def _arithmetic() -> dict[str, Builder]:
     table: dict[str, Builder] = {}
     for kind in ("s8", "s16", "s32"):
-        bits = BITS[kind]
         functions: dict[str, Callable[[int, int], int]] = {
-            "vadds": lambda x, y, bits=bits: saturated(x + y, bits),  # type: ignore[misc]
-            "vsubs": lambda x, y, bits=bits: saturated(x - y, bits),  # type: ignore[misc]
+            "vadds": lambda x, y, bits=BITS[kind]: saturated(x + y, bits),  # type: ignore[misc]
+            "vsubs": lambda x, y, bits=BITS[kind]: saturated(x - y, bits),  # type: ignore[misc]
             "vmax": max, "vmin": min,
         }  # fmt: skip
         for name, function in functions.items():
-            for suffix in ("", "ld.incp", "st.incp"):
-                table[_named(f"ee.{name}.{kind}", suffix)] = _lanewise(kind, function, suffix)
+            for form in ("", "ld.incp", "st.incp"):
+                table[named(f"ee.{name}.{kind}", form)] = _lanewise(kind, function, form)
         table[f"ee.vcmp.eq.{kind}"] = _lanewise(kind, lambda x, y: -int(x == y))
         table[f"ee.vcmp.lt.{kind}"] = _lanewise(kind, lambda x, y: -int(x < y))
         table[f"ee.vcmp.gt.{kind}"] = _lanewise(kind, lambda x, y: -int(x > y))
-    for kind in ("s8", "u8", "s16", "u16"):
-        for suffix in ("", "ld.incp", "st.incp"):
-            table[_named(f"ee.vmul.{kind}", suffix)] = _vmul(kind, suffix)
+    for kind in NARROW:
+        for form in ("", "ld.incp", "st.incp"):
+            table[named(f"ee.vmul.{kind}", form)] = _vmul(kind, form)
     return table
 
 
-def _named(name: str, suffix: str) -> str:
-    return f"{name}.{suffix}" if suffix else name
+def _sums() -> dict[str, Builder]:
+    table: dict[str, Builder] = {
+        "ee.zero.accx": zero_total, "ee.zero.qacc": zero_lanes, "ee.srs.accx": _srs,
+        "ee.srcmb.s8.qacc": _srcmb("s8"), "ee.srcmb.s16.qacc": _srcmb("s16"),
+        "rur.accx_0": read(lambda state: state.accx), "rur.accx_1": read(lambda state: state.accx >> 32 & 0xFF),
+    }  # fmt: skip
+    for which, start in (("l", 0), ("h", 20)):
+        for i in range(5):
+            table[f"rur.qacc_{which}_{i}"] = read(lambda state, by=8 * start + 32 * i: state.qacc.bits() >> by)
+        for name, at, size in (("l.128", start, 16), ("h.32", start + 16, 4)):
+            table[f"ee.st.qacc_{which}.{name}.ip"] = sums_moved(True, at, size)
+            table[f"ee.ld.qacc_{which}.{name}.ip"] = sums_moved(False, at, size)
+    forms = ("ld.ip", "ld.xp", "ld.ip.qup", "ld.xp.qup")
+    for kind in NARROW:
+        width = SUM_BITS[BITS[kind]]
+        for form in ("", *forms):
+            table[named(f"ee.vmulas.{kind}.accx", form)] = accumulate_total(kind, form)
+        for form in ("", *forms, "ldbc.incp", "ldbc.incp.qup"):
+            table[named(f"ee.vmulas.{kind}.qacc", form)] = accumulate_lanes(kind, form, width)
+        for form in ("", "ld.incp") if kind[0] == "s" else ():
+            table[named(f"ee.vsmulas.{kind}.qacc", form)] = accumulate_lanes(kind, form, width, by_lane=True)
+        table[f"ee.ldqa.{kind}.128.ip"] = _lanes_to_sums(kind, True)
+        table[f"ee.mov.{kind}.qacc"] = _lanes_to_sums(kind, False)
+    return table
 
 
-BUILDERS: dict[str, Builder] = _table()
+BUILDERS: dict[str, Builder] = {**_moves(), **_arithmetic(), **_sums()}

@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.assembly.engine import RunError
+from bench.assembly.engine import UNSET, RunError
 from bench.assembly.memory import Memory, Stray
 from bench.assembly.program import AssemblyError
 from bench.assembly.source import parse
-from bench.xtensa.base import UNSET
 from bench.xtensa.machine import Machine
 
 WORD = 0xFFFFFFFF
