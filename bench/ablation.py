@@ -7,21 +7,17 @@ most, how many are refused, and how much longer or shorter planning takes.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+from bench.command import command, known, parser_of
 from bench.emulator import NETWORKS
-from bench.instructions import int8_networks
-from bench.zoo import ZOO
+from bench.networks import Planned, int8_networks, named_smallest
 from tigris_pio.compiler.choose import cheapest_plan
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
@@ -120,7 +116,7 @@ def cases_of(program: Program) -> list[tuple[Program, Budget]]:
     try:
         cheapest_plan(program, CompileOptions(Budget(1)))
     except BudgetError as error:
-        smallest = int(str(error).split("that works is ")[1].split()[0])
+        smallest = named_smallest(error)
     budgets = ((math.ceil(share * smallest / 16) * 16, SLOW * slow) for share, slow in SHARES)
     return [(program, Budget(fast, slow)) for fast, slow in budgets]
 
@@ -134,21 +130,20 @@ def line(name: str, base: Run, other: Run) -> str:
             f"{lost:9}{other.seconds / base.seconds:8.2f}")  # fmt: skip
 
 
-def main(say: Callable[[str], None] = print) -> None:
+@command
+def main() -> None:
     """Prints the table."""
-    paths = {name: NETWORKS / f"{name}_int8.onnx" for name in int8_networks(NETWORKS)}
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser, models = parser_of(__doc__, networks=",".join(int8_networks(NETWORKS))), Planned()
     parser.add_argument("switches", nargs="*", choices=[[], *SWITCHES], metavar="SWITCH", help=", ".join(SWITCHES))
-    parser.add_argument("--networks", nargs="+", default=list(paths), choices=[*paths, *ZOO], metavar="NAME")
-    arguments = parser.parse_args()
-    models = [paths[name] if name in paths else ZOO[name]() for name in arguments.networks]
-    cases = [case for model in models for case in cases_of(front(model, CompileOptions()).program)]
+    options = parser.parse_args()
+    names = known(parser, options.networks, list(models))
+    cases = [case for name in names for case in cases_of(front(models[name], CompileOptions()).program)]
     base = planned(cases)
-    say(f"{'without, or with':22}{'mean':>10}{'worst':>10}{'best':>10}{'refused':>9}{'seconds':>8}")
-    for name in arguments.switches or SWITCHES:
+    print(f"{'without, or with':22}{'mean':>10}{'worst':>10}{'best':>10}{'refused':>9}{'seconds':>8}")
+    for name in options.switches or SWITCHES:
         with switched(SWITCHES[name]):
-            say(line(name, base, planned(cases)))
+            print(line(name, base, planned(cases)), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,7 +16,6 @@ whole, and for plans of our own networks: the peak of each strategy over the low
 
 from __future__ import annotations
 
-import argparse
 import csv
 import importlib.util
 import sys
@@ -24,10 +23,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from bench.emulator import BenchError
-from bench.instructions import NETWORKS, int8_networks
+from bench.command import command, parser_of
+from bench.emulator import NETWORKS, BenchError
+from bench.networks import int8_networks
 from tigris_pio import compile_model
 from tigris_pio.compiler.ir.plan import AllocationReport
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -171,11 +169,10 @@ def own_plans() -> Iterator[tuple[str, str, AllocationReport]]:
                 break
 
 
-def main() -> int:
+@command
+def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.allocation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="folder of CSV files, or one file")
     what.add_argument("--zoo", action="store_true", help="the light networks of onnx, and our own networks' plans")
@@ -185,15 +182,10 @@ def main() -> int:
     for name in ("nodes", "further"):
         if getattr(options, name) < 0:
             parser.error(f"--{name} is {getattr(options, name)}; give 0 or more")
-    try:
-        if options.zoo:
-            print_zoo(options.nodes)
-        else:
-            print_instances(options.folder, options.nodes, options.further)
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    if options.zoo:
+        print_zoo(options.nodes)
+    else:
+        print_instances(options.folder, options.nodes, options.further)
 
 
 if __name__ == "__main__":

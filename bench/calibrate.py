@@ -10,7 +10,6 @@ keeps those of machines that were not measured. `--from` fits the counts that `-
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import datetime
 import json
@@ -19,12 +18,10 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.calibration_cases import content_of, network_subjects, plans, subjects
-from bench.emulator import MACHINES, ROOT, BenchError, build, measure, run_tool
+from bench.command import Row, command, parser_of
+from bench.emulator import MACHINES, ROOT, build, measure, run_tool
 from bench.fit import Sample, fit, fit_rows, write_table
 from tigris_pio.compiler.cost.kernel import Kernel, kernel_of
 from tigris_pio.compiler.cost.model import EXECUTOR, TABLE, CostModel
@@ -36,7 +33,6 @@ from tigris_pio.compiler.plan.band.calls import plan_stage_calls
 ALONE, ALONE_IN_FLOAT = 0.1, 0.02
 #: Counts by which tests judge the predictions.
 RECORD = ROOT / "tests" / "compiler" / "cost" / "counted.json"
-Row = dict[str, Any]
 
 
 def described(plan: ExecutionPlan) -> Row:
@@ -60,7 +56,7 @@ def measured(machines: Sequence[str], folder: Path) -> Iterator[Row]:
     for subject in subjects():
         for budget, compiled in plans(subject):
             content = content_of(subject, compiled)
-            found = {name: measure(MACHINES[name], program, compiled.data, content, folder)
+            found = {name: measure(MACHINES[name], program, compiled.data, content)
                      for name, program in programs.items()}  # fmt: skip
             yield {"name": subject.name, "way": subject.way, "dtype": subject.dtype, "budget": budget,
                    "network": subject.name in networks, **described(compiled.plan),
@@ -140,31 +136,24 @@ def note(machine: str) -> str:
     return f"{compiler}, -O2, under QEMU on {today:%Y-%m-%d} at commit {commit}"
 
 
-def main() -> int:
+@command
+def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machines", default=",".join(MACHINES))
+    parser = parser_of(__doc__, machines=",".join(MACHINES))
     parser.add_argument("--json", type=Path, help="write the counts to this file")
     parser.add_argument("--from", type=Path, dest="counted", help="fit the counts of a file that --json wrote")
     parser.add_argument("--write", action="store_true", help="write the table")
     parser.add_argument("--record", action="store_true", help="write the counts of networks, for tests")
     options = parser.parse_args()
-    machines = options.machines.split(",")
-    if unknown := [name for name in machines if name not in MACHINES]:
-        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
-    try:
-        if options.counted:
-            rows = json.loads(options.counted.read_text())
-        else:
-            with tempfile.TemporaryDirectory() as folder:
-                rows = list(measured(machines, Path(folder)))
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    if options.counted:
+        rows = json.loads(options.counted.read_text())
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            rows = list(measured(options.machines, Path(folder)))
     if options.json:
         options.json.write_text(json.dumps(rows) + "\n")
     models = {}
-    for name in machines:
+    for name in options.machines:
         entry = TABLE["processors"][name]
         if "rows" in entry:  # else those of another processor stand for its own
             entry["counted"], entry["rows"] = note(name), fitted(rows, name)
@@ -175,7 +164,6 @@ def main() -> int:
         write_table(TABLE)
     if options.record:
         RECORD.write_text(json.dumps(record(rows), separators=(",", ":")).replace('{"name', '\n{"name') + "\n")
-    return 0
 
 
 if __name__ == "__main__":

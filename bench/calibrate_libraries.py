@@ -15,7 +15,6 @@ some minutes.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
 import sys
@@ -23,14 +22,12 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 import onnx
 
 from bench.calibration_cases import SHAPES, Subject, content_of
+from bench.command import Row, command, parser_of
 from bench.emulator import FIRMWARE, MACHINES, NETWORKS, BenchError, build, measure
 from bench.fit import Sample, fit_rows, write_table
 from bench.layers import build_layer
@@ -57,7 +54,6 @@ BUDGETS = ("256K", "24K", "10K")
 _LARGE = ("resnet", "vww", "person_detect")
 #: Importance of the relative error of a layer by itself, beside that of all of a network's run.
 ALONE = 0.1
-Row = dict[str, Any]
 #: The subject's name, and the counts of one kernel.
 Count = tuple[str, Sample]
 
@@ -99,7 +95,7 @@ def emulated(library: str, machine: str, chip: str, source: Sources, folder: Pat
     program = build(MACHINES[machine], folder, extra=extra)
     for subject in models():
         for compiled in plans(subject, library, chip):
-            result = measure(MACHINES[machine], program, compiled.data, content_of(subject, compiled), folder)
+            result = measure(MACHINES[machine], program, compiled.data, content_of(subject, compiled))
             if not result.right:
                 raise BenchError(f"{library} on {machine}: {subject.name} is wrong")
             yield from samples(subject.name, compiled.plan, result.ops)
@@ -130,7 +126,7 @@ def own_kernels(folder: Path) -> Iterator[Count]:
         for compiled in plans(small, "pie", ESP32S3):
             size = math.prod(compiled.plan.program.inputs[0].stored_shape)
             found = xtensa.run(assembly, compiled.data, bytes(size)).instructions
-            ops = measure(machine, around, compiled.data, content_of(subject, compiled), folder).ops
+            ops = measure(machine, around, compiled.data, content_of(subject, compiled)).ops
             counts = [count + found.get(step, 0) for step, count in enumerate(ops)]
             yield from samples(subject.name, compiled.plan, counts)
 
@@ -167,28 +163,24 @@ def calibrated(library: str, checkout: Path) -> Iterator[tuple[str, dict[str, Ro
             yield ESP32P4, fitted(library, ESP32P4, list(interpreted(checkout, Path(folder))))
 
 
-def main() -> int:
+@command
+def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     for library in EMULATED:
         parser.add_argument(f"--{library}", type=Path, metavar="CHECKOUT", dest=library)
     parser.add_argument("--pie", action="store_true", help="count the runtime's own kernels for the ESP32-S3")
     parser.add_argument("--write", action="store_true", help="write the table")
     options = vars(parser.parse_args())
-    try:
-        found = [(library, item) for library in EMULATED if options[library]
-                 for item in calibrated(library, options[library])]  # fmt: skip
-        if options["pie"]:
-            with tempfile.TemporaryDirectory() as folder:
-                found.append(("pie", (ESP32S3, fitted("pie", ESP32S3, list(own_kernels(Path(folder)))))))
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    found = [(library, item) for library in EMULATED if options[library]
+             for item in calibrated(library, options[library])]  # fmt: skip
+    if options["pie"]:
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(("pie", (ESP32S3, fitted("pie", ESP32S3, list(own_kernels(Path(folder)))))))
     for library, (machine, rows) in found:
         TABLE["processors"][machine].setdefault("libraries", {})[library] = rows
     if options["write"]:
         write_table(TABLE)
-    return 0
 
 
 if __name__ == "__main__":

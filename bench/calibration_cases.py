@@ -4,7 +4,6 @@ smallest; and networks that are streamed, run on overlapping windows, in batches
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,13 @@ import onnx
 from bench.emulator import NETWORKS, samples
 from bench.float_twin import float_twin
 from bench.layers import LAYERS, Layer, build_layer
+from bench.networks import SLOW, smallest
 from bench.operator_models import CASES
 from bench.quantised_net import QuantisedNet
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError
 
-SLOW = "1M"
 BUDGETS = ("256K", "64K", "32K", "16K", "8K", "4K")
 #: Float networks that take a few seconds without a floating-point unit.
 SMALL_FLOATS = ("ad", "kws", "micro_speech", "sww")
@@ -178,17 +177,10 @@ def compiled_at(subject: Subject, budget: str) -> Compiled:
     """The plan at a budget, with slow memory where there is none without; "": at the smallest without."""
     model, options = subject.model, dict(subject.options)
     slow = options.pop("slow", None)
-    if budget:
-        try:
-            return compile_model(model, fast=budget, slow=slow, **options)
-        except BudgetError:
-            return compile_model(model, fast=budget, slow=SLOW, **options)
     try:
-        return compile_model(model, fast=64, slow=slow, **options)
-    except BudgetError as error:
-        named = re.search(r"smallest fast memory that works is (\d+)", str(error))
-        assert named is not None, error
-        return compile_model(model, fast=int(named[1]), slow=slow, **options)
+        return compile_model(model, fast=budget or smallest(model, slow=slow, **options), slow=slow, **options)
+    except BudgetError:
+        return compile_model(model, fast=budget, slow=SLOW, **options)
 
 
 def content_of(subject: Subject, compiled: Compiled) -> bytes:

@@ -6,35 +6,24 @@ emulated machine, and the adapter's code on rv32imc, compiled for size.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from bench.emulator import FIRMWARE, MACHINES, RUNTIME, SECTIONS, BenchError, Machine, run_tool
-from bench.instructions import print_table
-from bench.text import SMALL, text_bytes
+from bench.command import Row, command, parser_of, print_table
+from bench.emulator import MACHINES, RUNTIME, BenchError, Machine, compiler, emulate, link, run_tool
+from bench.text import text_bytes
 
 FORMATS = ("grey", "RGB565, low byte first", "RGB565, high byte first", "RGB888", "BGR888", "YUYV", "UYVY")
 WAYS = (("mean, grey", 0, 1), ("mean, RGB", 0, 3), ("nearest, grey", 1, 1), ("nearest, RGB", 1, 3))
 PIXELS = 240 * 240
-SOURCES = [str(path) for path in sorted((RUNTIME / "src").glob("camera*.c"))]
+SOURCES = sorted((RUNTIME / "src").glob("camera*.c"))
 COLUMNS = [("format", "format", ""), *((name, name, ",.1f") for name, _, _ in WAYS)]
 
 
-def measured(machine: Machine, folder: Path) -> list[dict[str, Any]]:
+def measured(machine: Machine, folder: Path) -> list[Row]:
     """Rows of the machine's table."""
-    program = folder / f"{machine.name}.elf"
-    run_tool([
-        f"{machine.toolchain}-gcc", *machine.flags, "-O2", "-std=gnu99", *SECTIONS, "-nostartfiles",
-        f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "camera.c"), str(FIRMWARE / machine.support),
-        *SOURCES, f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections", "-o", str(program),
-    ])  # fmt: skip
-    output = run_tool([
-        *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",
-        "-semihosting-config", "enable=on,target=native", "-kernel", str(program),
-    ])  # fmt: skip
+    output = emulate(machine, link(machine, folder / f"{machine.name}.elf", "camera.c", *SOURCES))
     if "error" in output:
         raise BenchError(f"{machine.name}: {output}")
     found: dict[tuple[int, ...], int] = {}
@@ -46,22 +35,17 @@ def measured(machine: Machine, folder: Path) -> list[dict[str, Any]]:
             for index, name in enumerate(FORMATS)]  # fmt: skip
 
 
-def main() -> int:
+@command
+def main() -> None:
     """The command."""
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for machine in MACHINES.values():
-                print_table(f"{machine.name}: instructions per pixel", measured(machine, Path(folder)), COLUMNS)
-            small = MACHINES["rv32imc"]
-            run_tool([f"{small.toolchain}-gcc", *small.flags, *SMALL, "-std=gnu99", f"-I{RUNTIME / 'include'}", "-c",
-                      *SOURCES], Path(folder))  # fmt: skip
-            sizes = {name: text_bytes(small, Path(folder, f"{name}.o")) for name in ("camera", "camera_table")}
-            print(f"{small.name}, -Os: {sizes['camera']:,} bytes of code, and {sizes['camera_table']:,} to fill tables")
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    parser_of(__doc__).parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for machine in MACHINES.values():
+            print_table(f"{machine.name}: instructions per pixel", measured(machine, Path(folder)), COLUMNS)
+        small = MACHINES["rv32imc"]
+        run_tool([*compiler(small), "-Os", "-c", *map(str, SOURCES)], Path(folder))
+        sizes = {name: text_bytes(small, Path(folder, f"{name}.o")) for name in ("camera", "camera_table")}
+        print(f"{small.name}, -Os: {sizes['camera']:,} bytes of code, and {sizes['camera_table']:,} to fill tables")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -48,7 +49,7 @@ MACHINES = {
         Machine("cortex-m7", "arm-none-eabi", (*_ARM, "-mcpu=cortex-m7", "-mfpu=fpv5-sp-d16", "--specs=nano.specs"),
                 "cortex_m.c", ("qemu-system-arm", "-M", "mps2-an500"), 0x60000000, 0x60800000),
         Machine("cortex-m55", "arm-none-eabi", (*_ARM, "-mcpu=cortex-m55", "--specs=nano.specs"),
-                "cortex_m55.c", ("qemu-system-arm", "-M", "mps3-an547"), 0x60000000, 0x60800000),
+                "cortex_m.c", ("qemu-system-arm", "-M", "mps3-an547"), 0x60000000, 0x60800000),
     )
 }  # fmt: skip
 
@@ -90,16 +91,26 @@ def run_tool(command: list[str], cwd: Path | None = None, timeout: int = TIMEOUT
     return result.stdout
 
 
+def compiler(machine: Machine) -> list[str]:
+    """The compiler's command for a machine, without optimisation."""
+    return [f"{machine.toolchain}-gcc", *machine.flags, "-std=gnu99", *SECTIONS, f"-I{RUNTIME / 'include'}"]
+
+
+def link(machine: Machine, target: Path, main: str | Path, *others: str | Path,
+         optimise: str = "-O2") -> Path:  # fmt: skip
+    """Builds the ELF file `target` of a file of the firmware, or elsewhere, and of other sources, objects and flags."""
+    run_tool([
+        *compiler(machine), optimise, "-nostartfiles", f"-I{FIRMWARE}", str(FIRMWARE / main),
+        str(FIRMWARE / machine.support), *map(str, others), f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}",
+        "-Wl,--gc-sections", "-lm", "-o", str(target),
+    ], timeout=BUILD_SECONDS)  # fmt: skip
+    return target
+
+
 def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = ()) -> Path:
     """Builds the bench firmware with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
     target = folder / f"{machine.name}.elf"
-    run_tool([
-        f"{machine.toolchain}-gcc", *machine.flags, optimise, "-std=gnu99", *SECTIONS, "-nostartfiles",
-        f"-I{RUNTIME / 'include'}", f"-I{FIRMWARE}", str(FIRMWARE / "bench.c"), str(FIRMWARE / machine.support),
-        *map(str, runtime_sources()), *extra, f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections",
-        "-lm", "-o", str(target),
-    ], timeout=BUILD_SECONDS)  # fmt: skip
-    return target
+    return link(machine, target, "bench.c", *runtime_sources(), *extra, optimise=optimise)
 
 
 def samples(stored_input: bytes, stored_output: bytes) -> bytes:
@@ -107,32 +118,33 @@ def samples(stored_input: bytes, stored_output: bytes) -> bytes:
     return struct.pack("<II", len(stored_input), len(stored_output)) + stored_input + stored_output
 
 
-def measure(machine: Machine, program: Path, plan: bytes, content: bytes, folder: Path) -> Measurement:
-    """Runs `plan` on the samples `content`."""
-    plan_file, samples_file = folder / "plan.bin", folder / "samples.bin"
-    plan_file.write_bytes(plan)
-    samples_file.write_bytes(content)
-    output = run_tool([
-        *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",
-        "-semihosting-config", "enable=on,target=native", "-kernel", str(program),
-        "-device", f"loader,file={plan_file},addr={machine.plan_address:#x},force-raw=on",
-        "-device", f"loader,file={samples_file},addr={machine.samples_address:#x},force-raw=on",
+def emulate(machine: Machine, program: Path, plan: bytes = b"", content: bytes = b"",
+            how: tuple[str, ...] = ("-icount", "shift=0"), folder: Path | None = None) -> str:  # fmt: skip
+    """What a program prints that has these bytes as plan and samples, in files of a folder or beside it."""
+    loaded = []
+    for name, held, address in (("plan", plan, machine.plan_address), ("samples", content, machine.samples_address)):
+        if held:
+            file = (folder or program.parent) / f"{name}.bin"
+            file.write_bytes(held)
+            loaded += ["-device", f"loader,file={file},addr={address:#x},force-raw=on"]
+    return run_tool([
+        *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", *how, "-semihosting-config",
+        "enable=on,target=native", "-kernel", str(program), *loaded,
     ])  # fmt: skip
-    return _parse(machine, output)
 
 
-def _parse(machine: Machine, output: str) -> Measurement:
-    values: dict[str, int] = {}
-    ops: list[int] = []
-    for line in output.splitlines():
-        words = line.split()
-        if words and words[0] == "error":
-            raise BenchError(f"{machine.name}: {line}")
-        if len(words) == 3 and words[0] == "op":
-            ops.append(int(words[2]))
-        elif len(words) == 2:
-            values[words[0]] = int(words[1])
-    missing = {field.name for field in dataclasses.fields(Measurement)} - {"ops"} - set(values)
-    if missing:
+def numbers(output: str) -> dict[str, int]:
+    """The lines "name value" that a program printed. BenchError if it printed an error."""
+    if found := re.search(r"^error.*", output, re.MULTILINE):
+        raise BenchError(found[0])
+    return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", output, re.MULTILINE)}
+
+
+def measure(machine: Machine, program: Path, plan: bytes, content: bytes) -> Measurement:
+    """Runs `plan` on the samples `content`."""
+    output = emulate(machine, program, plan, content)
+    ops = tuple(map(int, re.findall(r"^op \d+ (\d+)$", output, re.MULTILINE)))
+    values = numbers(output)
+    if missing := {field.name for field in dataclasses.fields(Measurement)} - {"ops"} - set(values):
         raise BenchError(f"{machine.name}: the harness did not print {', '.join(sorted(missing))}:\n{output}")
-    return Measurement(**{**values, "right": values["right"] == 1}, ops=tuple(ops))  # type: ignore[arg-type]
+    return Measurement(**{**values, "right": values["right"] == 1}, ops=ops)  # type: ignore[arg-type]

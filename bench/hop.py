@@ -7,41 +7,22 @@ quantised; the other networks are files of a folder.
 
 from __future__ import annotations
 
-import argparse
-import re
 import sys
-from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from rich.console import Console
-from rich.table import Table
-
-from bench.instructions import add_folder
+from bench.command import command, parser_of, print_cells
+from bench.networks import Model, smallest
 from tests.families.catalogue import int8_model
 from tigris_pio import compile_model
-from tigris_pio.errors import BudgetError, UsageError
+from tigris_pio.errors import UsageError
 
 NETWORKS = ("sww", "kws", "micro_speech")
-HOPS = "1,2,4"
+HEADINGS = ("network", "hop", "MACs a run", "of whole", "kept bytes", "smallest fast", "edge rows again")
 
 
-def smallest(model: Any, hop: int | None) -> int:
-    """Bytes of the smallest fast memory that works without slow memory, found and tried by the planner."""
-    try:
-        compile_model(model, fast=64, hop=hop)
-    except BudgetError as error:
-        named = re.search(r"smallest fast memory that works is (\d+)", str(error))
-        assert named is not None, error
-        return int(named[1])
-    return 64
-
-
-def rows(name: str, model: Any, hops: list[int]) -> list[tuple[str, ...]]:
+def rows(name: str, model: Model, hops: list[int]) -> list[tuple[str, ...]]:
     """One row for whole windows and one for each hop."""
     whole = compile_model(model).report["compute"]["macs"]
-    found: list[tuple[str, ...]] = [(name, "whole windows", f"{whole:,}", "", "0", f"{smallest(model, None):,}", "")]
+    found: list[tuple[str, ...]] = [(name, "whole windows", f"{whole:,}", "", "0", f"{smallest(model):,}", "")]
     for hop in hops:
         try:
             said = compile_model(model, hop=hop).report["hop"]
@@ -50,26 +31,19 @@ def rows(name: str, model: Any, hops: list[int]) -> list[tuple[str, ...]]:
             continue
         anew = sum(edges["rows"] - edges["new"] for edges in said["edges"])
         found.append(("", f"{hop} of {said['window']} rows", f"{said['macs']:,}", f"{100 * said['macs'] / whole:.1f} %",
-                      f"{said['states']:,}", f"{smallest(model, hop):,}", str(anew or "")))  # fmt: skip
+                      f"{said['states']:,}", f"{smallest(model, hop=hop):,}", str(anew or "")))  # fmt: skip
     return found
 
 
-def main() -> int:
+@command
+def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_folder(parser)
-    parser.add_argument("--hops", default=HOPS, help=f"hop sizes in rows; default: {HOPS}")
-    options = parser.parse_args()
-    table = Table(title="runs on overlapping windows, int8")
-    for heading in ("network", "hop", "MACs a run", "of whole", "kept bytes", "smallest fast", "edge rows again"):
-        table.add_column(heading, justify="left" if heading in ("network", "hop") else "right")
-    hops = [int(text) for text in options.hops.split(",")]
-    models = {name: str(options.folder / f"{name}_int8.onnx") for name in NETWORKS}
-    for name, model in {**models, "streaming_spotter": int8_model("streaming_spotter")}.items():
-        for row in rows(name, model, hops):
-            table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 140).print(table)
-    return 0
+    options = parser_of(__doc__, "folder", hops="1,2,4").parse_args()
+    models: dict[str, Model] = {name: options.folder / f"{name}_int8.onnx" for name in NETWORKS}
+    models["streaming_spotter"] = int8_model("streaming_spotter")
+    hops = list(map(int, options.hops))
+    found = [row for name, model in models.items() for row in rows(name, model, hops)]
+    print_cells("runs on overlapping windows, int8", HEADINGS, found)
 
 
 if __name__ == "__main__":

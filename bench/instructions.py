@@ -7,61 +7,29 @@ Prints tables. Every output is compared with the recorded one, and a network's i
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import numpy as np
-import onnx
-
-from bench.emulator import MACHINES, NETWORKS, BenchError, Machine, build, measure, samples
+from bench.command import Row, command, parser_of, print_table, write_json
+from bench.emulator import MACHINES, Machine, build, measure
 from bench.layers import LAYERS, build_layer
+from bench.networks import fit, int8_networks, on_noise, recorded
 from bench.text import core_text, link_model, small_objects, text_bytes
-from tigris_pio import Session, compile_model
+from tigris_pio import compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.prediction import PROCESSORS, predicted_instructions
-from tigris_pio.errors import BudgetError
 from tigris_pio.sizes import parse_size
 
-BUDGETS = ("256K", "64K", "32K", "16K")
 #: Largest relative error of the prediction for a network.
 TOLERANCE = 0.1
-SLOW = "1M"  #: given where a network does not fit without
-Row = dict[str, Any]
 
 
-def add_folder(parser: argparse.ArgumentParser) -> None:
-    """The option that names other networks than the project's own."""
-    text = "of the networks, NAME_int8.onnx with NAME_vectors.npz; default: %(default)s"
-    parser.add_argument("--folder", type=Path, default=NETWORKS, help=text)
-
-
-def int8_networks(folder: Path) -> list[str]:
-    """Names of the networks in a folder."""
-    names = sorted(path.name.removesuffix("_int8.onnx") for path in folder.glob("*_int8.onnx"))
-    if not names:
-        raise BenchError(f"{folder} holds no *_int8.onnx")
-    return names
-
-
-def fit(model: Path | onnx.ModelProto, fast: str | None) -> tuple[Compiled, str]:
-    """The plan at a budget, and the budget: with slow memory where it does not fit without."""
-    try:
-        return compile_model(model, fast=fast), fast or "-"
-    except BudgetError:
-        return compile_model(model, fast=fast, slow=SLOW), f"{fast}+{SLOW}"
-
-
-def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes, folder: Path) -> Row:
+def row_of(machine: Machine, program: Path, compiled: Compiled, content: bytes) -> Row:
     """One measurement with its per-operator counts."""
-    result = measure(machine, program, compiled.data, content, folder)
+    result = measure(machine, program, compiled.data, content)
     ops = compiled.plan.program.ops
     macs = sum(op.macs for op in ops)
     predicted = predicted_instructions(compiled.plan, machine.name) if machine.name in PROCESSORS else None
@@ -86,25 +54,20 @@ class Choice:
     with_ops: bool
 
 
-def networks(machine: Machine, program: Path, choice: Choice, folder: Path) -> Iterator[Row]:
+def networks(machine: Machine, program: Path, choice: Choice) -> Iterator[Row]:
     """Each network at each budget, on its first recorded vector."""
     for name in choice.names:
-        data = np.load(choice.networks / f"{name}_vectors.npz")
-        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+        network, content = recorded(choice.networks, name)
         for fast in choice.budgets:
-            compiled, budget = fit(choice.networks / f"{name}_int8.onnx", fast)
-            yield {"name": name, "budget": budget, **row_of(machine, program, compiled, content, folder)}
+            compiled, budget = fit(network, fast)
+            yield {"name": name, "budget": budget, **row_of(machine, program, compiled, content)}
 
 
-def layers(machine: Machine, program: Path, folder: Path) -> Iterator[Row]:
+def layers(machine: Machine, program: Path) -> Iterator[Row]:
     """Single layers; the host's result is the expected one."""
     for layer in LAYERS:
         compiled, _ = fit(build_layer(layer), None)
-        with Session(compiled) as session:
-            (source,), (result,) = session.inputs, session.outputs
-            x = np.random.default_rng(1).integers(-128, 128, source.stored_shape).astype(np.int8)
-            y = session.run_raw({source.name: x})[result.name]
-        row = row_of(machine, program, compiled, samples(x.tobytes(), y.tobytes()), folder)
+        row = row_of(machine, program, compiled, on_noise(compiled))
         (only,) = (op for op in row["ops"] if op["macs"])
         yield {"name": layer.name, **row, "per_mac": only["instructions"] / only["macs"]}
 
@@ -115,17 +78,6 @@ def small_text(machine: Machine, kws: Path, folder: Path) -> dict[str, int]:
     compiled = compile_model(kws, fast="64K", name="model")
     program = link_model(machine, objects, compiled, folder)
     return {"core": core_text(machine, objects), "kws": text_bytes(machine, program)}
-
-
-def print_table(title: str, rows: list[Row], columns: list[tuple[str, str, str]]) -> None:
-    """`columns`: heading, key, format."""
-    cells = [[heading for heading, _, _ in columns]]
-    cells += [[format(row[key], form) for _, key, form in columns] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    print(f"\n{title}")
-    for line in cells:
-        first, *others = (f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
-        print("  ".join([f"{first.strip():<{widths[0]}}", *others]))
 
 
 NETWORK_COLUMNS = [
@@ -144,42 +96,29 @@ def bench(machine: Machine, choice: Choice, folder: Path) -> Row:
     """All measurements of one machine, printed as they come."""
     program = build(machine, folder)
     text = text_bytes(machine, program)
-    found = list(networks(machine, program, choice, folder))
+    found = list(networks(machine, program, choice))
     print_table(f"{machine.name}, -O2, {text:,} bytes of text with every kernel", found, NETWORK_COLUMNS)
     for row in found if choice.with_ops else []:
         print_table(f"{row['name']} at {row['budget']}", row["ops"], OP_COLUMNS)
     small = small_text(machine, choice.networks / "kws_int8.onnx", folder)
     print(f"\n{machine.name}, -Os, bytes of text: {small['core']:,} for loader, executor and memory; "
           f"{small['kws']:,} for all of keyword spotting's program, C library included")
-    single = list(layers(machine, program, folder))
+    single = list(layers(machine, program))
     print_table(f"{machine.name}, single layers", single, LAYER_COLUMNS)
     return {"machine": machine.name, "text": text, "small_text": small, "networks": found, "layers": single}
 
 
+@command
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machines", default=",".join(MACHINES))
-    add_folder(parser)
-    parser.add_argument("--models", help="names of networks; default: every int8 one")
-    parser.add_argument("--budgets", default=",".join(BUDGETS))
+    parser = parser_of(__doc__, "folder", "json", machines=",".join(MACHINES), models=None, budgets="256K,64K,32K,16K")
     parser.add_argument("--ops", action="store_true", help="also print the operators of each run")
-    parser.add_argument("--json", type=Path, help="also write everything to this file")
     options = parser.parse_args()
-    machines = options.machines.split(",")
-    if unknown := [name for name in machines if name not in MACHINES]:
-        parser.error(f"no machine {', '.join(unknown)}; there are {', '.join(MACHINES)}")
-    try:
-        names = options.models.split(",") if options.models else int8_networks(options.folder)
-        budgets = sorted(options.budgets.split(","), key=parse_size, reverse=True)
-        choice = Choice(options.folder, names, budgets, options.ops)
-        with tempfile.TemporaryDirectory() as folder:
-            results = [bench(MACHINES[name], choice, Path(folder)) for name in machines]
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    budgets = sorted(options.budgets, key=parse_size, reverse=True)
+    choice = Choice(options.folder, options.models or int8_networks(options.folder), budgets, options.ops)
+    with tempfile.TemporaryDirectory() as folder:
+        results = [bench(MACHINES[name], choice, Path(folder)) for name in options.machines]
+    write_json(options.json, results)
     wrong = [row["name"] for result in results for row in (*result["networks"], *result["layers"]) if not row["right"]]
     if wrong:
         print(f"\nwrong outputs: {', '.join(wrong)}", file=sys.stderr)

@@ -7,18 +7,14 @@ the recorded one. Exit status 1 if one differs.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import numpy as np
-
-from bench.emulator import MACHINES, RUNTIME, BenchError, build, measure, samples
-from bench.instructions import Row, add_folder, int8_networks, print_table
+from bench.command import Row, command, parser_of, print_table
+from bench.emulator import MACHINES, RUNTIME, BenchError, build, measure
+from bench.networks import int8_networks, recorded
 from tigris_pio import compile_model
 from tigris_pio.platformio.backend import LIBRARIES
 
@@ -70,13 +66,10 @@ def bench(machine_name: str, backend: str, source: Sources, networks: Path, fold
     chip = CHIPS.get(machine_name, machine_name)
     rows = []
     for name in int8_networks(networks):
-        path, data = networks / f"{name}_int8.onnx", np.load(networks / f"{name}_vectors.npz")
-        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+        path, content = recorded(networks, name)
         plans = (compile_model(path, fast="256K"), compile_model(path, fast="256K", backend=backend, chip=chip))
-        portable, own = (
-            measure(machine, program, plan.data, content, folder)
-            for program, plan in zip(programs, plans, strict=True)
-        )
+        portable, own = (measure(machine, program, plan.data, content)
+                         for program, plan in zip(programs, plans, strict=True))  # fmt: skip
         rows.append({
             "name": name, "portable": portable.run, "library": own.run, "ratio": own.run / portable.run,
             "ops": plans[1].report["backend"]["ops"], "scratch": plans[1].report["memory"]["backend_scratch"],
@@ -85,22 +78,18 @@ def bench(machine_name: str, backend: str, source: Sources, networks: Path, fold
     return rows
 
 
+@command
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, "folder")
     parser.add_argument("library", choices=LIBRARIES)
     parser.add_argument("checkout", type=Path, help="folder with a checkout of the library")
     parser.add_argument("--machine", choices=MACHINES, help="default: cortex-m4 for cmsis-nn, rv32imc for esp-nn")
-    add_folder(parser)
     options = parser.parse_args()
     machine = options.machine or {"cmsis-nn": "cortex-m4", "esp-nn": "rv32imc"}[options.library]
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            rows = bench(machine, options.library, library_sources(options.library, options.checkout),
-                         options.folder, Path(folder))  # fmt: skip
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        rows = bench(machine, options.library, library_sources(options.library, options.checkout),
+                     options.folder, Path(folder))  # fmt: skip
     print_table(f"{options.library} on {machine}, instructions an inference, -O2, 256K", rows, COLUMNS)
     return 0 if all(row["right"] for row in rows) else 1
 

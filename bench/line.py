@@ -8,9 +8,8 @@ that opens it to the last answer. Last come transfers over a socket to a process
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
+import itertools
 import random
 import socket
 import subprocess
@@ -23,11 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from rich.console import Console
-from rich.table import Table
-
+from bench.command import command, parser_of, print_cells, write_json
 from bench.emulator import ROOT, RUNTIME
 from bench.simulated_line import SimulatedLine
 from tigris_pio.hil.client import Board
@@ -115,30 +110,21 @@ def measure_socket(size: int = SOCKET_BYTES, clock: Callable[[], float] = time.m
     return size / (times[1] - times[0]), size / (times[3] - times[2])
 
 
-def main() -> int:
+@command
+def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
-    options = parser.parse_args()
-    table = Table(title="share of the line's rate: input written, output read")
-    for heading in ("baud", "adapter", "frame", *(f"{size >> 10} KB" for size in SIZES), "lost"):
-        table.add_column(heading, justify="right")
-    measured = []
-    for baudrate in RATES:
-        for latency in LATENCIES:
-            for frame in FRAMES:
-                row = [measure(baudrate, latency, size, frame) for size in SIZES]
-                shares = [f"{100 * one.write:.1f} %, {100 * one.read:.1f} %" for one in row]
-                lost = str(sum(one.lost for one in row))
-                table.add_row(str(baudrate), f"{1000 * latency:g} ms", str(frame), *shares, lost)
-                measured += row
+    options = parser_of(__doc__, "json").parse_args()
+    rows, measured = [], []
+    for baudrate, latency, frame in itertools.product(RATES, LATENCIES, FRAMES):
+        row = [measure(baudrate, latency, size, frame) for size in SIZES]
+        shares = [f"{100 * one.write:.1f} %, {100 * one.read:.1f} %" for one in row]
+        rows.append([str(baudrate), f"{1000 * latency:g} ms", str(frame), *shares, str(sum(one.lost for one in row))])
+        measured += row
     written, read = measure_socket()
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    headings = ["baud", "adapter", "frame", *(f"{size >> 10} KB" for size in SIZES), "lost"]
+    print_cells("share of the line's rate: input written, output read", headings, rows)
     print(f"over a socket: {written / 1e6:.1f} MB/s written, {read / 1e6:.1f} MB/s read")
-    if options.json:
-        document = {"line": [dataclasses.asdict(one) for one in measured], "socket": [written, read]}
-        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    return 0
+    write_json(options.json, {"line": [dataclasses.asdict(one) for one in measured], "socket": [written, read]})
 
 
 if __name__ == "__main__":

@@ -8,37 +8,19 @@ network's input and output in slow memory, so it moves at least their bytes.)
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from rich.console import Console
-from rich.table import Table
-
+from bench.command import command, parser_of, print_cells
 from bench.emulator import BenchError
-from bench.instructions import add_folder, int8_networks
+from bench.networks import int8_networks, smallest
 from tigris_pio import compile_model
 from tigris_pio.errors import BudgetError
 from tigris_pio.sizes import parse_size
 
-BUDGETS = ("64K", "32K", "16K", "8K", "4K")
 SLOW = "8M"
-
-
-def smallest_alone(model: Path) -> int:
-    """Bytes of the smallest fast memory that works without slow memory, found and tried by the planner."""
-    try:
-        compile_model(model, fast="64")
-    except BudgetError as error:
-        named = re.search(r"smallest fast memory that works is (\d+)", str(error))
-        assert named is not None, error
-        return int(named[1])
-    return 64
 
 
 def ours(model: Path, budget: str) -> str:
@@ -70,32 +52,23 @@ def theirs(command: str, model: Path, budget: str) -> str:
     return f"{traffic['read'] + traffic['written']:,} ({report['fast']['stages_needing_tiling']})"
 
 
-def main() -> int:
+@command
+def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_folder(parser)
-    parser.add_argument("--models", help="names of networks, without .onnx; default: every int8 one")
-    parser.add_argument("--budgets", default=",".join(BUDGETS))
+    parser = parser_of(__doc__, "folder", models=None, budgets="64K,32K,16K,8K,4K")
     parser.add_argument("--upstream", metavar="COMMAND", help="the tigris command of tigris-ml")
     options = parser.parse_args()
-    budgets = sorted(options.budgets.split(","), key=parse_size, reverse=True)
-    table = Table(title="slow bytes per inference (stages in bands)")
-    for heading in ("network", "compiler", "layer by layer", "smallest alone", *budgets):
-        table.add_column(heading, justify="left" if heading in ("network", "compiler") else "right")
-    try:
-        every = [f"{name}_int8" for name in int8_networks(options.folder)]
-        for name in options.models.split(",") if options.models else every:
-            model = options.folder / f"{name}.onnx"
-            peak = compile_model(model).plan.unscheduled_peak
-            table.add_row(name, "tigris-pio", f"{peak:,}", f"{smallest_alone(model):,}",
-                          *(ours(model, budget) for budget in budgets))
-            if options.upstream:
-                table.add_row("", "tigris-ml", "", "", *(theirs(options.upstream, model, budget) for budget in budgets))
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
-    return 0
+    budgets = sorted(options.budgets, key=parse_size, reverse=True)
+    rows = []
+    for name in options.models or [f"{name}_int8" for name in int8_networks(options.folder)]:
+        model = options.folder / f"{name}.onnx"
+        peak = compile_model(model).plan.unscheduled_peak
+        rows.append([name, "tigris-pio", f"{peak:,}", f"{smallest(model):,}",
+                     *(ours(model, budget) for budget in budgets)])  # fmt: skip
+        if options.upstream:
+            rows.append(["", "tigris-ml", "", "", *(theirs(options.upstream, model, budget) for budget in budgets)])
+    headings = ["network", "compiler", "layer by layer", "smallest alone", *budgets]
+    print_cells("slow bytes per inference (stages in bands)", headings, rows)
 
 
 if __name__ == "__main__":

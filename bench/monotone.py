@@ -15,9 +15,7 @@ budgets far from each other first.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 import math
 import os
 import sys
@@ -25,14 +23,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from rich.console import Console
-from rich.table import Table
-
+from bench.command import command, known, parser_of, print_cells, write_json
 from bench.emulator import NETWORKS
-from bench.instructions import int8_networks
-from bench.zoo import ZOO
+from bench.networks import Planned
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Front, back, front
@@ -210,58 +203,45 @@ def counts_of(ladder: Ladder) -> dict[str, Count]:
     }
 
 
-def ladder_table(name: str, ladder: Ladder) -> Table:
+def print_ladder(name: str, ladder: Ladder) -> None:
     """Every plan, a budget a line; those worse than a smaller budget's have a mark."""
-    table = Table("fast", "slow", "cost", "instructions", "slow bytes", "done again", "worse", title=name)
-    points = sorted(ladder.points.values(), key=lambda point: (point.slow, point.fast))
+    rows, points = [], sorted(ladder.points.values(), key=lambda point: (point.slow, point.fast))
     for point in points:
         refused, least = math.isinf(point.cost), least_of_smaller(point, points, by_cost)
         figures = (point.cost, point.instructions, point.moved, point.again)
-        table.add_row(
+        rows.append([
             f"{point.fast:,}", "ample" if point.slow == AMPLE else f"{point.slow:,}",
             *(["refused", "", "", ""] if refused else [f"{round(figure):,}" for figure in figures]),
             f"x{point.cost / least:.2f}" if point.cost > least * (1 + 1e-9) else "",
-        )  # fmt: skip
-    return table
+        ])  # fmt: skip
+    print_cells(name, ("fast", "slow", "cost", "instructions", "slow bytes", "done again", "worse"), rows)
 
 
+@command
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    folder = Path(os.environ.get("TIGRIS_MODELS") or NETWORKS)
-    parser.add_argument("--folder", type=Path, default=folder, help="folder of NAME_int8.onnx; default: %(default)s")
-    parser.add_argument("--networks", help="names, separated by commas (default: all)")
+    parser = parser_of(__doc__, "folder", "json", networks=None)
+    parser.set_defaults(folder=Path(os.environ.get("TIGRIS_MODELS") or NETWORKS))
     parser.add_argument("--seconds", type=float, default=15.0, help="limit for each network; default: %(default)s")
     parser.add_argument("--ladders", action="store_true", help="print every plan")
-    parser.add_argument("--json", type=Path, help="write every plan's figures to this file")
     options = parser.parse_args()
-    recorded = {name: options.folder / f"{name}_int8.onnx" for name in int8_networks(options.folder)}
-    names = options.networks.split(",") if options.networks else [*recorded, *ZOO]
-    unknown = [name for name in names if name not in recorded and name not in ZOO]
-    if unknown:
-        parser.error(f"--networks: {', '.join(unknown)} unknown; there are {', '.join((*recorded, *ZOO))}")
-    console = Console()
-    console.width = max(console.width, 130)
-    table, total, plans = Table(title="worse than a smaller budget"), {}, {}
-    for name in names:
-        ladder = Ladder(front(recorded[name] if name in recorded else ZOO[name](), CompileOptions()), options.seconds)
+    models = Planned(options.folder)
+    total: dict[str, Count] = {}
+    rows, plans = [], {}
+    for name in known(parser, options.networks, list(models)):
+        ladder = Ladder(front(models[name], CompileOptions()), options.seconds)
         ladder.climb()
         found = counts_of(ladder)
-        if not total:
-            for heading in ("network", *found, "planned", "seconds"):
-                table.add_column(heading)
         total = {heading: total.get(heading, Count()) + counted for heading, counted in found.items()}
         planned = 100 * len(ladder.points) / (len(ladder.points) + ladder.missed)
-        table.add_row(name, *map(str, found.values()), f"{planned:.0f} %", f"{ladder.spent:.1f}")
+        rows.append([name, *map(str, found.values()), f"{planned:.0f} %", f"{ladder.spent:.1f}"])
         plans[name] = [dataclasses.asdict(point) for point in ladder.points.values()]
         if options.ladders:
-            console.print(ladder_table(name, ladder))
-    table.add_section()
-    table.add_row("all", *map(str, total.values()), "", "")
-    console.print(table)
-    if options.json:
-        options.json.write_text(json.dumps(plans, indent=1) + "\n", encoding="utf-8")
+            print_ladder(name, ladder)
+    rows.append(["all", *map(str, total.values()), "", ""])
+    print_cells("worse than a smaller budget", ["network", *total, "planned", "seconds"], rows)
+    write_json(options.json, plans)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,8 +12,8 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from bench.emulator import FIRMWARE, SECTIONS, Machine, run_tool, samples
-from bench.instructions import Row
+from bench.command import Row
+from bench.emulator import Machine, compiler, emulate, link, numbers, run_tool, samples
 
 Array = np.ndarray
 
@@ -43,20 +43,9 @@ def peer_row(machine: Machine, program: Path, name: str, path: Path, executor: i
     executor: instructions of this project's."""
     (folder / "peer_model.c").write_text(run_tool([str(program), str(with_one_image(path, folder))]))
     x, y = float_sample(path)
-    content = samples(x.tobytes(), y.tobytes())
-    command = [f"{machine.toolchain}-gcc", *machine.flags, "-std=gnu99", *SECTIONS, f"-I{FIRMWARE}", f"-I{folder}"]
-    target = folder / "peer.elf"
-    run_tool([*command, "-O2", "-nostartfiles", str(FIRMWARE / "onnx2c.c"), str(FIRMWARE / machine.support),
-              f"-L{FIRMWARE}", f"-T{FIRMWARE / machine.script}", "-Wl,--gc-sections", "-lm",
-              "-o", str(target)])  # fmt: skip
-    (folder / "samples.bin").write_bytes(content)
-    output = run_tool([
-        *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",
-        "-semihosting-config", "enable=on,target=native", "-kernel", str(target),
-        "-device", f"loader,file={folder / 'samples.bin'},addr={machine.samples_address:#x},force-raw=on",
-    ])  # fmt: skip
-    found = {words[0]: int(words[1]) for line in output.splitlines() if len(words := line.split()) == 2}
-    text, variables = _sizes(machine, command, folder)
+    program = link(machine, folder / "peer.elf", "onnx2c.c", f"-I{folder}")
+    found = numbers(emulate(machine, program, content=samples(x.tobytes(), y.tobytes())))
+    text, variables = sizes_of(machine, folder / "peer_model.c", r"[rR] tensor_\w+")
     return {
         "machine": machine.name, "name": name, "budget": "onnx2c", "instructions": found["run"], "executor": executor,
         "ratio": found["run"] / executor, "text": text, "ram": variables + x.nbytes + y.nbytes, "plan_ram": 0,
@@ -64,12 +53,12 @@ def peer_row(machine: Machine, program: Path, name: str, path: Path, executor: i
     }  # fmt: skip
 
 
-def _sizes(machine: Machine, command: list[str], folder: Path) -> tuple[int, int]:
-    """At -Os: code and constants without weights, and variables."""
-    target = folder / "peer.o"
-    run_tool([*command, "-Os", "-c", str(folder / "peer_model.c"), "-o", str(target)])
+def sizes_of(machine: Machine, source: Path, weights: str, *flags: str) -> tuple[int, int]:
+    """At -Os: code and constants without weights, and variables. weights: a pattern of nm's letter and their names"""
+    target = source.with_suffix(".o")
+    run_tool([*compiler(machine), "-Os", *flags, "-c", str(source), "-o", str(target)], source.parent)
     lines = run_tool([f"{machine.toolchain}-size", str(target)]).splitlines()
     text, data, bss = (int(value) for value in lines[1].split()[:3])
     symbols = run_tool([f"{machine.toolchain}-nm", "-S", str(target)])
-    weights = sum(int(size, 16) for size in re.findall(r"^\w+ (\w+) [rR] tensor_\w+$", symbols, re.MULTILINE))
-    return text - weights, data + bss
+    held = sum(int(size, 16) for size in re.findall(rf"^\w+ (\w+) {weights}$", symbols, re.MULTILINE))
+    return text - held, data + bss

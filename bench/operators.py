@@ -7,22 +7,16 @@ differs.
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import numpy as np
-
-from bench.emulator import MACHINES, BenchError, Machine, build, measure, samples
-from bench.instructions import print_table
+from bench.command import Row, command, parser_of, print_table, write_json
+from bench.emulator import MACHINES, Machine, build, measure
+from bench.networks import on_noise
 from bench.operator_models import CASES, MEASURED, Case
-from tigris_pio import Session, compile_model
+from tigris_pio import compile_model
 
 #: Kernel calls of the measured node.
 _OWN = re.compile(rf"{MEASURED}(_\d+)?(/|$)")
@@ -30,14 +24,10 @@ COLUMNS = [("operator", "name", ""), ("a", "unit", ""), ("instructions", "per_un
            ("kernels", "kernels", ""), ("right", "right", "")]  # fmt: skip
 
 
-def measure_case(machine: Machine, program: Path, case: Case, folder: Path) -> dict[str, Any]:
+def measure_case(machine: Machine, program: Path, case: Case) -> Row:
     """One row of the table."""
     compiled = compile_model(case.model())
-    with Session(compiled) as session:
-        (source,), result = session.inputs, session.outputs[0]
-        x = np.random.default_rng(1).integers(-128, 128, source.stored_shape).astype(np.int8)
-        y = session.run_raw({source.name: x})[result.name]
-    found = measure(machine, program, compiled.data, samples(x.tobytes(), y.tobytes()), folder)
+    found = measure(machine, program, compiled.data, on_noise(compiled))
     counted = [(op.kind.name + (" float" if op.dtype.name == "FLOAT32" else ""), count)
                for op, count in zip(compiled.plan.program.ops, found.ops, strict=True)
                if (op.kind.name == case.kind if case.kind else _OWN.match(op.name))]
@@ -47,25 +37,19 @@ def measure_case(machine: Machine, program: Path, case: Case, folder: Path) -> d
             "kernels": ", ".join(kind for kind, _ in counted)}  # fmt: skip
 
 
+@command
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, "json")
     parser.add_argument("--machine", choices=MACHINES, default="rv32imc")
     parser.add_argument("--only", default="", help="operators whose name contains this")
-    parser.add_argument("--json", type=Path, help="also write everything to this file")
     options = parser.parse_args()
     machine = MACHINES[options.machine]
-    cases = [case for case in CASES if options.only.lower() in case.name.lower()]
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            program = build(machine, Path(folder))
-            rows = [measure_case(machine, program, case, Path(folder)) for case in cases]
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        program = build(machine, Path(folder))
+        rows = [measure_case(machine, program, case) for case in CASES if options.only.lower() in case.name.lower()]
     print_table(f"{machine.name}, -O2", rows, COLUMNS)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    write_json(options.json, rows)
     return 0 if all(row["right"] for row in rows) else 1
 
 

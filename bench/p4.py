@@ -10,19 +10,16 @@ not.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 
+from bench.command import Row, command, parser_of, print_table, write_json
 from bench.emulator import MACHINES, build, measure, samples
-from bench.instructions import Row, add_folder, int8_networks, print_table
+from bench.networks import int8_networks
 from bench.riscv import whole
 from bench.riscv.esp_nn import CHIP
 from bench.riscv.esp_nn_cases import CASES, FAULTS, run
@@ -70,7 +67,7 @@ def rows_of(network: Path, programs: Programs, checkout: Path) -> list[Row]:
     plain, own, mixed = (compile_model(network, fast=FAST, backend=name, chip=CHIP)
                          for name in ("portable", "esp-nn", "auto"))  # fmt: skip
     chosen = {op.name for op in mixed.plan.program.ops if op.backend}
-    counted = measure(MACHINE, programs.portable, plain.data, samples(x, y), programs.portable.parent)
+    counted = measure(MACHINE, programs.portable, plain.data, samples(x, y))
     found = whole.run(programs.esp_nn, checkout, own.data, x)
     rows: list[Row] = []
     for place, op in enumerate(own.plan.program.ops):
@@ -92,14 +89,12 @@ def rows_of(network: Path, programs: Programs, checkout: Path) -> list[Row]:
     return [*rows, total]
 
 
+@command
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, "folder", "json", models=None)
     parser.add_argument("checkout", type=Path, help="folder with a checkout of ESP-NN")
     parser.add_argument("--shapes", type=int, default=24, help="for each path of a function; default: %(default)s")
-    parser.add_argument("--models", help="names, separated by commas; default: all")
-    parser.add_argument("--json", type=Path, help="also write the rows to this file")
-    add_folder(parser)
     options = parser.parse_args()
     usual, known = functions(options.checkout, options.shapes)
     print_table("ESP-NN's functions for the ESP32-P4", usual, FUNCTIONS)
@@ -108,11 +103,10 @@ def main() -> int:
     tables = {}
     with tempfile.TemporaryDirectory() as folder:
         programs = Programs(whole.build(Path(folder), options.checkout), portable(Path(folder)))
-        for name in options.models.split(",") if options.models else int8_networks(options.folder):
+        for name in options.models or int8_networks(options.folder):
             tables[name] = rows_of(options.folder / f"{name}_int8.onnx", programs, options.checkout)
             print_table(f"{name} on the ESP32-P4, instructions, {FAST}", tables[name], COLUMNS)
-    if options.json:
-        options.json.write_text(json.dumps({"functions": usual, "faults": known, "networks": tables}, indent=1) + "\n")
+    write_json(options.json, {"functions": usual, "faults": known, "networks": tables})
     right = all(row["wrong"] == row["outside"] == 0 for row in usual)
     right = right and all(bool(rows[-1]["right"]) for rows in tables.values())
     return 0 if right else 1

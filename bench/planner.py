@@ -6,42 +6,34 @@ slow memory, the share of multiply-accumulates that is repeated there, and the p
 `--upstream` names the `tigris` command of the package tigris-ml, installed in an environment of its own. Its bytes for
 the same files stand below ours, and the geometric mean of the ratios under the table. (It keeps a network's input and
 output in slow memory, so it moves at least their bytes.)
+
+`--times` prints processor seconds of plans at 20 budgets instead: of the refusal that names the smallest memory, of the
+slowest plan and on average, and the most placements of one.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import math
-import re
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import onnx
-from rich.console import Console
-from rich.table import Table
 
+from bench.command import command, known, parser_of, print_cells
 from bench.memory import theirs
+from bench.networks import Model, Planned, named_smallest, smallest
 from bench.zoo import ZOO
 from tigris_pio import compile_model
-from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.compiler.ir.plan import Budget
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, back, front
 from tigris_pio.errors import BudgetError
 
 SLOW = "16M"
-
-
-def smallest(model: onnx.ModelProto) -> int:
-    """Bytes of the smallest fast memory that works without slow memory, as the refusal of 64 bytes names it."""
-    try:
-        compile_model(model, fast=64)
-    except BudgetError as error:
-        named = re.search(r"smallest fast memory that works is (\d+)", str(error))
-        assert named is not None, error
-        return int(named[1])
-    return 64
+TIMES = ("network", "operators", "smallest", "refusal s", "slowest s", "mean", "placed")
 
 
 def again(compiled: Compiled) -> str:
@@ -51,7 +43,7 @@ def again(compiled: Compiled) -> str:
     return f"{share:.1f} %" if share else ""
 
 
-def at_budget(model: onnx.ModelProto, budget: str) -> str:
+def at_budget(model: Model, budget: str) -> str:
     """Slow bytes moved at a budget, and the share done again."""
     try:
         compiled = compile_model(model, fast=budget, slow=SLOW)
@@ -61,11 +53,12 @@ def at_budget(model: onnx.ModelProto, budget: str) -> str:
     return f"{traffic['slow_read'] + traffic['slow_written']:,} {again(compiled)}".strip()
 
 
-def upstream_row(command: str, name: str, model: onnx.ModelProto, budgets: list[str]) -> list[str]:
+def upstream_row(command: str, model: Model, budgets: list[str]) -> list[str]:
     """Slow bytes that the upstream compiler moves at each budget."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.onnx"
-        onnx.save(model, path)
+        path = model if isinstance(model, Path) else Path(folder) / f"{model.graph.name}.onnx"
+        if not isinstance(model, Path):
+            onnx.save(model, path)
         return [theirs(command, path, budget) for budget in budgets]
 
 
@@ -81,39 +74,58 @@ def _bytes(cell: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
+def times(name: str, model: Model) -> list[str]:
+    """Processor seconds of plans at 20 budgets from the smallest to unlimited, half of them beside slow memory."""
+    start = front(model, CompileOptions())
+    began = time.process_time()
+    try:
+        back(start, CompileOptions(Budget(1)))
+    except BudgetError as error:
+        least = named_smallest(error)
+    refused = time.process_time() - began
+    ample = max(least + 16, back(start, CompileOptions()).plan.fast_bytes)
+    taken, placed = [], 0
+    for step, slow in itertools.product(range(10), (0, 1 << 28)):
+        fast = least * (ample / least) ** (step / 9) * (0.25 if slow and step < 5 else 1)
+        began = time.process_time()
+        made = back(start, CompileOptions(Budget(int(fast) // 16 * 16 + 16, slow)))
+        taken.append(time.process_time() - began)
+        placed = max(placed, len(made.attempts))
+    seconds = (f"{value:.2f}" for value in (refused, max(taken), sum(taken) / len(taken)))
+    return [name, str(len(start.program.ops)), f"{least:,}", *seconds, str(placed)]
+
+
+@command
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", default=",".join(ZOO), help="names, separated by commas (default: all)")
-    parser.add_argument("--budgets", default="", help="sizes such as 64K,16K, separated by commas")
+    """The command."""
+    parser, models = parser_of(__doc__, networks=",".join(ZOO), budgets="-"), Planned()
+    parser.add_argument("--times", action="store_true", help="processor seconds at 20 budgets instead")
     parser.add_argument("--upstream", metavar="COMMAND", help="the tigris command of tigris-ml")
     options = parser.parse_args()
-    names, budgets = options.networks.split(","), [text for text in options.budgets.split(",") if text]
-    unknown = [name for name in names if name not in ZOO]
-    if unknown:
-        parser.error(f"--networks: {', '.join(unknown)} unknown; there are {', '.join(ZOO)}")
-    table = Table("network", "layer by layer", "smallest", "done again", *budgets, "seconds")
+    names = known(parser, options.networks, list(models))
+    if options.times:
+        return print_cells("processor seconds", TIMES, [times(name, models[name]) for name in names])
+    rows: list[list[str]] = []
     found: list[float] = []
     for name in names:
-        model, start = ZOO[name](), time.process_time()
+        model, start = models[name], time.process_time()
         least = smallest(model)
         compiled = compile_model(model, fast=least)
         seconds = time.process_time() - start
-        ours = [at_budget(model, budget) for budget in budgets]
-        table.add_row(
-            name, f"{compiled.plan.unscheduled_peak:,}", f"{least:,}", again(compiled),
-            *ours, f"{seconds:.1f}",
-        )  # fmt: skip
+        ours = [at_budget(model, budget) for budget in options.budgets]
+        peak = compiled.plan.unscheduled_peak
+        rows.append([name, f"{peak:,}", f"{least:,}", again(compiled), *ours, f"{seconds:.1f}"])
         if options.upstream:
-            others = upstream_row(options.upstream, name, model, budgets)
-            table.add_row("", "tigris-ml", "", "", *others, "")
+            others = upstream_row(options.upstream, model, options.budgets)
+            rows.append(["", "tigris-ml", "", "", *others, ""])
             found += ratios(ours, others)
-    console = Console()
-    console.width = max(console.width, 120)
-    console.print(table)
+    headings = ["network", "layer by layer", "smallest", "done again", *options.budgets, "seconds"]
+    print_cells("plans without slow memory, and bytes moved with it", headings, rows)
     if found:
         mean = math.exp(sum(map(math.log, found)) / len(found))
-        console.print(f"ours by theirs: geometric mean {mean:.3f} of {len(found)}, the worst {max(found):.3f}")
+        print(f"ours by theirs: geometric mean {mean:.3f} of {len(found)}, the worst {max(found):.3f}")
+    return None
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

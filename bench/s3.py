@@ -8,17 +8,15 @@ status 1 if one differs.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 
-from bench.instructions import Row, add_folder, int8_networks, print_table
+from bench.assembly.pipe import Run
+from bench.command import Row, command, parser_of, print_table, write_json
+from bench.networks import int8_networks
 from bench.xtensa import whole
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.backends import pie
@@ -59,7 +57,7 @@ def _row(compiled: Compiled, place: int, instructions: int) -> Row:
     }  # fmt: skip
 
 
-def _run(compiled: Compiled, program: Path) -> tuple[whole.Run, bool]:
+def _run(compiled: Compiled, program: Path) -> tuple[Run, bool]:
     """On random input, and whether the output is the host's."""
     with Session(compiled) as session:
         (source,), (result,) = session.inputs, session.outputs
@@ -69,22 +67,17 @@ def _run(compiled: Compiled, program: Path) -> tuple[whole.Run, bool]:
     return run, (run.status, run.output) == (0, expected)
 
 
+@command
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", help="names, separated by commas; default: all")
-    parser.add_argument("--json", type=Path, help="also write the rows to this file")
-    add_folder(parser)
-    options = parser.parse_args()
-    names = options.models.split(",") if options.models else int8_networks(options.folder)
+    options = parser_of(__doc__, "folder", "json", models=None).parse_args()
     tables = {}
     with tempfile.TemporaryDirectory() as folder:
         program = whole.build(Path(folder))
-        for name in names:
+        for name in options.models or int8_networks(options.folder):
             tables[name] = rows_of(options.folder / f"{name}_int8.onnx", program)
             print_table(f"{name} on the ESP32-S3's vectors, instructions", tables[name], COLUMNS)
-    if options.json:
-        options.json.write_text(json.dumps(tables, indent=1) + "\n")
+    write_json(options.json, tables)
     return 0 if all(rows[-1]["right"] for rows in tables.values()) else 1
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.emulator import FIRMWARE, RUNTIME, SECTIONS, Machine, run_tool, runtime_sources
+from bench.emulator import FIRMWARE, Machine, compiler, run_tool, runtime_sources
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.pipeline import Compiled
 
 #: Loader, executor and memory: sources that every firmware has.
 CORE = ("plan", "extents", "records", "session", "dispatch", "band", "memory", "move", "executor", "lz4")
-SMALL = ("-Os", *SECTIONS)
 #: What a program needs that does not say what its system is.
 NO_SYSTEM = {"arm-none-eabi": ("--specs=nosys.specs",)}
 
@@ -21,10 +20,6 @@ def text_bytes(machine: Machine, *files: Path) -> int:
     return sum(int(line.split()[0]) for line in lines)
 
 
-def _compiler(machine: Machine) -> list[str]:
-    return [f"{machine.toolchain}-gcc", *machine.flags, *SMALL, "-std=gnu99", f"-I{RUNTIME / 'include'}"]
-
-
 def small_objects(machine: Machine, folder: Path) -> list[Path]:
     """The whole runtime compiled for size into `folder`."""
     objects = []
@@ -32,7 +27,7 @@ def small_objects(machine: Machine, folder: Path) -> list[Path]:
         sources = [source for source in runtime_sources() if source.parent == group]
         own = folder / machine.name / group.name
         own.mkdir(parents=True)
-        run_tool([*_compiler(machine), "-c", *map(str, sources)], own)
+        run_tool([*compiler(machine), "-Os", "-c", *map(str, sources)], own)
         objects += [own / f"{source.stem}.o" for source in sources]
     return objects
 
@@ -51,7 +46,7 @@ def link_model(machine: Machine, objects: list[Path], compiled: Compiled, folder
     target = folder / f"{machine.name}-model.elf"
     plan = f"--defsym=plan_start=0x80000000,--defsym=plan_end={0x80000000 + len(compiled.data):#x}"
     run_tool([
-        *_compiler(machine), *NO_SYSTEM.get(machine.toolchain, ()), f"-I{folder}", str(FIRMWARE / "model.c"),
+        *compiler(machine), "-Os", *NO_SYSTEM.get(machine.toolchain, ()), f"-I{folder}", str(FIRMWARE / "model.c"),
         *map(str, objects), f"-Wl,--gc-sections,{plan}", "-o", str(target),
     ])  # fmt: skip
     return target

@@ -3,9 +3,6 @@
  *
  * bench_samples: uint32 bytes of all inputs, uint32 output bytes, inputs, output. */
 #include "bench.h"
-#include "measured.h"
-
-#include <string.h>
 
 #include "tigris.h"
 #include "tigris_kernel.h"
@@ -35,15 +32,6 @@ static uint32_t count(void *context)
 {
     (void)context;
     return bench_instructions() - in_hooks;
-}
-
-/* Length and start of a sample's input, or of its output. */
-static const uint8_t *sample(uint32_t output, uint32_t *bytes)
-{
-    uint32_t sizes[2];
-    memcpy(sizes, bench_samples, sizeof sizes);
-    *bytes = sizes[output];
-    return bench_samples + sizeof sizes + (output != 0U ? sizes[0] : 0U);
 }
 
 /* Bytes of a row of the first input, or of the first output; context: the session. */

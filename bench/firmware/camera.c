@@ -1,7 +1,6 @@
 /* Passes a frame of 320 x 240 pixels to the camera adapter, in every format; its middle square shrinks to 96 x 96.
  * Prints lines of format, method, channels, instructions. */
 #include "bench.h"
-#include "measured.h"
 
 #include "tigris_camera.h"
 

@@ -1,40 +1,63 @@
-/* QEMU's MPS2 boards: CMSDK UART 0 and timer 0, semihosting to end the emulation. */
+/* QEMU's MPS2 boards and the MPS3 AN547 (Cortex-M55): CMSDK UART 0, a timer, semihosting to end the emulation, which takes
+ * 1 ns an instruction. */
 #include "bench.h"
 
 #define REG32(address) (*(volatile uint32_t *)(uintptr_t)(address))
-#define UART_DATA REG32(0x40004000u)
-#define UART_STATE REG32(0x40004004u)
-#define UART_CTRL REG32(0x40004008u)
-#define UART_BAUD_DIVIDER REG32(0x40004010u)
-#define STATE_SEND_FULL 1u
+#define CPACR REG32(0xE000ED88u)
+#if __ARM_ARCH >= 8
+/* SysTick at 32 MHz: 31.25 instructions a tick, and half a second of the emulated time until it wraps. */
+#define UART 0x59303000u
+#define TIMER_CTRL REG32(0xE000E010u)
+#define TIMER_RELOAD REG32(0xE000E014u)
+#define TIMER_VALUE REG32(0xE000E018u)
+#define TIMER_ON 5u
+#define LARGEST 0xFFFFFFu
+#define INSTRUCTIONS_PER_4_TICKS 125u
+#else
+/* Timer 0 at 25 MHz. */
+#define UART 0x40004000u
 #define TIMER_CTRL REG32(0x40000000u)
 #define TIMER_VALUE REG32(0x40000004u)
 #define TIMER_RELOAD REG32(0x40000008u)
-/* The timer runs at 25 MHz and the emulator takes 1 ns an instruction. */
-#define INSTRUCTIONS_PER_TICK 40u
-#define CPACR REG32(0xE000ED88u)
+#define TIMER_ON 1u
+#define LARGEST 0xFFFFFFFFu
+#define INSTRUCTIONS_PER_4_TICKS 160u
+#endif
+#define UART_DATA REG32(UART)
+#define UART_STATE REG32(UART + 4u)
+#define UART_CTRL REG32(UART + 8u)
+#define UART_BAUD_DIVIDER REG32(UART + 16u)
+#define STATE_SEND_FULL 1u
 
 void reset(void);
 
 void reset(void)
 {
-    CPACR |= 0xFu << 20; /* floating-point unit on */
+    CPACR |= 0xFu << 20; /* floating point and vectors on */
+    __asm__ volatile("dsb\n\tisb");
     UART_BAUD_DIVIDER = 16;
     UART_CTRL = 1;
-    TIMER_RELOAD = 0xFFFFFFFFu;
-    TIMER_VALUE = 0xFFFFFFFFu;
-    TIMER_CTRL = 1;
+    TIMER_RELOAD = LARGEST;
+    TIMER_VALUE = LARGEST; /* SysTick takes any value for 0 */
+    TIMER_CTRL = TIMER_ON;
     bench_main();
+}
+
+/* Faults end the emulation. */
+static void fault(void)
+{
+    bench_print("error fault\n");
+    bench_exit();
 }
 
 typedef void (*vector)(void);
 
-__attribute__((section(".start"), used)) static const vector vectors[] = {(vector)(uintptr_t)bench_stack_high, reset,
-                                                                         bench_exit, bench_exit};
+__attribute__((section(".start"), used)) static const vector vectors[] = {
+    (vector)(uintptr_t)bench_stack_high, reset, fault, fault, fault, fault, fault, fault};
 
 uint32_t bench_instructions(void)
 {
-    return (0xFFFFFFFFu - TIMER_VALUE) * INSTRUCTIONS_PER_TICK;
+    return (uint32_t)((uint64_t)(LARGEST - TIMER_VALUE) * INSTRUCTIONS_PER_4_TICKS / 4u);
 }
 
 void bench_print(const char *text)

@@ -3,9 +3,6 @@
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"
-#include "measured.h"
-
-#include <string.h>
 
 #include "peer_model.c"
 
@@ -28,14 +25,13 @@ static uint32_t is_near(const uint8_t *expected, uint32_t count)
 
 void bench_main(void)
 {
-    const uint8_t *input = bench_samples + 2U * sizeof(uint32_t);
-    uint32_t sizes[2];
-    memcpy(sizes, bench_samples, sizeof sizes);
+    uint32_t input_bytes, output_bytes;
+    const uint8_t *input = sample(0U, &input_bytes), *expected = sample(1U, &output_bytes);
     paint_stack();
     const uint32_t start = bench_instructions();
     entry((const void *)input, (void *)output);
     print_number("run", bench_instructions() - start);
     print_number("stack_run", painted_bytes_used(__builtin_frame_address(0)));
-    print_number("right", sizes[1] <= sizeof output && is_near(input + sizes[0], sizes[1] / sizeof(float)));
+    print_number("right", output_bytes <= sizeof output && is_near(expected, output_bytes / sizeof(float)));
     bench_exit();
 }

@@ -3,9 +3,6 @@
  *
  * bench_samples: uint32 input bytes, uint32 output bytes, input, output. */
 #include "bench.h"
-#include "measured.h"
-
-#include <string.h>
 
 #include "model.h"
 
@@ -19,17 +16,16 @@ static MODEL_ALIGNED uint8_t slow[MODEL_SLOW_BYTES];
 
 void bench_main(void)
 {
-    const uint8_t *input = bench_samples + 2U * sizeof(uint32_t);
-    uint32_t sizes[2];
-    memcpy(sizes, bench_samples, sizeof sizes);
+    uint32_t input_bytes, output_bytes;
+    const uint8_t *input = sample(0U, &input_bytes), *expected = sample(1U, &output_bytes);
     memcpy(MODEL_INPUT_IN(ARENA_OF_INPUT), input, MODEL_INPUT_BYTES);
     paint_stack();
     const uint32_t start = bench_instructions();
     const int status = model_run(MODEL_INPUT_IN(ARENA_OF_INPUT), MODEL_OUTPUT_IN(ARENA_OF_OUTPUT), ARENAS);
     print_number("run", bench_instructions() - start);
     print_number("stack_run", painted_bytes_used(__builtin_frame_address(0)));
-    print_number("right", status == 0 && sizes[0] == MODEL_INPUT_BYTES && sizes[1] == MODEL_OUTPUT_BYTES &&
-                              memcmp(MODEL_OUTPUT_IN(ARENA_OF_OUTPUT), input + sizes[0], sizes[1]) == 0);
+    print_number("right", status == 0 && input_bytes == MODEL_INPUT_BYTES && output_bytes == MODEL_OUTPUT_BYTES &&
+                              memcmp(MODEL_OUTPUT_IN(ARENA_OF_OUTPUT), expected, output_bytes) == 0);
     print_number("output", hash_of(MODEL_OUTPUT_IN(ARENA_OF_OUTPUT), MODEL_OUTPUT_BYTES));
     bench_exit();
 }

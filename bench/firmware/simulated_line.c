@@ -241,16 +241,6 @@ tigris_status tigris_session_reset(tigris_session *session)
 
 /* The functions that the host calls. */
 
-void simulation_restart(simulation *s);
-simulation *simulation_new(int64_t byte_ns, int64_t latency_ns, int64_t read_ns, int64_t sleep_ns, int64_t run_ns,
-                           uint32_t fifo, uint32_t input_bytes, uint32_t output1_bytes);
-void simulation_free(simulation *s);
-void simulation_write(simulation *s, const uint8_t *data, size_t bytes);
-size_t simulation_read(simulation *s, int64_t until, uint8_t *data, size_t bytes);
-int64_t simulation_now(const simulation *s);
-void simulation_pause(simulation *s, int64_t time);
-uint64_t simulation_lost(const simulation *s);
-
 /* The board loses power for a moment, and its memory with it. */
 void simulation_restart(simulation *s)
 {

@@ -2,9 +2,6 @@
  * of the core that is at work longer, by halves that run one after the other; the calls that were split; and, where
  * there is a second hart, the calls that both really shared. Every output is compared with the one expected. */
 #include "bench.h"
-#include "measured.h"
-
-#include <string.h>
 
 #include "tigris.h"
 
@@ -83,19 +80,19 @@ static void on_two_harts(void *context, tigris_work work, void *argument)
 /* One run; its instructions. Ends the program when the output is wrong. */
 static uint32_t run(tigris_session *session, tigris_parallel_hook hook, halves *found)
 {
-    uint32_t sizes[2];
-    memcpy(sizes, bench_samples, sizeof sizes);
+    uint32_t input_bytes, output_bytes;
+    const uint8_t *input = sample(0U, &input_bytes), *expected = sample(1U, &output_bytes);
     session->split = hook != NULL ? tigris_split_rows : NULL;
     session->hooks.parallel = hook;
     session->hooks.parallel_context = found;
     *found = (halves){0U, 0U};
-    memset(tigris_input(session, 0), 0, sizes[0]);
-    memcpy(tigris_input(session, 0), bench_samples + sizeof sizes, sizes[0]);
+    memcpy(tigris_input(session, 0), input, input_bytes);
     const uint32_t start = bench_instructions();
     const tigris_status status = tigris_run(session);
     const uint32_t taken = bench_instructions() - start;
-    if (status != TIGRIS_OK || memcmp(tigris_output(session, 0), bench_samples + sizeof sizes + sizes[0], sizes[1]) != 0) {
-        bench_print(status != TIGRIS_OK ? tigris_status_text(status) : "error wrong output");
+    if (status != TIGRIS_OK || memcmp(tigris_output(session, 0), expected, output_bytes) != 0) {
+        bench_print("error ");
+        bench_print(status != TIGRIS_OK ? tigris_status_text(status) : "wrong output");
         bench_print("\n");
         bench_exit();
     }

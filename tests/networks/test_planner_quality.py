@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.memory import ours, smallest_alone
+from bench.memory import ours
+from bench.networks import smallest
 from tests.harness.tiers import sampled
 from tests.networks.folders import OWN
 from tigris_pio import compile_model
@@ -51,7 +52,7 @@ def test_the_table_has_every_figure():
 @pytest.mark.parametrize("name", sampled(TABLE, ("kws",)))
 def test_smallest_memory_is_what_the_readme_says(name):
     model = OWN / f"{name}_int8.onnx"
-    assert f"{smallest_alone(model):,}" == TABLE[name]["smallest without slow memory"]
+    assert f"{smallest(model):,}" == TABLE[name]["smallest without slow memory"]
     assert f"{compile_model(model).plan.unscheduled_peak:,}" == TABLE[name]["layer by layer"]
 
 

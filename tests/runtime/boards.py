@@ -5,7 +5,7 @@ import functools
 import struct
 from pathlib import Path
 
-from bench.emulator import FIRMWARE, MACHINES, run_tool
+from bench.emulator import MACHINES, emulate, link
 from tests.runtime.build import C99, HERE, INCLUDE, compile_each, core_sources, own_folder
 from tests.runtime.kernel_harness import Operator, Way, plan_for, run
 
@@ -54,13 +54,7 @@ def board_program(name: str, every_kernel: bool = False) -> Path:
     machine, folder = MACHINES[name], own_folder("tigris-board-")
     command = [f"{machine.toolchain}-gcc", *machine.flags, *C99, "-O1", f"-I{INCLUDE}"]
     made = compile_each(command, core_sources() if every_kernel else few_sources(), folder)
-    script = f"cortex_{name.split('-')[1]}.ld"
-    run_tool([
-        *command[: 1 + len(machine.flags)], "-O1", "-std=gnu99", "-nostartfiles", f"-I{INCLUDE}", f"-I{FIRMWARE}",
-        str(HERE / "cases_on_board.c"), str(FIRMWARE / machine.support), *map(str, made), f"-L{FIRMWARE}",
-        f"-T{FIRMWARE / script}", "-lm", "-o", str(folder / "cases.elf"),
-    ])  # fmt: skip
-    return folder / "cases.elf"
+    return link(machine, folder / "cases.elf", HERE / "cases_on_board.c", *made, optimise="-O1")
 
 
 def answers(name: str, program: Path, cases: list[Case]) -> list[Answer]:
@@ -70,12 +64,7 @@ def answers(name: str, program: Path, cases: list[Case]) -> list[Answer]:
         parts = (case.plan, case.inputs, case.output)
         image += struct.pack("<4I", *map(len, parts), 0)
         image += b"".join(part + bytes(-len(part) % 16) for part in parts)
-    (program.parent / "cases.bin").write_bytes(image + bytes(16))
-    output = run_tool([
-        *machine.emulator, "-nographic", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",
-        "-semihosting-config", "enable=on,target=native", "-kernel", str(program),
-        "-device", f"loader,file={program.parent / 'cases.bin'},addr={machine.plan_address:#x},force-raw=on",
-    ])  # fmt: skip
+    output = emulate(machine, program, bytes(image) + bytes(16))
     lines = [line.rsplit(" ", 2) for line in output.splitlines()]
     assert len(lines) == len(cases), output[-500:]
     return [Answer(status, right == "1", int(instructions)) for status, right, instructions in lines]

@@ -2,7 +2,6 @@
  * expected output, each up to a multiple of 16. A case without a plan ends them. Prints a line for each: the status,
  * whether the output is right, and the instructions of the run. */
 #include "bench.h"
-#include "measured.h"
 
 #include <string.h>
 

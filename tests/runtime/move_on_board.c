@@ -1,7 +1,6 @@
 /* Moves on a board, with the instructions that only its processor has, against moves byte by byte. Prints "right", or the
  * first move that is not; a fault ends the emulation and prints neither. */
 #include "bench.h"
-#include "measured.h"
 
 #include "move.h"
 

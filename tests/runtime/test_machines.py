@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bench.emulator import NETWORKS
-from bench.instructions import fit
 from bench.layers import LAYERS, build_layer
+from bench.networks import fit
 from tests.harness.tiers import examples
 from tests.networks.plans import compiled
 from tests.runtime.boards import Case, answers, board_program, case_of

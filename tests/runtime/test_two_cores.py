@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench import two_cores
-from bench.emulator import samples
+from bench.networks import recorded
 from tests.harness.tiers import examples, sampled
 from tests.networks.plans import compiled
 from tests.runtime.build import HERE, SANITIZERS, objects
@@ -154,9 +154,8 @@ def test_two_harts(tmp_path: Path, models_dir: Path) -> None:
     program = two_cores.build(tmp_path, objects("rv32imc"))
     cases = (("kws", "256K", 0, 0.55), ("kws", "8K", "64K", 1), ("vww", "32K", 0, 0.55))
     for name, fast, slow, share in cases[: examples(1, 3)]:
-        data = np.load(models_dir / f"{name}_vectors.npz")
-        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
-        found = two_cores.measure(program, compiled(name, fast=fast, slow=slow, cores=2).data, content, tmp_path)
+        _, content = recorded(models_dir, name)
+        found = two_cores.measure(program, compiled(name, fast=fast, slow=slow, cores=2).data, content)
         assert 0.5 * found["one"] < found["longer"] < share * found["one"]
         assert found["shared"] == found["split"] > 5
 

@@ -4,12 +4,12 @@ import functools
 import re
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 
-from bench.emulator import MACHINES, build, measure, samples
+from bench.emulator import MACHINES, build, measure
 from bench.libraries import library_sources
+from bench.networks import recorded
 from bench.quantised_net import QuantisedNet
 from tests.harness.tiers import sampled
 from tests.networks.folders import OWN
@@ -134,9 +134,8 @@ def test_within_a_tenth_of_what_is_counted(name: str, fast: str, tmp_path: Path)
     assert folder is not None
     source, machine = library_sources("cmsis-nn", folder), MACHINES["cortex-m4"]
     program = build(machine, tmp_path, extra=("-DNDEBUG", *source.flags, *map(str, source.files)))
-    data = np.load(OWN / f"{name}_vectors.npz")
-    content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
-    compiled: Compiled = compile_model(OWN / f"{name}_int8.onnx", fast=fast, backend="cmsis-nn", chip=machine.name)
-    counted = measure(machine, program, compiled.data, content, tmp_path)
+    network, content = recorded(OWN, name)
+    compiled: Compiled = compile_model(network, fast=fast, backend="cmsis-nn", chip=machine.name)
+    counted = measure(machine, program, compiled.data, content)
     assert counted.right
     assert predicted_instructions(compiled.plan, machine.name) == pytest.approx(counted.run, rel=0.1)

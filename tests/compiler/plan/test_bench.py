@@ -67,7 +67,7 @@ def test_allocation_prints_each_instance_and_names_a_wrong_one(tmp_path, monkeyp
     assert allocation.main() == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:4] == ["small.30", "30", "30", "proved"]
     (tmp_path / "wrong.csv").write_text("id,lower,upper,size\n0,0,2,-5\n")
-    assert allocation.main() == 1
+    assert allocation.main() == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ") and str(tmp_path) in line and "line 2: size is negative" in line
 

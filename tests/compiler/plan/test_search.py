@@ -104,7 +104,7 @@ def check(programs: Mapping[str, Path], subject: Subject, made: Compiled) -> Non
     """On each machine."""
     content = content_of(subject, made)
     for name, program in programs.items():
-        counted = measure(MACHINES[name], program, made.data, content, program.parent)
+        counted = measure(MACHINES[name], program, made.data, content)
         assert counted.right or subject.dtype == "float32"
         assert predicted_instructions(made.plan, name) == pytest.approx(counted.run, rel=0.1), name
 

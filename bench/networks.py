@@ -1,0 +1,83 @@
+"""The networks that the bench measures, and their plans at budgets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from bench.emulator import NETWORKS, BenchError, samples
+from bench.zoo import ZOO
+from tigris_pio import Session, compile_model
+from tigris_pio.compiler.pipeline import Compiled
+from tigris_pio.errors import BudgetError
+
+Model = Path | onnx.ModelProto
+SLOW = "1M"  #: given where a network does not fit without
+
+
+def int8_networks(folder: Path) -> list[str]:
+    """Names of the networks in a folder."""
+    names = sorted(path.name.removesuffix("_int8.onnx") for path in folder.glob("*_int8.onnx"))
+    if not names:
+        raise BenchError(f"{folder} holds no *_int8.onnx")
+    return names
+
+
+def recorded(folder: Path, name: str) -> tuple[Path, bytes]:
+    """A network's file, and the samples of its first recorded vector for the firmware."""
+    data = np.load(folder / f"{name}_vectors.npz")
+    return folder / f"{name}_int8.onnx", samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+
+
+def on_noise(compiled: Compiled) -> bytes:
+    """The samples of a plan for the firmware: random bytes, and the host's output."""
+    with Session(compiled) as session:
+        (source,), result = session.inputs, session.outputs[0]
+        x = np.random.default_rng(1).integers(-128, 128, source.stored_shape).astype(np.int8)
+        return samples(x.tobytes(), session.run_raw({source.name: x})[result.name].tobytes())
+
+
+class Planned(Mapping[str, Model]):
+    """Models that the planner is measured on, by name: the int8 networks of a folder, and the zoo's, each built when it
+    is looked up."""
+
+    def __init__(self, folder: Path = NETWORKS) -> None:
+        self._paths = {name: folder / f"{name}_int8.onnx" for name in int8_networks(folder)}
+
+    def __getitem__(self, name: str) -> Model:
+        return self._paths[name] if name in self._paths else ZOO[name]()
+
+    def __iter__(self) -> Any:
+        return iter((*self._paths, *ZOO))
+
+    def __len__(self) -> int:
+        return len(self._paths) + len(ZOO)
+
+
+def fit(model: Model, fast: str | None, **options: Any) -> tuple[Compiled, str]:
+    """The plan at a budget, and the budget: with slow memory where it does not fit without."""
+    try:
+        return compile_model(model, fast=fast, **options), fast or "-"
+    except BudgetError:
+        return compile_model(model, fast=fast, slow=SLOW, **options), f"{fast}+{SLOW}"
+
+
+def smallest(model: Model, **options: Any) -> int:
+    """Bytes of the smallest fast memory that works without slow memory, as the refusal of 64 bytes names it."""
+    try:
+        compile_model(model, fast=64, **options)
+    except BudgetError as error:
+        return named_smallest(error)
+    return 64
+
+
+def named_smallest(error: BudgetError) -> int:
+    """The bytes that a refusal names."""
+    named = re.search(r"smallest fast memory that works is (\d+)", str(error))
+    assert named is not None, error
+    return int(named[1])
