@@ -14,18 +14,19 @@ from onnx import TensorProto, helper, numpy_helper
 OPSET = 21
 MEASURED = "layer"  #: the name of the node that counts
 IMAGE = (1, 32, 16, 16)
+INPUT_SCALE = 0.05
 Shape = tuple[int, ...]
 
 
 class Model:
     """One input, quantised; what a case adds; one output, quantised."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, zero_point: int = 3) -> None:
         self.shape = shape
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self._count = 0
-        self.input = self.pair("input", 0.05, 3)
+        self.input = self.pair("input", INPUT_SCALE, zero_point)
 
     def constant(self, value: np.ndarray) -> str:
         """A constant's name."""
@@ -129,7 +130,7 @@ def _ramp(*shape: int) -> np.ndarray:
 
 
 _TWICE = (None, np.array([1, 1, 2, 2], np.float32))
-_SAME: dict[str, Any] = {"scale": 0.05, "zero_point": 3}  # as the input
+_SAME: dict[str, Any] = {"scale": INPUT_SCALE, "zero_point": 3}  # as the input
 _ALL = math.prod(IMAGE)
 _TOKENS = (1, 64, 32)
 _HEADS = (1, 4, 32, 32)
