@@ -13,14 +13,13 @@ from bench.assembly.engine import END, UNSET, WORD, Builder, in_range
 from bench.assembly.lanes import Accumulators, signed
 from bench.assembly.memory import Memory
 from bench.assembly.program import Step
-from bench.assembly.scalar import load, of_one, of_two, quotient, store, with_number
+from bench.assembly.scalar import load, of_one, of_two, store, with_number
 from bench.assembly.scalar import s32 as _s
 from bench.assembly.source import value
 
-#: What the compare-with-constant branches can hold (B4CONST and B4CONSTU), and 0: the assembler takes beqz and its
+#: What the compare-with-constant branches can hold (B4CONST), and 0: the assembler takes beqz and its
 #: like.
 BRANCH_CONSTANTS = (-1, *range(9), 10, 12, 16, 32, 64, 128, 256)
-BRANCH_CONSTANTS_U = (32768, 65536, *range(2, 9), 10, 12, 16, 32, 64, 128, 256)
 
 
 class State(engine.State):
@@ -197,20 +196,6 @@ def _retw(state: State, given: Operands) -> Step:
     return step
 
 
-def _divide(left: int, right: int) -> int:
-    if right == 0:
-        raise ZeroDivisionError("quos or rems by 0 raises an exception on the chip")
-    return quotient(left, right)
-
-
-def _clamps(value: int, bits: int) -> int:
-    return max(-(1 << bits), min((1 << bits) - 1, _s(value)))
-
-
-def _nsa(value: int) -> int:
-    return 31 - (value if value < 1 << 31 else ~value & WORD).bit_length()
-
-
 BUILDERS: dict[str, Builder] = {
     **scalar.BUILDERS,
     "add": of_two(lambda s, t: s + t),
@@ -221,35 +206,23 @@ BUILDERS: dict[str, Builder] = {
     "xor": of_two(lambda s, t: s ^ t),
     "mull": of_two(lambda s, t: s * t),
     "mulsh": of_two(lambda s, t: _s(s) * _s(t) >> 32),
-    "muluh": of_two(lambda s, t: s * t >> 32),
     "mul16u": of_two(lambda s, t: (s & 0xFFFF) * (t & 0xFFFF)),
-    "mul16s": of_two(lambda s, t: signed(s, 16) * signed(t, 16)),
-    "quos": of_two(_divide),
-    "rems": of_two(lambda s, t: _s(s) - _divide(s, t) * _s(t)),
-    "quou": of_two(lambda s, t: s // t),
-    "remu": of_two(lambda s, t: s % t),
     "max": of_two(lambda s, t: max(_s(s), _s(t))),
     "min": of_two(lambda s, t: min(_s(s), _s(t))),
     "maxu": of_two(max),
     "minu": of_two(min),
-    "salt": of_two(lambda s, t: _s(s) < _s(t)),
     "saltu": of_two(lambda s, t: s < t),
     "mov": of_one(lambda s: s),
     "abs": of_one(lambda s: abs(_s(s))),
-    "nsa": of_one(_nsa),
-    "nsau": of_one(lambda s: 32 - s.bit_length()),
     **dict.fromkeys(("movi", "l32r"), scalar.constant(-(1 << 31), WORD)),  # an assembler makes l32r of the larger
     "addi": with_number(lambda s, n: s + n, -32896, 32639),
     "slli": with_number(lambda s, n: s << n, 0, 31),
     "srli": with_number(lambda s, n: s >> n, 0, 15),
     "srai": with_number(lambda s, n: _s(s) >> n, 0, 31),
     "sext": with_number(lambda s, n: signed(s, n + 1), 7, 22),
-    "clamps": with_number(_clamps, 7, 22),
     "extui": _extui,
     "moveqz": _move_if(lambda t: t == 0),
     "movnez": _move_if(lambda t: t != 0),
-    "movltz": _move_if(lambda t: _s(t) < 0),
-    "movgez": _move_if(lambda t: _s(t) >= 0),
     "l8ui": load(1, False, 255),
     "l16ui": load(2, False, 510),
     "l16si": load(2, True, 510),
@@ -263,15 +236,12 @@ BUILDERS: dict[str, Builder] = {
     "src": _funnel,
     "ssl": _set_shift(lambda s: 32 - (s & 31)),
     "ssr": _set_shift(lambda s: s & 31),
-    "ssa8l": _set_shift(lambda s: (s & 3) * 8),
     "wsr.sar": _set_shift(lambda s: s & 63),
     "ssai": _ssai,
     "beqi": _branch_number(lambda s, n: _s(s) == n, BRANCH_CONSTANTS),
     "bnei": _branch_number(lambda s, n: _s(s) != n, BRANCH_CONSTANTS),
     "blti": _branch_number(lambda s, n: _s(s) < n, BRANCH_CONSTANTS),
     "bgei": _branch_number(lambda s, n: _s(s) >= n, BRANCH_CONSTANTS),
-    "bltui": _branch_number(lambda s, n: s < n, BRANCH_CONSTANTS_U),
-    "bgeui": _branch_number(lambda s, n: s >= n, BRANCH_CONSTANTS_U),
     "bbci": _branch_bit(0),
     "bbsi": _branch_bit(1),
     "loop": _loop(lambda s: True),

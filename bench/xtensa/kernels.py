@@ -58,37 +58,17 @@ def dense(layer: Layer, pixels: NDArray[np.int8], outputs: int) -> tuple[NDArray
     return np.frombuffer(content, np.int8).reshape(len(pixels), -1)[:, :outputs], run.executed
 
 
-def convolution(layer: Layer, data: NDArray[np.int8], kernel: int, outputs: int) -> tuple[NDArray[np.int8], int]:
-    """Outputs [rows, columns, outputs] of [H, W, C] without padding, stride 1: a patch for each pixel of a row."""
-    run = Run(layer)
-    height, width, channels = data.shape
-    source = run.memory.add("input", data.tobytes())
-    patch = run.memory.add("patch", kernel * kernel * channels, writable=True)
-    pointers = run.memory.add("rows", 4 * kernel, writable=True, align=4)
-    size = (height - kernel + 1, width - kernel + 1)
-    result = run.memory.add("output", size[0] * size[1] * 8 * layer.blocks, writable=True)
-    for y in range(size[0]):
-        for x in range(size[1]):
-            for i in range(kernel):
-                run.memory.store(pointers + 4 * i, 4, source + ((y + i) * width + x) * channels)
-            run.call("tigris_pie_gather", patch, pointers, kernel * channels // 16, kernel)
-            run.call(layer.function, patch, result + (y * size[1] + x) * 8 * layer.blocks, run.record, 1)
-    content = run.memory.content(result, size[0] * size[1] * 8 * layer.blocks)
-    return np.frombuffer(content, np.int8).reshape(*size, -1)[..., :outputs], run.executed
-
-
-def depthwise(layer: Layer, data: NDArray[np.int8], stride: int) -> tuple[NDArray[np.int8], int]:
+def depthwise(layer: Layer, data: NDArray[np.int8]) -> NDArray[np.int8]:
     """Outputs [rows, columns, C] of [H, W, C] without padding, a call for each row."""
     run = Run(layer)
     height, width, channels = data.shape
     source = run.memory.add("input", data.tobytes())
     pointers = run.memory.add("rows", 12, writable=True, align=4)
-    size = ((height - 3) // stride + 1, (width - 3) // stride + 1)
+    size = (height - 2, width - 2)
     result = run.memory.add("output", size[0] * size[1] * channels, writable=True)
     for y in range(size[0]):
         for i in range(3):
-            run.memory.store(pointers + 4 * i, 4, source + (y * stride + i) * width * channels)
-        run.call(layer.function, pointers, result + y * size[1] * channels, run.record, size[1], channels,
-                 (stride - 1) * channels)  # fmt: skip
+            run.memory.store(pointers + 4 * i, 4, source + (y + i) * width * channels)
+        run.call(layer.function, pointers, result + y * size[1] * channels, run.record, size[1], channels, 0)
     content = run.memory.content(result, size[0] * size[1] * channels)
-    return np.frombuffer(content, np.int8).reshape(*size, channels), run.executed
+    return np.frombuffer(content, np.int8).reshape(*size, channels)

@@ -39,43 +39,30 @@ TWO: dict[str, Callable[[int, int], int]] = {
     "and": lambda x, y: x & y, "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y,
     "addx2": lambda x, y: 2 * x + y, "addx4": lambda x, y: 4 * x + y, "addx8": lambda x, y: 8 * x + y,
     "subx2": lambda x, y: 2 * x - y, "subx4": lambda x, y: 4 * x - y, "subx8": lambda x, y: 8 * x - y,
-    "mull": lambda x, y: x * y, "mulsh": lambda x, y: signed(x) * signed(y) >> 32, "muluh": lambda x, y: x * y >> 32,
-    "mul16u": lambda x, y: (x & 0xFFFF) * (y & 0xFFFF),
-    "mul16s": lambda x, y: signed(x << 16 & WORD) * signed(y << 16 & WORD) >> 32,
+    "mull": lambda x, y: x * y, "mulsh": lambda x, y: signed(x) * signed(y) >> 32,
+    "mul16u": lambda x, y: (x & 0xFFFF) * (y & 0xFFFF), "saltu": lambda x, y: int(x < y),
     "max": lambda x, y: max(signed(x), signed(y)), "min": lambda x, y: min(signed(x), signed(y)),
-    "maxu": max, "minu": min, "salt": lambda x, y: int(signed(x) < signed(y)), "saltu": lambda x, y: int(x < y),
-    "quou": lambda x, y: x // y, "remu": lambda x, y: x % y,
-    "quos": lambda x, y: int(signed(x) / signed(y)),
-    "rems": lambda x, y: signed(x) - signed(y) * int(signed(x) / signed(y)),
+    "maxu": max, "minu": min,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TWO)
 def test_of_two_registers(name: str) -> None:
     for x, y in itertools.product(VALUES, VALUES):
-        if y != 0 or name[:3] not in ("quo", "rem"):
-            assert result(f"{name} a2, a2, a3", x, y) == TWO[name](x, y) & WORD, (x, y)
-
-
-def test_division_by_nothing_is_an_exception() -> None:
-    with pytest.raises(ZeroDivisionError):
-        result("quos a2, a2, a3", 1, 0)
+        assert result(f"{name} a2, a2, a3", x, y) == TWO[name](x, y) & WORD, (x, y)
 
 
 ONE: dict[str, Callable[[int], int]] = {
     "mov a2, a2": lambda x: x, "neg a2, a2": lambda x: -x, "abs a2, a2": lambda x: abs(signed(x)),
-    "nsau a2, a2": lambda x: 32 - x.bit_length(),
-    "nsa a2, a2": lambda x: 31 - (x if x < 1 << 31 else x ^ WORD).bit_length(),
     "addi a2, a2, -128": lambda x: x - 128, "addmi a2, a2, 0x7f00": lambda x: x + 0x7F00,
     "slli a2, a2, 7": lambda x: x << 7, "srli a2, a2, 15": lambda x: x >> 15,
     "srai a2, a2, 31": lambda x: signed(x) >> 31, "sext a2, a2, 7": lambda x: (x & 255) - (256 if x & 128 else 0),
-    "clamps a2, a2, 7": lambda x: max(-128, min(127, signed(x))), "extui a2, a2, 4, 9": lambda x: x >> 4 & 511,
+    "extui a2, a2, 4, 9": lambda x: x >> 4 & 511,
     "ssai 9\n sll a2, a2": lambda x: x << 23, "ssai 9\n srl a2, a2": lambda x: x >> 9,
     "ssai 9\n sra a2, a2": lambda x: signed(x) >> 9, "ssl a3\n sll a2, a2": lambda x: x << 5,
     "ssr a3\n sra a2, a2": lambda x: signed(x) >> 5, "wsr.sar a3\n srl a2, a2": lambda x: x >> 5,
-    "ssa8l a4\n srl a2, a2": lambda x: x >> 24, "ssai 12\n src a2, a2, a4": lambda x: x << 20 | 7 >> 12,
+    "ssai 12\n src a2, a2, a4": lambda x: x << 20 | 7 >> 12,
     "movi a2, -77": lambda x: -77, "moveqz a2, a4, a2": lambda x: x or 7, "movnez a2, a4, a2": lambda x: 7 if x else x,
-    "movltz a2, a4, a2": lambda x: 7 if signed(x) < 0 else x, "movgez a2, a4, a2": lambda x: 7 if signed(x) >= 0 else x,
 }  # fmt: skip
 
 
@@ -91,8 +78,7 @@ BRANCHES: dict[str, Callable[[int, int], bool]] = {
     "bltu a2, a3": lambda x, y: x < y, "bgeu a2, a3": lambda x, y: x >= y,
     "beqi a2, -1": lambda x, y: x == WORD, "bnei a2, 32": lambda x, y: x != 32,
     "blti a2, 1": lambda x, y: signed(x) < 1,
-    "bgei a2, 128": lambda x, y: signed(x) >= 128, "bltui a2, 32768": lambda x, y: x < 32768,
-    "bgeui a2, 65536": lambda x, y: x >= 65536, "beqz a2": lambda x, y: x == 0, "bnez.n a2": lambda x, y: x != 0,
+    "bgei a2, 128": lambda x, y: signed(x) >= 128, "beqz a2": lambda x, y: x == 0, "bnez.n a2": lambda x, y: x != 0,
     "bltz a2": lambda x, y: signed(x) < 0, "bgez a2": lambda x, y: signed(x) >= 0,
     "bbci a2, 3": lambda x, y: not x & 8, "bbsi a2, 31": lambda x, y: x >= 1 << 31,
 }  # fmt: skip
