@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 
-def call_graph(path: Path) -> tuple[dict[str, int], dict[str, set[str]]]:
-    """Frame bytes of each function of a `.ci` file, and whom it calls, by names without paths and clones' suffixes."""
+def plain(name: str) -> str:
+    """A function's name without its path and a clone's suffix."""
+    return name.rsplit(":", 1)[-1].split(".", maxsplit=1)[0]
+
+
+def call_graph(path: Path, named: Callable[[str], str] = plain) -> tuple[dict[str, int], dict[str, set[str]]]:
+    """Frame bytes of each function of a `.ci` file, and whom it calls."""
     frames: dict[str, int] = {}
     calls: dict[str, set[str]] = defaultdict(set)
     for line in path.read_text().splitlines():
         node = re.search(r'node: \{ title: "([^"]+)" label: "[^"]*?(\d+) bytes \((?:static|dynamic,bounded)\)', line)
         edge = re.search(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', line)
         if node:
-            frames[_plain(node[1])] = max(int(node[2]), frames.get(_plain(node[1]), 0))
+            frames[named(node[1])] = max(int(node[2]), frames.get(named(node[1]), 0))
         elif edge:
-            calls[_plain(edge[1])].add(_plain(edge[2]))
+            calls[named(edge[1])].add(named(edge[2]))
     return frames, calls
-
-
-def _plain(name: str) -> str:
-    return name.rsplit(":", 1)[-1].split(".", maxsplit=1)[0]
 
 
 def deepest(name: str, frames: Mapping[str, int], calls: Mapping[str, set[str]]) -> int:

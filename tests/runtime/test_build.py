@@ -3,13 +3,14 @@
 import os
 import re
 import subprocess
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from bench import stack
 from bench.emulator import MACHINES
 from bench.text import core_text, link_model, text_bytes
 from tests.harness.command import tigris
@@ -148,17 +149,16 @@ def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: P
 
 
 def call_graph(objects: list[Path]) -> tuple[dict[str, int], dict[str, set[str]]]:
-    """Frame bytes of every function and whom it calls; functions are told apart by their file."""
+    """Frame bytes of every function and whom it may call; functions are told apart by their file."""
     frames: dict[str, int] = {}
-    calls: dict[str, set[str]] = defaultdict(set)
+    calls: dict[str, set[str]] = {}
     for path in objects:
-        for line in path.with_suffix(".ci").read_text().splitlines():
-            node = re.search(r'node: \{ title: "([^"]+)" label: "[^"]*?(\d+) bytes \(static\)', line)
-            edge = re.search(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', line)
-            if node:
-                frames[_qualified(path, node[1])] = int(node[2])
-            elif edge:
-                calls[_qualified(path, edge[1])].add(_qualified(path, edge[2]))
+        found = stack.call_graph(path.with_suffix(".ci"), partial(_qualified, path))
+        frames.update(found[0])
+        calls.update(found[1])
+    for name, targets in calls.items():
+        if "__indirect_call" in targets:
+            calls[name] = targets - {"__indirect_call"} | indirect_targets(name, frames)
     return frames, calls
 
 
@@ -184,25 +184,17 @@ def indirect_targets(name: str, frames: dict[str, int]) -> set[str]:
     return reached.get(name, placement & {"placement_dynamic:locate_record"})
 
 
-def deepest(name: str, frames: dict[str, int], calls: dict[str, set[str]]) -> int:
-    """Bytes of stack below and including a function."""
-    targets = calls[name] - {"__indirect_call", name}
-    if "__indirect_call" in calls[name]:
-        targets |= indirect_targets(name, frames)
-    return frames.get(name, 0) + max((deepest(target, frames, calls) for target in targets), default=0)
-
-
 def test_the_stack_stays_below_one_kilobyte(small_objects: list[Path]) -> None:
     frames, calls = call_graph(small_objects)
     for caller in ("tigris_check_params", "tigris_run_stages"):
         assert len(indirect_targets(caller, frames)) > 20
     for entry in ("tigris_plan_open", "tigris_session_bind", "tigris_run"):
-        depth = deepest(entry, frames, calls)
+        depth = stack.deepest(entry, frames, calls)
         assert 100 < depth < 1024, (entry, depth)
     # Two cores, beside what the hook takes: so much more for the caller, and so much in all for the other core.
     assert len(indirect_targets("parallel:run_part", frames)) > 20
     assert 100 < frames["tigris_split_rows"] + frames["parallel:run_part"] < 384
-    assert 100 < deepest("parallel:run_part", frames, calls) < 1024
+    assert 100 < stack.deepest("parallel:run_part", frames, calls) < 1024
 
 
 @pytest.mark.parametrize("target", ["call->output->data", "call->inputs->data", "call->output_data"])

@@ -2,7 +2,6 @@
 and stay where they may; what they do otherwise is known, and asked of them neither by the compiler nor by the
 adapter."""
 
-import os
 import re
 from pathlib import Path
 
@@ -12,15 +11,9 @@ from bench.riscv import pie, whole
 from bench.riscv.esp_nn import program
 from bench.riscv.esp_nn_cases import CASES, FAULTS, run
 
-VARIABLE = "TIGRIS_ESP_NN"
-pytestmark = pytest.mark.vendor(VARIABLE)
+pytestmark = pytest.mark.vendor("TIGRIS_ESP_NN")
 
 SHAPES = range(12)
-
-
-@pytest.fixture(scope="module")
-def checkout() -> Path:
-    return Path(os.environ[VARIABLE])
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,7 +1,6 @@
 """Whole operators and networks on the ESP32-P4's ESP-NN: the runtime and its adapter on this machine, every call of the
 library under the interpreter, in no more scratch than it asks for."""
 
-import os
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ import pytest
 
 from bench import p4
 from bench.riscv import whole
-from tests.emulation.riscv.test_esp_nn import VARIABLE
 from tests.harness.tiers import examples
 from tests.networks.folders import OWN
 from tests.runtime.fuzz.geometries import Axis, conv, geometries
@@ -20,14 +18,9 @@ from tests.runtime.kernel_harness import Way, plan_for
 from tigris_pio import Session, compile_model
 from tigris_pio.format.enums import OpKind
 
-pytestmark = pytest.mark.vendor(VARIABLE)
+pytestmark = pytest.mark.vendor("TIGRIS_ESP_NN")
 
 GEOMETRIES = examples(20, 150)
-
-
-@pytest.fixture(scope="module")
-def checkout() -> Path:
-    return Path(os.environ[VARIABLE])
 
 
 @pytest.fixture(scope="module")
