@@ -1,6 +1,5 @@
 """Every family, float32 and int8, at every budget: right, within it, and the same bytes; tokens in little memory."""
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
+from bench.networks import named_smallest
 from tests.compiler.models import ort
 from tests.families.catalogue import FAMILIES, float_model, int8_model
 from tests.families.layers import check_layers, output_steps
@@ -148,9 +148,7 @@ def test_a_refusal_is_exact() -> None:
     start, inputs = front(model, CompileOptions()), sample_inputs(model, 100)
     with pytest.raises(BudgetError) as refused:
         back(start, CompileOptions(Budget(64)))
-    found = re.search(r"smallest fast memory that works is (\d+)", str(refused.value))
-    assert found
-    least = int(found[1])
+    least = named_smallest(refused.value)
     same(run(start, CompileOptions(), inputs), run(start, CompileOptions(Budget(least)), inputs))
     less = CompileOptions(Budget(least - (least // 50 if "of the sizes tried" in str(refused.value) else 16)))
     for program in orders(start.program):

@@ -14,15 +14,14 @@ import onnxruntime
 import pytest
 
 from bench.float_twin import float_twin
+from bench.networks import smallest
+from tests.harness.command import tigris
 from tests.harness.tiers import sampled
 from tests.networks.folders import INT8, OWN, Network, networks, pruned
 from tests.networks.plans import compiled
 from tigris_pio import BudgetError, Session, UnsupportedError, compile_model
-from tigris_pio.compiler.limits import Limits
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import OpKind
-from tigris_pio.verify.compare import random_inputs
-from tigris_pio.verify.tflite import open_interpreter, read
 
 NETWORKS = {str(network): network for network in networks()}
 #: (fast, slow): tight without slow memory, and down to where every layer needs bands.
@@ -70,10 +69,8 @@ def test_recorded_outputs_at_a_budget(case: str, fast: str, slow: Any) -> None:
 @pytest.mark.parametrize("name", sampled(NETWORKS, ("micro_speech", "kws")))
 def test_the_smallest_arena_changes_no_byte(name: str) -> None:
     """Every map in as few bytes as the planner knows, outputs growing over inputs where that helps."""
-    with pytest.raises(BudgetError) as refusal:
-        compile_model(NETWORKS[name].path, fast="64")
-    smallest = str(refusal.value).split("works is ")[1].split(" bytes")[0]
-    check_recorded(NETWORKS[name], compile_model(NETWORKS[name].path, fast=smallest))
+    path = NETWORKS[name].path
+    check_recorded(NETWORKS[name], compile_model(path, fast=smallest(path)))
 
 
 @pytest.mark.parametrize("name", INT8)
@@ -162,32 +159,16 @@ FILES = sorted(Path(FOLDER).rglob("*.tflite")) if FOLDER else []
 
 @pytest.mark.skipif(not FILES, reason="TIGRIS_TFLITE names no folder of .tflite files")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_output_is_the_references(path: Path) -> None:
+def test_every_file_is_verified(path: Path) -> None:
     """Eight samples, one after the other, at no limit and with less than half of that memory."""
     try:
-        plans = [compile_model(path)]
+        peak = compile_model(path).report["memory"]["fast_peak"]
     except UnsupportedError as refusal:
         pytest.skip(str(refusal).splitlines()[-1])
+    tigris("verify", path, "--samples", "8")
     with contextlib.suppress(BudgetError):
-        plans.append(compile_model(path, fast=int(plans[0].report["memory"]["fast_peak"] * 0.4), slow="64M"))
-    model = read(path, Limits())
-    sessions = [Session(plan) for plan in plans]
-    reference = open_interpreter(path.read_bytes(), model, [io.shape for io in sessions[0].inputs])
-    for seed in range(8):
-        sample = random_inputs(sessions[0], seed)
-        reference.run([sample[io.name] for io in sessions[0].inputs])
-        for session in sessions:
-            outputs = session.run(sample)
-            for io, number in zip(session.outputs, model.subgraphs[0].outputs, strict=True):
-                wanted, got = reference.tensor(number), outputs[io.name]
-                assert wanted is not None
-                if wanted.dtype.kind == "f":
-                    most = 1e-4 * max(float(np.abs(wanted).max()), 1e-3)
-                    assert float(np.abs(got.reshape(-1) - wanted.reshape(-1)).max()) <= most
-                else:
-                    assert got.reshape(-1).tolist() == wanted.reshape(-1).tolist()
-    for session in sessions:
-        session.close()
+        compile_model(path, fast=int(0.4 * peak), slow="64M")
+        tigris("verify", path, "-m", f"{int(0.4 * peak)}+64M", "--samples", "8")
 
 
 # The networks of the project's own making are what networks/README.md says, and worth testing with.
