@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bench.command import command, known, parser_of
 from bench.emulator import NETWORKS
-from bench.networks import Planned, int8_networks, named_smallest
+from bench.networks import int8_networks, named_smallest, planned_models
 from tigris_pio.compiler.choose import cheapest_plan
 from tigris_pio.compiler.ir.plan import Budget
 from tigris_pio.compiler.ir.program import Program
@@ -133,11 +133,11 @@ def line(name: str, base: Run, other: Run) -> str:
 @command
 def main() -> None:
     """Prints the table."""
-    parser, models = parser_of(__doc__, networks=",".join(int8_networks(NETWORKS))), Planned()
+    parser, models = parser_of(__doc__, networks=",".join(int8_networks(NETWORKS))), planned_models()
     parser.add_argument("switches", nargs="*", choices=[[], *SWITCHES], metavar="SWITCH", help=", ".join(SWITCHES))
     options = parser.parse_args()
     names = known(parser, options.networks, list(models))
-    cases = [case for name in names for case in cases_of(front(models[name], CompileOptions()).program)]
+    cases = [case for name in names for case in cases_of(front(models[name](), CompileOptions()).program)]
     base = planned(cases)
     print(f"{'without, or with':22}{'mean':>10}{'worst':>10}{'best':>10}{'refused':>9}{'seconds':>8}")
     for name in options.switches or SWITCHES:

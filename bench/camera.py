@@ -26,11 +26,8 @@ def measured(machine: Machine, folder: Path) -> list[Row]:
     output = emulate(machine, link(machine, folder / f"{machine.name}.elf", "camera.c", *SOURCES))
     if "error" in output:
         raise BenchError(f"{machine.name}: {output}")
-    found: dict[tuple[int, ...], int] = {}
-    for words in (line.split() for line in output.splitlines()):
-        if len(words) == 4:
-            *way, instructions = map(int, words)
-            found[tuple(way)] = instructions
+    found = {tuple(map(int, words[:3])): int(words[3]) for words in map(str.split, output.splitlines())
+             if len(words) == 4}  # fmt: skip
     return [{"format": name} | {way: found[index, method, channels] / PIXELS for way, method, channels in WAYS}
             for index, name in enumerate(FORMATS)]  # fmt: skip
 

@@ -21,11 +21,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from bench.command import command, known, parser_of, print_cells, write_json
 from bench.emulator import NETWORKS
-from bench.networks import Planned
+from bench.networks import planned_models
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Front, back, front
@@ -85,14 +86,8 @@ class Count:
         return f"{share}, " + ("refused" if math.isinf(self.worst) else f"x{self.worst:,.3f}")
 
 
-def by_cost(point: Point) -> float:
-    """The key by which plans are compared."""
-    return point.cost
-
-
-def by_instructions(point: Point) -> float:
-    """A second key for plans without slow memory."""
-    return point.instructions
+#: The keys by which plans are compared; the second one for plans without slow memory.
+by_cost, by_instructions = attrgetter("cost"), attrgetter("instructions")
 
 
 def least_of_smaller(point: Point, points: Iterable[Point], key: Callable[[Point], float]) -> float:
@@ -225,11 +220,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="limit for each network; default: %(default)s")
     parser.add_argument("--ladders", action="store_true", help="print every plan")
     options = parser.parse_args()
-    models = Planned(options.folder)
+    models = planned_models(options.folder)
     total: dict[str, Count] = {}
     rows, plans = [], {}
     for name in known(parser, options.networks, list(models)):
-        ladder = Ladder(front(models[name], CompileOptions()), options.seconds)
+        ladder = Ladder(front(models[name](), CompileOptions()), options.seconds)
         ladder.climb()
         found = counts_of(ladder)
         total = {heading: total.get(heading, Count()) + counted for heading, counted in found.items()}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +43,9 @@ def on_noise(compiled: Compiled) -> bytes:
         return samples(x.tobytes(), session.run_raw({source.name: x})[result.name].tobytes())
 
 
-class Planned(Mapping[str, Model]):
-    """Models that the planner is measured on, by name: the int8 networks of a folder, and the zoo's, each built when it
-    is looked up."""
-
-    def __init__(self, folder: Path = NETWORKS) -> None:
-        self._paths = {name: folder / f"{name}_int8.onnx" for name in int8_networks(folder)}
-
-    def __getitem__(self, name: str) -> Model:
-        return self._paths[name] if name in self._paths else ZOO[name]()
-
-    def __iter__(self) -> Any:
-        return iter((*self._paths, *ZOO))
-
-    def __len__(self) -> int:
-        return len(self._paths) + len(ZOO)
+def planned_models(folder: Path = NETWORKS) -> dict[str, Callable[[], Model]]:
+    """What makes the models that the planner is measured on: the int8 networks of a folder, and the zoo's."""
+    return {name: partial(Path, folder / f"{name}_int8.onnx") for name in int8_networks(folder)} | dict(ZOO)
 
 
 def fit(model: Model, fast: str | None, **options: Any) -> tuple[Compiled, str]:

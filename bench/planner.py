@@ -24,7 +24,7 @@ import onnx
 
 from bench.command import command, known, parser_of, print_cells
 from bench.memory import theirs
-from bench.networks import Model, Planned, named_smallest, smallest
+from bench.networks import Model, named_smallest, planned_models, smallest
 from bench.zoo import ZOO
 from tigris_pio import compile_model
 from tigris_pio.compiler.ir.plan import Budget
@@ -98,17 +98,17 @@ def times(name: str, model: Model) -> list[str]:
 @command
 def main() -> None:
     """The command."""
-    parser, models = parser_of(__doc__, networks=",".join(ZOO), budgets="-"), Planned()
+    parser, models = parser_of(__doc__, networks=",".join(ZOO), budgets="-"), planned_models()
     parser.add_argument("--times", action="store_true", help="processor seconds at 20 budgets instead")
     parser.add_argument("--upstream", metavar="COMMAND", help="the tigris command of tigris-ml")
     options = parser.parse_args()
     names = known(parser, options.networks, list(models))
     if options.times:
-        return print_cells("processor seconds", TIMES, [times(name, models[name]) for name in names])
+        return print_cells("processor seconds", TIMES, [times(name, models[name]()) for name in names])
     rows: list[list[str]] = []
     found: list[float] = []
     for name in names:
-        model, start = models[name], time.process_time()
+        model, start = models[name](), time.process_time()
         least = smallest(model)
         compiled = compile_model(model, fast=least)
         seconds = time.process_time() - start
