@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.command import parser_of
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError, ModelError, TigrisError, UnsupportedError
@@ -107,7 +108,9 @@ def compared(path: Path, plan: Compiled) -> tuple[float, str]:
 
 
 def main() -> int:
-    names = sys.argv[1:] or list(EXPORTERS)
+    parser = parser_of(__doc__)
+    parser.add_argument("exporters", nargs="*", choices=[[], *EXPORTERS], metavar="EXPORTER", help=", ".join(EXPORTERS))
+    names = parser.parse_args().exporters or list(EXPORTERS)
     counts: Counter[tuple[str, str]] = Counter()
     for exporter in names:
         folder = models(exporter)
