@@ -19,37 +19,13 @@ from pathlib import Path
 from tigris_pio.format import enums, records
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.kinds import PARAMS, TRAITS, parameter_records
-from tigris_pio.format.record import FieldLayout, Record
+from tigris_pio.format.record import FieldLayout, Record, snake_case
 
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 HEADER_PATH = _RUNTIME / "include" / "tigris_format.h"
 PARAMS_PATH = HEADER_PATH.with_name("tigris_params.h")
 _BY = "generated from tigris_pio/format by python -m tigris_pio.format.c_header"
 _TYPE_NAMES = {DType.INT8: "int8", DType.INT16: "int16", DType.INT32: "int32", DType.FLOAT32: "float"}
-
-_ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
-    (enums.DType, "dtype"),
-    (enums.Home, "home"),
-    (enums.Strategy, "strategy"),
-    (enums.WeightMode, "weight_mode"),
-    (enums.HeaderFlag, "header_flag"),
-    (enums.Rounding, "rounding"),
-    (enums.TensorFlag, "tensor_flag"),
-    (enums.ViewFlag, "view_flag"),
-    (enums.OperandFlag, "operand_flag"),
-    (enums.OpFlag, "op_flag"),
-    (enums.OpKind, "op_kind"),
-    (enums.Packing, "packing"),
-)
-_PARAMETER_ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
-    (enums.RecurrentCell, "recurrent_cell"),
-    (enums.RecurrentFunction, "recurrent_function"),
-    (enums.UnaryFunction, "unary_function"),
-    (enums.BinaryFunction, "binary_function"),
-    (enums.ReduceFunction, "reduce_function"),
-    (enums.VectorFunction, "vector_function"),
-    (enums.LevelFunction, "level_function"),
-)
 
 
 def _comment(text: str, indent: str = "") -> str:
@@ -69,17 +45,14 @@ def enum_notes(kind: type[enum.Enum]) -> dict[str, str]:
     return notes
 
 
-def enum_text(kind: type[enum.IntEnum] | type[enum.IntFlag], name: str) -> str:
-    """The C enum `tigris_<name>` of a Python enumeration, with its comments."""
-    prefix = "TIGRIS_" + name.upper() + "_"
-    notes = enum_notes(kind)
-    out = _comment(inspect.getdoc(kind) or "") + f"typedef enum tigris_{name} {{\n"
-    members = [(member, int(value)) for member, value in kind.__members__.items()]
-    for index, (member, value) in enumerate(members):
-        if member in notes:
-            out += _comment(notes[member], "    ")
-        out += f"    {prefix}{member} = {value}" + ("," if index + 1 < len(members) else "") + "\n"
-    return out + f"}} tigris_{name};\n\n"
+def enum_text(kind: type[enum.Enum], prefix: str = "tigris") -> str:
+    """The C enum of a Python enumeration, with its comments; `prefix` begins its name."""
+    c_name = f"{prefix}_{snake_case(kind.__name__)}"
+    out = _comment(inspect.getdoc(kind) or "") + f"typedef enum {c_name} {{\n"
+    comments = {name: _comment(note, "    ") for name, note in enum_notes(kind).items()}
+    members = [f"{comments.get(name, '')}    {c_name.upper()}_{name} = {int(member.value)}"
+               for name, member in kind.__members__.items()]
+    return out + ",\n".join(members) + f"\n}} {c_name};\n\n"
 
 
 def _short(record: type[Record]) -> str:
@@ -120,7 +93,7 @@ def render() -> str:
         f"#define TIGRIS_MAX_RANK {records.MAX_RANK}U\n"
         f"#define TIGRIS_VIEW_STATE_BYTES {records.VIEW_STATE_BYTES}U\n\n"
     )
-    out += "".join(enum_text(kind, name) for kind, name in _ENUMS)
+    out += "".join(map(enum_text, enums.STRUCTURE_ENUMS))
     out += "".join(record_text(record) for record in records.STRUCTURE)
     return out.rstrip() + "\n\n#endif\n"
 
@@ -149,7 +122,7 @@ def render_params(every_comment: bool = False) -> str:
         " * Do not edit. For authors of kernels, who get it with tigris_kernel.h; applications need none of it. */\n"
         '#ifndef TIGRIS_PARAMS_H\n#define TIGRIS_PARAMS_H\n\n#include "tigris_format.h"\n\n'
     )
-    out += "".join(enum_text(kind, name) for kind, name in _PARAMETER_ENUMS)
+    out += "".join(map(enum_text, enums.PARAMETER_ENUMS))
     out += "" if every_comment else _parts_text()
     out += "".join(record_text(record, every_comment) for record in parameter_records())
     return out.rstrip() + "\n\n#endif\n"

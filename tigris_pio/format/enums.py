@@ -293,3 +293,12 @@ class LevelFunction(enum.IntEnum):
     LOUDER = 2  #: what of the first input is above the second, the noise
     GAIN = 3  #: the first input times a gain that falls with the second, the noise
     LOG = 4  #: logarithm, to int16 or int8
+
+
+#: The enumerations of tigris_format.h and of tigris_params.h, in their order.
+STRUCTURE_ENUMS: tuple[type[enum.Enum], ...] = (
+    DType, Home, Strategy, WeightMode, HeaderFlag, Rounding, TensorFlag, ViewFlag, OperandFlag, OpFlag, OpKind, Packing,
+)  # fmt: skip
+PARAMETER_ENUMS: tuple[type[enum.Enum], ...] = (
+    RecurrentCell, RecurrentFunction, UnaryFunction, BinaryFunction, ReduceFunction, VectorFunction, LevelFunction,
+)  # fmt: skip

@@ -1,8 +1,8 @@
 """Declarative fixed-size binary records: one definition serves Python and the generated C header.
 
-A record is a frozen dataclass whose fields are made by `u8`, `u16`, … below. The field order is the byte order.
-`Record.layout` checks that every field lies on its natural alignment, without implicit padding. The C compiler's layout
-is therefore the same. All integers are little-endian.
+A record is a class whose fields are made by `u8`, `u16`, … below; its base makes it a frozen dataclass. The field order
+is the byte order. `Record.layout` checks that every field lies on its natural alignment, without implicit padding. The
+C compiler's layout is therefore the same. All integers are little-endian.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import re
 import struct
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
 
 _CODES = {
     "uint8_t": ("B", 1),
@@ -97,12 +100,45 @@ class FieldLayout:
     doc: str
 
 
-class Record:
-    """Base of all records. Subclasses are `@dataclass(frozen=True)` with fields of the functions above."""
+def snake_case(name: str) -> str:
+    """The name in C of a Python class: `weight_mode` of WeightMode, `dtype` of DType."""
+    return re.sub("(?<=.)(?=[A-Z])", "_", name.replace("DType", "Dtype")).lower()
 
+
+class _Embedded(NamedTuple):
+    record: type[Record]
+    docs: Mapping[str, str]
+
+
+class Record:
+    """Base of all records, whose subclasses become frozen dataclasses. `PREFIX` begins their names in C.
+
+    They can embed another record: `shape = embed(ConvShape)` stands for its fields, which become their own.
+    """
+
+    PREFIX: ClassVar[str] = "tigris"
     C_NAME: ClassVar[str]
     EMBEDDED: ClassVar[tuple[type[Record], ...]] = ()  #: records whose fields are among its own
     __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        if "C_NAME" not in vars(cls):
+            cls.C_NAME = f"{cls.PREFIX}_{snake_case(cls.__name__)}"
+        base: Any = cls.__base__
+        cls.EMBEDDED = (base,) if getattr(base, "__dataclass_fields__", None) else ()
+        types: dict[str, Any] = {}
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, dataclasses.Field):
+                types[name] = cls.__annotations__[name]
+            elif isinstance(value, _Embedded):
+                delattr(cls, name)
+                cls.EMBEDDED += (value.record,)
+                for field in dataclasses.fields(cast(Any, value.record)):
+                    types[field.name] = field.type
+                    doc = value.docs.get(field.name, field.metadata["doc"])
+                    setattr(cls, field.name, dataclasses.field(metadata={**field.metadata, "doc": doc}))
+        cls.__annotations__ = types
+        dataclasses.dataclass(frozen=True)(cls)
 
     @classmethod
     def layout(cls) -> tuple[FieldLayout, ...]:
@@ -160,11 +196,6 @@ class Record:
         return cls(**values)
 
 
-class _Embedded(NamedTuple):
-    record: type[Record]
-    docs: Mapping[str, str]
-
-
 def embed(record: type[Record], **docs: str) -> Any:
     """The fields of `record` in this place of a parameter record; `docs` has the comments that differ here."""
     for name in docs.keys() - {field.name for field in record.layout()}:
@@ -172,33 +203,25 @@ def embed(record: type[Record], **docs: str) -> Any:
     return _Embedded(record, docs)
 
 
+if not TYPE_CHECKING:
+
+    def dataclass_transform(**_: Any) -> Any:
+        """Does nothing: only type checkers need it, and Python before 3.11 lacks it."""
+        return lambda kind: kind
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(u8, u16, u32, i32, f32, u8_array, u32_array, text))
+class PlainRecord(Record):
+    """Base of records that embed no others, so that a type checker knows all their fields."""
+
+
 class Params(Record):
-    """Base of the parameter records: dataclasses without a decorator, whose C names follow from their own.
+    """Base of the parameter records, whose embedded fields exist at run time only."""
 
-    They can embed another record: `shape = embed(ConvShape)` stands for its fields, which become their own.
-    """
-
-    if TYPE_CHECKING:  # embedded fields exist at run time only
+    if TYPE_CHECKING:
 
         def __init__(self, *values: Any, **fields: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
-
-    def __init_subclass__(cls) -> None:
-        cls.C_NAME = "tigris" + re.sub("[A-Z]", r"_\g<0>", cls.__name__).lower()
-        cls.EMBEDDED = () if cls.__base__ is Params else (cast(Any, cls.__base__),)
-        types: dict[str, Any] = {}
-        for name, value in list(vars(cls).items()):
-            if isinstance(value, dataclasses.Field):
-                types[name] = cls.__annotations__[name]
-            elif isinstance(value, _Embedded):
-                delattr(cls, name)
-                cls.EMBEDDED += (value.record,)
-                for field in dataclasses.fields(cast(Any, value.record)):
-                    types[field.name] = field.type
-                    doc = value.docs.get(field.name, field.metadata["doc"])
-                    setattr(cls, field.name, dataclasses.field(metadata={**field.metadata, "doc": doc}))
-        cls.__annotations__ = types
-        dataclasses.dataclass(frozen=True)(cls)
 
 
 @functools.cache

@@ -7,9 +7,7 @@ work together; `runtime/include/tigris_format.h` is generated from this module.
 
 from __future__ import annotations
 
-import dataclasses
-
-from tigris_pio.format.record import Record, f32, i32, text, u8, u8_array, u16, u32, u32_array
+from tigris_pio.format.record import PlainRecord, Record, f32, i32, text, u8, u8_array, u16, u32, u32_array
 
 MAGIC = b"TGRS"
 VERSION = 1
@@ -21,8 +19,11 @@ MAX_RANK = 8
 VIEW_STATE_BYTES = 16
 
 
-@dataclasses.dataclass(frozen=True)
-class Header(Record):
+class PlanRecord(PlainRecord):
+    """Base of the records below."""
+
+
+class Header(PlanRecord):
     """First bytes of the file."""
 
     C_NAME = "tigris_header_record"
@@ -62,15 +63,12 @@ class Header(Record):
     name: bytes = text(48, "model name")
 
 
-@dataclasses.dataclass(frozen=True)
-class TensorRecord(Record):
+class TensorRecord(PlanRecord):
     """One activation or constant, stored as [batch, height, width, channels], channels fastest.
 
     Tensors of other ranks are reshaped to this form; a row is one index of `height`. A folded tensor takes the memory
     of one row: the operator that makes row r adds to row r - 1, which no longer exists afterwards.
     """
-
-    C_NAME = "tigris_tensor_record"
 
     name: int = u32("offset in strings")
     batch: int = u32("images; bands need 1")
@@ -85,16 +83,13 @@ class TensorRecord(Record):
     zero_point: int = i32("see scale")
 
 
-@dataclasses.dataclass(frozen=True)
-class IoRecord(Record):
+class IoRecord(PlanRecord):
     """A model input or output in the form that the model has it.
 
     The model's array is the stored array, viewed as `stored_shape`, with its axes permuted by `permutation`, then
     reshaped to `shape`. If `model_dtype` is float32 and the tensor's is not, values are dequantised by its scale.
     If `model_dtype` is uint8 and the tensor's int8, the model's values are 128 higher.
     """
-
-    C_NAME = "tigris_io_record"
 
     name: int = u32("offset in strings")
     tensor: int = u16("index of the tensor")
@@ -108,11 +103,8 @@ class IoRecord(Record):
     permutation: tuple[int, ...] = u8_array(MAX_RANK, "permuted axis i is stored axis permutation[i]")
 
 
-@dataclasses.dataclass(frozen=True)
-class StageRecord(Record):
+class StageRecord(PlanRecord):
     """Operators that run together over `band_count` bands of rows."""
-
-    C_NAME = "tigris_stage_record"
 
     first_op: int = u32("index of its first operator; stages cover all operators without gaps")
     op_count: int = u32("operators")
@@ -128,11 +120,8 @@ class StageRecord(Record):
     block_fast_offset: int = u32("fast-arena offset of a copied or decompressed block")
 
 
-@dataclasses.dataclass(frozen=True)
-class ViewRecord(Record):
+class ViewRecord(PlanRecord):
     """How one stage sees one tensor: whole at its home, or some rows of it in a window."""
-
-    C_NAME = "tigris_view_record"
 
     tensor: int = u16("index of the tensor")
     flags: int = u16("bit set of tigris_view_flag")
@@ -144,11 +133,8 @@ class ViewRecord(Record):
     parked: int = u32("fast-arena offset of the kept rows between bands; if equal to `offset`, the window's start")
 
 
-@dataclasses.dataclass(frozen=True)
-class OpRecord(Record):
+class OpRecord(PlanRecord):
     """One operator: a kernel, its parameters, its input operands and its output view."""
-
-    C_NAME = "tigris_op_record"
 
     kind: int = u16("tigris_op_kind")
     dtype: int = u8("tigris_dtype of the arithmetic; kind, dtype and packing select the kernel")
@@ -165,16 +151,13 @@ class OpRecord(Record):
     scratch_bytes: int = u32("bytes of scratch; 0: none")
 
 
-@dataclasses.dataclass(frozen=True)
-class OperandRecord(Record):
+class OperandRecord(PlanRecord):
     """One input of an operator, and its row map: the input rows that a range of output rows needs.
 
     Output rows [a, b) need input rows [(a * numerator + first) // denominator,
     ((b - 1) * numerator + last) // denominator + 1), with floor division. Rows outside the tensor are padding.
     Numerator 0, first 0 and last height - 1 ask for the whole input.
     """
-
-    C_NAME = "tigris_operand_record"
 
     view: int = u16("view of the input, counted from the stage's first view")
     numerator: int = u16("see above")
@@ -184,12 +167,5 @@ class OperandRecord(Record):
     last: int = i32("see above")
 
 
-STRUCTURE: tuple[type[Record], ...] = (
-    Header,
-    TensorRecord,
-    IoRecord,
-    StageRecord,
-    ViewRecord,
-    OpRecord,
-    OperandRecord,
-)
+#: All of them, in the order of the definitions.
+STRUCTURE: tuple[type[Record], ...] = tuple(PlanRecord.__subclasses__())

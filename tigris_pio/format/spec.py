@@ -41,15 +41,11 @@ def _kernels() -> str:
 
 def tables() -> dict[str, str]:
     """Text of every generated part of SPEC.md, by name."""
-    kinds = (enums.DType, enums.Home, enums.Strategy, enums.WeightMode, enums.HeaderFlag, enums.Rounding,
-             enums.TensorFlag, enums.ViewFlag, enums.OperandFlag, enums.OpFlag, enums.OpKind, enums.Packing,
-             enums.RecurrentCell, enums.RecurrentFunction, enums.UnaryFunction, enums.BinaryFunction,
-             enums.ReduceFunction, enums.VectorFunction)  # fmt: skip
     return {
-        "structure": "\n".join(_record(record) for record in STRUCTURE),
-        "enumerations": "\n".join(_enum(kind) for kind in kinds),
+        "structure": "\n".join(map(_record, STRUCTURE)),
+        "enumerations": "\n".join(map(_enum, (*enums.STRUCTURE_ENUMS, *enums.PARAMETER_ENUMS))),
         "kernels": _kernels(),
-        "parameters": "\n".join(_record(record) for record in parameter_records()),
+        "parameters": "\n".join(map(_record, parameter_records())),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 
 from tigris_pio.format.c_header import enum_text, record_text
@@ -10,15 +9,8 @@ from tigris_pio.hil import protocol
 
 HEADER_PATH = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tigris_protocol.h"
 
-_ENUMS: tuple[tuple[type[enum.IntEnum] | type[enum.IntFlag], str], ...] = (
-    (protocol.Request, "serve_request"),
-    (protocol.TransferFrame, "serve_transfer_frame"),
-    (protocol.RowsFrame, "serve_rows_frame"),
-    (protocol.Answer, "serve_answer"),
-    (protocol.Refusal, "serve_refusal"),
-    (protocol.Direction, "serve_direction"),
-    (protocol.RunFlag, "serve_run_flag"),
-)
+_ENUMS = (protocol.Request, protocol.TransferFrame, protocol.RowsFrame, protocol.Answer, protocol.Refusal,
+          protocol.Direction, protocol.RunFlag)  # fmt: skip
 
 
 def render() -> str:
@@ -35,7 +27,7 @@ def render() -> str:
         f"#define TIGRIS_SERVE_IN_FLIGHT {protocol.IN_FLIGHT}U\n"
         f"#define TIGRIS_SERVE_MOST_TRANSFER_FRAMES {protocol.MOST_TRANSFER_FRAMES}U\n\n"
     )
-    out += "".join(enum_text(kind, name) for kind, name in _ENUMS)
+    out += "".join(enum_text(kind, protocol.Message.PREFIX) for kind in _ENUMS)
     out += "".join(record_text(record) for record in protocol.RECORDS)
     return out.rstrip() + "\n\n#endif\n"
 

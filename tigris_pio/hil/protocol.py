@@ -7,10 +7,9 @@ says so. Request TRANSFER opens a transfer, whose frames are not acknowledged on
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
-from tigris_pio.format.record import Record, i32, text, u8, u8_array, u16, u32, u32_array
+from tigris_pio.format.record import PlainRecord, Record, i32, text, u8, u8_array, u16, u32, u32_array
 
 VERSION = 3
 #: Largest payload of a frame in bytes, unless the board announces more. With header, checksum, COBS overhead and both
@@ -110,8 +109,13 @@ class RunFlag(enum.IntFlag):
     CLEAR_PROFILE = 1  #: the per-operator counters start from zero
 
 
-@dataclasses.dataclass(frozen=True)
-class FrameHeader(Record):
+class Message(PlainRecord):
+    """Base of the records below."""
+
+    PREFIX = "tigris_serve"
+
+
+class FrameHeader(Message):
     """First bytes of every frame."""
 
     C_NAME = "tigris_serve_header"
@@ -120,24 +124,18 @@ class FrameHeader(Record):
     sequence: int = u8("the host counts its requests; an answer repeats its request's")
     connection: int = u16("HELLO: any number; else that number xor the nonce of HELLO's response. An answer repeats it")
     length: int = u16("bytes of payload")
-    sequence_high: int = u16("upper 16 bits of the sequence number; an answer repeats them", 0)
+    sequence_high: int = u16("upper 16 bits of the sequence number; an answer repeats them", default=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class HelloRequest(Record):
+class HelloRequest(Message):
     """Request HELLO."""
 
-    C_NAME = "tigris_serve_hello_request"
-
     protocol: int = u16("protocol version of the host")
-    reserved: int = u16("0", 0)
+    reserved: int = u16("0", default=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Hello(Record):
+class Hello(Message):
     """Response to HELLO. Its first two fields have the same place in every protocol version."""
-
-    C_NAME = "tigris_serve_hello"
 
     protocol: int = u16("protocol version of the board")
     payload_bytes: int = u16("largest payload the board receives and sends")
@@ -146,24 +144,20 @@ class Hello(Record):
     counter_hz: int = u32("counts per second; 0: unknown, or no measure of time")
     counter_unit: bytes = text(16, "unit of the counter: cycles, instructions, ns; empty: no counter")
     board: bytes = text(32, "name of the board")
-    nonce: int = u16("xor the number in HELLO's header: the connection, which the next request in it opens", 0)
-    transfer_bytes: int = u16("most data bytes of a transfer's frame", 0)
-    busy_ms: int = u32("BUSY comes at the first yield after this time; 0: at every yield, or not known", 0)
+    nonce: int = u16("xor the number in HELLO's header: the connection, which the next request in it opens", default=0)
+    transfer_bytes: int = u16("most data bytes of a transfer's frame", default=0)
+    busy_ms: int = u32("BUSY comes at the first yield after this time; 0: at every yield, or not known", default=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Select(Record):
+class Select(Message):
     """Request about a model, or one of its tensors."""
 
-    C_NAME = "tigris_serve_select"
-
     model: int = u8("index of the model")
-    direction: int = u8("tigris_serve_direction", 0)
-    index: int = u16("index of the tensor; flags of RUN", 0)
+    direction: int = u8("tigris_serve_direction", default=0)
+    index: int = u16("index of the tensor; flags of RUN", default=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Range(Record):
+class Range(Message):
     """Request about a part of a tensor, of the profile or of a run's kernel calls.
 
     ROWS: index 0 is the output of the last call of TRACE, i + 1 its operand i; `first` and `count` are bytes.
@@ -171,46 +165,35 @@ class Range(Record):
     checksums the run stops, after the operator of that call; 0: it runs to its end.
     """
 
-    C_NAME = "tigris_serve_range"
-
     model: int = u8("index of the model")
-    reserved: int = u8("0", 0)
-    index: int = u16("index of the input (WRITE) or output (READ); see above", 0)
-    first: int = u32("first byte; first operator; kernel calls", 0)
-    count: int = u32("bytes; operators; kernel calls", 0)
+    reserved: int = u8("0", default=0)
+    index: int = u16("index of the input (WRITE) or output (READ); see above", default=0)
+    first: int = u32("first byte; first operator; kernel calls", default=0)
+    count: int = u32("bytes; operators; kernel calls", default=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Transfer(Record):
+class Transfer(Message):
     """Request TRANSFER. It begins like tigris_serve_range."""
 
-    C_NAME = "tigris_serve_transfer"
-
     model: int = u8("index of the model")
-    direction: int = u8("tigris_serve_direction", 0)
-    index: int = u16("index of the input or output; for direction ROWS as in request ROWS", 0)
-    first: int = u32("first byte", 0)
-    count: int = u32("bytes", 0)
-    frame_bytes: int = u16("data bytes of each frame but the last: 1 to HELLO's transfer_bytes", 0)
-    reserved: int = u16("0", 0)
+    direction: int = u8("tigris_serve_direction", default=0)
+    index: int = u16("index of the input or output; for direction ROWS as in request ROWS", default=0)
+    first: int = u32("first byte", default=0)
+    count: int = u32("bytes", default=0)
+    frame_bytes: int = u16("data bytes of each frame but the last: 1 to HELLO's transfer_bytes", default=0)
+    reserved: int = u16("0", default=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Progress(Record):
+class Progress(Message):
     """Payload of ACK and CREDIT."""
 
-    C_NAME = "tigris_serve_progress"
-
-    next: int = u16("all frames before this number have arrived; the number of frames: the transfer is done", 0)
-    reserved: int = u16("0", 0)
-    bits: int = u32("bit i is frame next + i: it has arrived (ACK), or must be sent again (CREDIT)", 0)
+    next: int = u16("all frames before this number have arrived; the number of frames: the transfer is done", default=0)
+    reserved: int = u16("0", default=0)
+    bits: int = u32("bit i is frame next + i: it has arrived (ACK), or must be sent again (CREDIT)", default=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Info(Record):
+class Info(Message):
     """Response to INFO."""
-
-    C_NAME = "tigris_serve_info"
 
     status: int = i32("tigris_status of opening the plan and its session; the rest is 0 without a plan")
     plan_bytes: int = u32("size of the plan")
@@ -225,23 +208,17 @@ class Info(Record):
     name: bytes = text(48, "model name")
 
 
-@dataclasses.dataclass(frozen=True)
-class Tensor(Record):
+class Tensor(Message):
     """Response to TENSOR."""
-
-    C_NAME = "tigris_serve_tensor"
 
     stored_bytes: int = u32("its size")
     dtype: int = u8("tigris_dtype as stored")
-    reserved: tuple[int, ...] = u8_array(3, "0", (0, 0, 0))
-    name: bytes = text(48, "its name, truncated to this field", b"")
+    reserved: tuple[int, ...] = u8_array(3, "0", default=(0, 0, 0))
+    name: bytes = text(48, "its name, truncated to this field", default=b"")
 
 
-@dataclasses.dataclass(frozen=True)
-class Result(Record):
+class Result(Message):
     """Response to RUN."""
-
-    C_NAME = "tigris_serve_result"
 
     status: int = i32("tigris_status of tigris_run")
     elapsed: tuple[int, int] = u32_array(2, "counts spent in tigris_run outside the yield hook, low word first")
@@ -252,15 +229,12 @@ class Result(Record):
     inputs_crc32: int = u32("of the inputs as the run found them, one after another")
 
 
-@dataclasses.dataclass(frozen=True)
-class Trace(Record):
+class Trace(Message):
     """Response to TRACE. A kernel call makes some rows of one image of an operator's output.
 
     The checksum of several calls is one CRC-32. Each call adds op, image, first, rows and the CRC-32 of each operand's
     rows before the call, 32 bits each, then the rows that it made.
     """
-
-    C_NAME = "tigris_serve_trace"
 
     status: int = i32("tigris_status of tigris_run; TIGRIS_ERR_CANCELLED: it was stopped, and states are as before")
     inputs_crc32: int = u32("of the inputs as the run found them, one after another")
@@ -274,94 +248,55 @@ class Trace(Record):
     checksums: tuple[int, ...] = u32_array(11, "checksums of the calls at the requested places; unused entries 0")
 
 
-@dataclasses.dataclass(frozen=True)
-class Checksum(Record):
+class Checksum(Message):
     """Response to CHECKSUM, PLAN_CHECK and TRANSFER."""
-
-    C_NAME = "tigris_serve_checksum"
 
     status: int = i32("tigris_status of tigris_plan_check_crc; 0 for an output or a transfer")
     crc32: int = u32("of the output; of the plan's header; of the transferred bytes, 0 for an input")
 
 
-@dataclasses.dataclass(frozen=True)
-class Profile(Record):
+class Profile(Message):
     """One operator's share of the runs since the profile was cleared."""
-
-    C_NAME = "tigris_serve_profile"
 
     calls: int = u32("kernel calls: one for each band and image")
     elapsed: tuple[int, int] = u32_array(2, "counts spent in them, low word first")
 
 
-@dataclasses.dataclass(frozen=True)
-class Status(Record):
+class Status(Message):
     """Request STATUS_TEXT, and response to RESET."""
-
-    C_NAME = "tigris_serve_status"
 
     status: int = i32("tigris_status")
 
 
-@dataclasses.dataclass(frozen=True)
-class Busy(Record):
+class Busy(Message):
     """Payload of BUSY."""
-
-    C_NAME = "tigris_serve_busy"
 
     yields: int = u32("times the run reached its yield hook")
 
 
-@dataclasses.dataclass(frozen=True)
-class Moved(Record):
+class Moved(Message):
     """Beginning of the payload of the frames that move rows."""
-
-    C_NAME = "tigris_serve_moved"
 
     index: int = u32("index of the input, or of the output")
     first: int = u32("first byte in it")
     bytes: int = u32("number of bytes")
 
 
-@dataclasses.dataclass(frozen=True)
-class Fault(Record):
+class Fault(Message):
     """Response to FAULT: indices in the plan, 0xFFFFFFFF for none."""
-
-    C_NAME = "tigris_serve_fault"
 
     status: int = i32("tigris_status of the refusal; 0: nothing was refused")
     stage: int = u32("stage")
     op: int = u32("operator")
     tensor: int = u32("tensor")
-    name: bytes = text(96, "name of the operator, else of the tensor, truncated; empty: not known", b"")
+    name: bytes = text(96, "name of the operator, else of the tensor, truncated; empty: not known", default=b"")
 
 
-@dataclasses.dataclass(frozen=True)
-class Error(Record):
+class Error(Message):
     """Payload of ERROR."""
-
-    C_NAME = "tigris_serve_error"
 
     refusal: int = u32("tigris_serve_refusal")
 
 
-RECORDS: tuple[type[Record], ...] = (
-    FrameHeader,
-    HelloRequest,
-    Hello,
-    Select,
-    Range,
-    Transfer,
-    Progress,
-    Info,
-    Tensor,
-    Result,
-    Trace,
-    Checksum,
-    Profile,
-    Status,
-    Busy,
-    Moved,
-    Fault,
-    Error,
-)
+#: All of them, in the order of the definitions.
+RECORDS: tuple[type[Record], ...] = tuple(Message.__subclasses__())
