@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import click
 
 from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
+    BACKEND_OPTIONS,
     CORES,
-    HOP,
     JSON,
     MODEL,
-    backend_options,
+    MODEL_OPTIONS,
     budget_options,
     check_model,
-    compile_options,
+    compiler_options,
 )
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import analyze_front, front
-from tigris_pio.report.compiled import compiled_page
 
 
 @click.command(short_help="Show how a model would run in the memory given.")
 @MODEL
-@budget_options(memory_required=False)
-@HOP
-@backend_options
-@CORES
+@compiler_options(*budget_options(memory_required=False), *MODEL_OPTIONS, *BACKEND_OPTIONS, CORES)
 @console.WIDE
 @JSON
 @pages.REPORT
@@ -35,17 +33,7 @@ from tigris_pio.report.compiled import compiled_page
               "search for a plan.")  # fmt: skip
 def analyze(
     model: str,
-    memory: str | None,
-    flash: str | None,
-    dims: tuple[str, ...],
-    fixed: tuple[str, ...],
-    states: tuple[str, ...],
-    hop: str | None,
-    streams: tuple[str, ...],
-    limits: tuple[str, ...],
-    backend: str,
-    chip: str,
-    cores: str,
+    compiling: Callable[..., CompileOptions],
     as_json: bool,
     report_path: str | None,
     no_sweep: bool,
@@ -68,15 +56,12 @@ def analyze(
     """
     check_model(model)
     pages.check_report(report_path, model)
-    options = compile_options(memory, flash, dims, backend=backend, chip=chip, limits=limits, fixed=fixed,
-                              states=states, hop=hop, streams=streams, cores=cores)  # fmt: skip
+    options = compiling()
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
         result = analyze_front(start, options, progress)
         if report_path is not None:
-            progress("sweep")
-            others = None if no_sweep else pages.other_budgets(start, options, result.plan)
-            page = compiled_page(result, pages.provenance(), others)
+            page = pages.compilation_page(start, options, result, no_sweep, progress)
     if as_json:
         document = dict(result.report)
         document["attempts"] = [tables.attempt_row(attempt) for attempt in result.attempts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -10,24 +11,23 @@ from rich.markup import escape
 from tigris_pio.cli import console
 from tigris_pio.cli.compile import dependencies
 from tigris_pio.cli.options import (
-    HOP,
     JSON,
     MODEL,
+    MODEL_OPTIONS,
+    STORAGE_OPTIONS,
     budget_options,
     check_model,
-    compile_options,
-    storage_options,
+    compiler_options,
 )
 from tigris_pio.compiler.codegen import LAYOUTS, WEIGHTS
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
 
 
 @click.command("codegen", short_help="Write a model as plain C that needs no runtime.")
 @MODEL
-@budget_options(memory_required=True)
-@HOP
-@storage_options
+@compiler_options(*budget_options(memory_required=True), *MODEL_OPTIONS, *STORAGE_OPTIONS)
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="Folder to write to.")
 @click.option("--name", metavar="NAME", help="Prefix of file names and C names. Default: the model file's name.")
 @click.option("--weights", type=click.Choice(WEIGHTS), default="c", show_default=True,
@@ -40,18 +40,7 @@ from tigris_pio.files import write_if_changed
 @JSON
 def codegen(
     model: str,
-    memory: str,
-    flash: str | None,
-    dims: tuple[str, ...],
-    fixed: tuple[str, ...],
-    states: tuple[str, ...],
-    hop: str | None,
-    streams: tuple[str, ...],
-    limits: tuple[str, ...],
-    xip: bool,
-    compress: str,
-    copy_weights: bool,
-    align: str,
+    compiling: Callable[..., CompileOptions],
     output: str,
     name: str | None,
     weights: str,
@@ -71,8 +60,7 @@ def codegen(
     If the model does not fit or has an unsupported operator, no file is written and the exit status is 1.
     """
     check_model(model)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, "auto", "", limits,
-                              fixed, states, hop, streams)  # fmt: skip
+    options = compiling(name=name)
     with console.progress(as_json or quiet) as progress:
         result = back(front(model, options, progress), options, progress)
         generated = result.codegen(output, name, weights, layout)

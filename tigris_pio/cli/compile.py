@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -9,31 +10,27 @@ from rich.markup import escape
 
 from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
+    BACKEND_OPTIONS,
     CORES,
-    HOP,
     JSON,
     MODEL,
-    backend_options,
+    MODEL_OPTIONS,
+    STORAGE_OPTIONS,
     budget_options,
     check_model,
     check_output,
-    compile_options,
-    storage_options,
+    compiler_options,
 )
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.load.onnx.external_data import locations
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.files import write_if_changed
-from tigris_pio.report.compiled import compiled_page
 
 
 @click.command("compile", short_help="Compile a model to a .tgrs plan.")
 @MODEL
-@budget_options(memory_required=True)
-@HOP
-@storage_options
-@backend_options
-@CORES
+@compiler_options(*budget_options(memory_required=True), *MODEL_OPTIONS, *STORAGE_OPTIONS, *BACKEND_OPTIONS, CORES)
 @click.option("-o", "--output", type=click.Path(), metavar="OUT.tgrs",
               help="The plan to write. Default: the model's name with .tgrs, in the current folder.")
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write a C header with the model's constants.")
@@ -46,21 +43,7 @@ from tigris_pio.report.compiled import compiled_page
 @JSON
 def compile_command(
     model: str,
-    memory: str,
-    flash: str | None,
-    dims: tuple[str, ...],
-    fixed: tuple[str, ...],
-    states: tuple[str, ...],
-    hop: str | None,
-    streams: tuple[str, ...],
-    limits: tuple[str, ...],
-    xip: bool,
-    compress: str,
-    copy_weights: bool,
-    align: str,
-    backend: str,
-    chip: str,
-    cores: str,
+    compiling: Callable[..., CompileOptions],
     output: str | None,
     header: str | None,
     depfile: str | None,
@@ -86,15 +69,12 @@ def compile_command(
         if path is not None:
             check_output(option, path, model)
     pages.check_report(report_path, model, output, header, depfile)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, name, backend, chip, limits,
-                              fixed, states, hop, streams, cores)  # fmt: skip
+    options = compiling(name=name)
     with console.progress(as_json or quiet) as progress:
         start = front(model, options, progress)
         result = back(start, options, progress)
         if report_path is not None:
-            progress("sweep")
-            others = None if no_sweep else pages.other_budgets(start, options, result.plan)
-            page = compiled_page(result, pages.provenance(), others)
+            page = pages.compilation_page(start, options, result, no_sweep, progress)
     text = render_model_header(result.plan, result.data).encode()
     result.save(output)
     if header is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import click
 from rich.markup import escape
 
 from tigris_pio.cli import console
-from tigris_pio.cli.options import HOP, JSON, check_model, compile_options, model_options
+from tigris_pio.cli.options import JSON, MODEL_OPTIONS, check_model, compiler_options
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
 from tigris_pio.installation import library_folder
@@ -34,8 +36,7 @@ from tigris_pio.sizes import parse_size
               "firmware can update its model in the field. Default: 1.")  # fmt: skip
 @click.option("--library", metavar="DIR", type=click.Path(), help="Checkout of tigris-pio with the runtime's sources. "
               "Default: the one that this command was installed from.")  # fmt: skip
-@model_options
-@HOP
+@compiler_options(*MODEL_OPTIONS)
 @JSON
 def new(
     folder: str,
@@ -47,12 +48,7 @@ def new(
     psram: bool | None,
     slots: int,
     library: str | None,
-    dims: tuple[str, ...],
-    fixed: tuple[str, ...],
-    states: tuple[str, ...],
-    hop: str | None,
-    streams: tuple[str, ...],
-    limits: tuple[str, ...],
+    compiling: partial[CompileOptions],
     as_json: bool,
 ) -> None:
     """Write a PlatformIO project to DIR that runs MODEL on BOARD.
@@ -76,12 +72,13 @@ def new(
     chosen = find_board(board, parse_size(flash_size) if flash_size else None, psram)
     kind = find_framework(chosen, framework)
     source = library_folder(library)
-    options = compile_options(None, None, dims, name=name, limits=limits, fixed=fixed, states=states,
-                              hop=hop, streams=streams)  # fmt: skip
+    options = compiling(name=name)
     with console.progress(as_json) as progress:
         granted = grant(front(model, options, progress), chosen, options)
-    said = {"dims": dims, "set": fixed, "state": states, "hop": (hop,) if hop else (), "stream": streams,
-            "limits": limits}  # fmt: skip
+    texts = compiling.keywords
+    hop = (texts["hop"],) if texts["hop"] else ()
+    said = {"dims": texts["dims"], "set": texts["fixed"], "state": texts["states"], "hop": hop,
+            "stream": texts["streams"], "limits": texts["limits"]}  # fmt: skip
     said = {option: words for option, words in said.items() if words}
     project = NewProject(chosen, kind, path, name, source, granted, said, slots)
     written = write(project, Path(folder))

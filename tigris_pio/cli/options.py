@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
+from tigris_pio.cli.gather import Option, gathering
 from tigris_pio.compiler import arguments
 from tigris_pio.compiler.arguments import parse_ties
 from tigris_pio.compiler.backends.backend import BACKENDS, PORTABLE
@@ -20,70 +20,12 @@ from tigris_pio.files import check_target, read_named
 from tigris_pio.sizes import parse_memory, parse_size
 from tigris_pio.spelling import option
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
-
-
 LIMIT = click.option(
-    "--limit",
-    "limits",
-    multiple=True,
-    metavar="NAME=VALUE",
+    "--limit", "limits", multiple=True, metavar="NAME=VALUE",
     help="Raise a safety limit on the model file, e.g. --limit nodes=200000. The error message names the limit.",
-)
-
-
-HOP = click.option(
-    "--hop",
-    metavar="ROWS",
-    help="Hop size of overlapping input windows: each run takes ROWS new rows and reuses the rows that earlier runs "
-    "computed. Rows lie along the input's first axis other than batch and channels.",
-)
-
-
-CORES = click.option(
-    "--cores",
-    type=click.Choice(["1", "2"]),
-    default="1",
-    show_default=True,
-    help="Cores of the board: with 2, operators that gain from it split their rows between both.",
-)
-
-
-def model_options(command: F) -> F:
-    """Adds --dim, --set, --state, --stream and --limit, which complete or change the model."""
-    command = LIMIT(command)
-    command = click.option(
-        "--stream",
-        "streams",
-        multiple=True,
-        metavar="NAME",
-        help="Stream input or output NAME row by row, as from a camera: no memory holds all of it. Repeatable.",
-    )(command)
-    command = click.option(
-        "--state",
-        "states",
-        multiple=True,
-        metavar="OUT=IN",
-        help="Carry output OUT to input IN of the next run. The first run takes zeros, or the value of --set IN=VALUE. "
-        "Repeatable.",
-    )(command)
-    command = click.option(
-        "--set",
-        "fixed",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Make an input of the model a constant, e.g. --set sr=16000. Several values: 1,2,3. Repeatable.",
-    )(command)
-    return click.option(
-        "--dim",
-        "dims",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Set a free dimension of the model, e.g. --dim length=512. A free batch is 1 by default. Repeatable.",
-    )(command)
+)  # fmt: skip
 
 
 class _Memory(click.types.StringParamType):
@@ -94,69 +36,85 @@ class _Memory(click.types.StringParamType):
         return "Give the memory for activations, like -m 64K; tigris analyze MODEL shows how much a model needs."
 
 
-def budget_options(memory_required: bool) -> Callable[[F], F]:
-    """Adds -m, -f and the options of `model_options`."""
-
-    def decorate(command: F) -> F:
-        command = click.option(
-            "-f", "--flash", metavar="SIZE", help="Largest size of the plan in flash, e.g. 4M. Default: no limit."
-        )(model_options(command))
-        default = "" if memory_required else " Default: no limit."
-        return click.option(
-            "-m",
-            "--mem",
-            "memory",
-            required=memory_required,
-            type=_Memory(),
-            metavar="FAST[+SLOW]",
-            help="Memory for activations: SRAM and, behind the plus, PSRAM, e.g. 256K or 256K+8M." + default,
-        )(command)
-
-    return decorate
-
-
-def storage_options(command: F) -> F:
-    """Adds --xip, --compress, --copy-weights and --align."""
-    command = click.option(
-        "--align",
-        type=click.Choice(["4", "8", "16", "32", "64"]),
-        default=str(DEFAULT_ALIGNMENT),
-        show_default=True,
-        help="Alignment of tensors in the arenas, in bytes; Xtensa needs 8, AArch64 16, ARM32 and RISC-V 4.",
-    )(command)
-    command = click.option(
-        "--copy-weights", is_flag=True, help="Copy each stage's weights to fast memory before it runs, if they fit."
-    )(command)
-    command = click.option(
-        "--compress",
-        default="none",
-        show_default=True,
-        metavar="none|lz4",
-        help="Compress each stage's weights. The runtime decompresses them to fast memory; weights that do not fit "
-        "there stay uncompressed.",
-    )(command)
-    return click.option("--xip", is_flag=True, help="Read weights in place from mapped flash; never copy them to RAM.")(
-        command
+def budget_options(memory_required: bool) -> tuple[Option, ...]:
+    """-m and -f."""
+    memory = click.option(
+        "-m", "--mem", "memory", required=memory_required, type=_Memory(), metavar="FAST[+SLOW]",
+        help="Memory for activations: SRAM and, behind the plus, PSRAM, e.g. 256K or 256K+8M."
+             + ("" if memory_required else " Default: no limit."),
+    )  # fmt: skip
+    flash = click.option(
+        "-f", "--flash", metavar="SIZE", help="Largest size of the plan in flash, e.g. 4M. Default: no limit."
     )
+    return memory, flash
 
 
-def backend_options(command: F) -> F:
-    """Adds --backend and --chip."""
-    command = click.option(
-        "--chip",
-        default="",
-        metavar="NAME",
-        help="The board's chip or core, such as esp32s3 or cortex-m4. Its instruction costs decide the plan and the "
-        "backend; its kernels decide the scratch. Default: a core without DSP and FPU, and scratch for any chip.",
-    )(command)
-    return click.option(
-        "--backend",
-        default="auto",
-        show_default=True,
-        metavar="|".join((*PORTABLE, *BACKENDS)),
+#: Options that complete or change the model.
+MODEL_OPTIONS: tuple[Option, ...] = (
+    click.option(
+        "--dim", "dims", multiple=True, metavar="NAME=VALUE",
+        help="Set a free dimension of the model, e.g. --dim length=512. A free batch is 1 by default. Repeatable.",
+    ),
+    click.option(
+        "--set", "fixed", multiple=True, metavar="NAME=VALUE",
+        help="Make an input of the model a constant, e.g. --set sr=16000. Several values: 1,2,3. Repeatable.",
+    ),
+    click.option(
+        "--state", "states", multiple=True, metavar="OUT=IN",
+        help="Carry output OUT to input IN of the next run. The first run takes zeros, or the value of --set IN=VALUE. "
+             "Repeatable.",
+    ),
+    click.option(
+        "--stream", "streams", multiple=True, metavar="NAME",
+        help="Stream input or output NAME row by row, as from a camera: no memory holds all of it. Repeatable.",
+    ),
+    LIMIT,
+    click.option(
+        "--hop", metavar="ROWS",
+        help="Hop size of overlapping input windows: each run takes ROWS new rows and reuses the rows that earlier "
+             "runs computed. Rows lie along the input's first axis other than batch and channels.",
+    ),
+)  # fmt: skip
+#: Options of weights and arenas.
+STORAGE_OPTIONS: tuple[Option, ...] = (
+    click.option("--xip", is_flag=True, help="Read weights in place from mapped flash; never copy them to RAM."),
+    click.option(
+        "--compress", default="none", show_default=True, metavar="none|lz4",
+        help="Compress each stage's weights. The runtime decompresses them to fast memory; weights that do not fit "
+             "there stay uncompressed.",
+    ),
+    click.option(
+        "--copy-weights", is_flag=True, help="Copy each stage's weights to fast memory before it runs, if they fit."
+    ),
+    click.option(
+        "--align", type=click.Choice(["4", "8", "16", "32", "64"]), default=str(DEFAULT_ALIGNMENT), show_default=True,
+        help="Alignment of tensors in the arenas, in bytes; Xtensa needs 8, AArch64 16, ARM32 and RISC-V 4.",
+    ),
+)  # fmt: skip
+BACKEND_OPTIONS: tuple[Option, ...] = (
+    click.option(
+        "--backend", default="auto", show_default=True, metavar="|".join((*PORTABLE, *BACKENDS)),
         help="Kernel library for int8 convolutions and fully connected layers. auto: the fastest on --chip, or "
-        "portable without --chip.",
-    )(command)
+             "portable without --chip.",
+    ),
+    click.option(
+        "--chip", default="", metavar="NAME",
+        help="The board's chip or core, such as esp32s3 or cortex-m4. Its instruction costs decide the plan and the "
+             "backend; its kernels decide the scratch. Default: a core without DSP and FPU, and scratch for any chip.",
+    ),
+)  # fmt: skip
+CORES = click.option(
+    "--cores", type=click.Choice(["1", "2"]), default="1", show_default=True,
+    help="Cores of the board: with 2, operators that gain from it split their rows between both.",
+)  # fmt: skip
+
+
+def compiler_options(*options: Option) -> Option:
+    """Adds options of the compiler. The command gets `compiling`, a function that makes CompileOptions of them.
+
+    Its keywords are the texts that were given.
+    """
+    return gathering("compiling", functools.partial(functools.partial, compile_options), options)
 
 
 def check_model(path: str) -> None:
@@ -188,9 +146,9 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def compile_options(
-    memory: str | None,
-    flash: str | None,
-    dims: tuple[str, ...],
+    memory: str | None = None,
+    flash: str | None = None,
+    dims: tuple[str, ...] = (),
     xip: bool = False,
     compress: str = "none",
     copy_weights: bool = False,

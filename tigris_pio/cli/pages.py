@@ -16,12 +16,12 @@ from rich.markup import escape
 from tigris_pio import __version__
 from tigris_pio.cli import console
 from tigris_pio.cli.options import check_output
-from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import Front
+from tigris_pio.compiler.pipeline import Compiled, Front, Progress
 from tigris_pio.files import write_atomically
+from tigris_pio.report.compiled import compiled_page
 from tigris_pio.report.page import Page, Provenance
-from tigris_pio.report.sweep import SECONDS, Sweep, sweep
+from tigris_pio.report.sweep import SECONDS, sweep
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,12 +52,16 @@ def provenance() -> Provenance:
     return Provenance(command, __version__, f"{now:%Y-%m-%d %H:%M} UTC")
 
 
-def other_budgets(start: Front, options: CompileOptions, plan: ExecutionPlan) -> Sweep:
-    """Plans at other budgets than that of `plan`, as many as SECONDS allow.
+def compilation_page(
+    start: Front, options: CompileOptions, result: Compiled, no_sweep: bool, progress: Progress
+) -> Page:
+    """The page of a compilation, with plans at as many other budgets as SECONDS allow.
 
     With SOURCE_DATE_EPOCH there is no time limit, so that the page does not depend on the machine's speed.
     """
-    return sweep(start, options, plan, SECONDS if _epoch() is None else math.inf)
+    progress("sweep")
+    seconds = SECONDS if _epoch() is None else math.inf
+    return compiled_page(result, provenance(), None if no_sweep else sweep(start, options, result.plan, seconds))
 
 
 def _epoch() -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -15,8 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from tigris_pio.cli import console
-from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compile_options
+from tigris_pio.cli.options import JSON, LIMIT, check_model, check_output, compiler_options
 from tigris_pio.compiler.cost.model import instructions
+from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import UsageError
 from tigris_pio.files import write_atomically
@@ -36,7 +38,7 @@ from tigris_pio.text import counted
               help="The int8 model to write. Default: the model's name with _int8.onnx, in the current folder.")
 @click.option("--labels", metavar="NAME", help="Array of --data with each sample's class. Default: labels, label or y.")
 @click.option("--held-out", type=click.IntRange(1), metavar="N", help="Samples to measure with. Default: a quarter.")
-@click.option("--calibration", type=click.Choice(list(METHODS)), default="minmax", show_default=True,
+@click.option("--calibration", "method", type=click.Choice(list(METHODS)), default="minmax", show_default=True,
               help="Method that derives ranges from the calibration data. percentile uses --percentile.")  # fmt: skip
 @click.option("--percentile", type=float, metavar="P", help="Percent of values inside the range. Default: 99.999.")
 @click.option("--keep-float", multiple=True, metavar="NODE", help="Compute this layer in float32. Repeatable.")
@@ -51,36 +53,23 @@ from tigris_pio.text import counted
               help="Largest number of models that --auto tries.")  # fmt: skip
 @click.option("--image-mean", default="0", show_default=True, metavar="M[,M,M]", help="Input = (pixel / 255 - M) / S.")
 @click.option("--image-std", default="1", show_default=True, metavar="S[,S,S]", help="The S of --image-mean.")
-@click.option("-m", "--mem", "memory", metavar="FAST[+SLOW]", help="Memory for which both models are compiled.")
-@click.option("-f", "--flash", metavar="SIZE", help="Largest size of their plans in flash.")
-@click.option("--dim", "dims", multiple=True, metavar="NAME=VALUE", help="Set a free dimension of the model.")
-@click.option("--set", "fixed", multiple=True, metavar="NAME=VALUE", help="Make an input of the model a constant.")
-@LIMIT
+@compiler_options(
+    click.option("-m", "--mem", "memory", metavar="FAST[+SLOW]", help="Memory for which both models are compiled."),
+    click.option("-f", "--flash", metavar="SIZE", help="Largest size of their plans in flash."),
+    click.option("--dim", "dims", multiple=True, metavar="NAME=VALUE", help="Set a free dimension of the model."),
+    click.option("--set", "fixed", multiple=True, metavar="NAME=VALUE", help="Make an input of the model a constant."),
+    LIMIT,
+)
 @console.WIDE
 @JSON
 def quantize(
     model: str,
-    data: str | None,
-    images: str | None,
     output: str | None,
-    labels: str | None,
-    held_out: int | None,
-    calibration: str,
-    percentile: float | None,
-    keep_float: tuple[str, ...],
-    int16: tuple[str, ...],
-    like: str | None,
-    ranges: tuple[str, ...],
-    tolerance: float | None,
-    trials: int,
     image_mean: str,
     image_std: str,
-    memory: str | None,
-    flash: str | None,
-    dims: tuple[str, ...],
-    fixed: tuple[str, ...],
-    limits: tuple[str, ...],
+    compiling: Callable[..., CompileOptions],
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Quantise the float32 MODEL.onnx to int8 with calibration data, and print the loss of each layer.
 
@@ -102,14 +91,14 @@ def quantize(
     """
     check_model(model)
     output = output or f"{Path(model).stem}_int8.onnx"
-    check_output("-o", output, model, data, ending=".onnx")
-    _check(data, images, labels, calibration, percentile, tolerance)
+    check_output("-o", output, model, given["data"], ending=".onnx")
+    options = QuantizeOptions(**given)
+    _check(options)
     how = Normalisation(_numbers("--image-mean", image_mean), _numbers("--image-std", image_std, above_zero=True))
-    options = QuantizeOptions(data, images, how, labels, held_out, calibration, percentile, keep_float, int16,
-                              like, ranges, tolerance, trials)  # fmt: skip
-    compiling = compile_options(memory, flash, dims, limits=limits, fixed=fixed)
+    options = dataclasses.replace(options, normalisation=how)
+    compiled_for = compiling()
     with _bars(as_json) as steps:
-        result = quantise(model, options, compiling, steps)
+        result = quantise(model, options, compiled_for, steps)
     write_atomically(Path(output), encode(result))
     if as_json:
         console.print_json(_document(result, options, output))
@@ -119,18 +108,18 @@ def quantize(
         sys.exit(1)
 
 
-def _check(data: str | None, images: str | None, labels: str | None, calibration: str, percentile: float | None,
-           tolerance: float | None) -> None:
+def _check(given: QuantizeOptions) -> None:
     """Raises UsageError if options contradict each other or a number is out of range."""
-    if (data is None) == (images is None):
-        what = "no calibration data" if data is None else "--data and --images exclude each other"
+    if (given.data is None) == (given.images is None):
+        what = "no calibration data" if given.data is None else "--data and --images exclude each other"
         raise UsageError(f"{what}: give either --data SAMPLES.npz or --images FOLDER")
-    if labels is not None and data is None:
+    if given.labels is not None and given.data is None:
         raise UsageError("--labels: names an array of --data; the classes of --images are its subfolders")
-    if percentile is not None and (calibration != "percentile" or not 50 < percentile <= 100):
-        raise UsageError(f"--percentile {percentile:g}: give 50 to 100, and --calibration percentile")
-    if tolerance is not None and not 0 < tolerance < 1:
-        raise UsageError(f"--auto {tolerance:g}: give a relative error between 0 and 1, like 0.02")
+    share, error = given.percentile, given.tolerance
+    if share is not None and (given.method != "percentile" or not 50 < share <= 100):
+        raise UsageError(f"--percentile {share:g}: give 50 to 100, and --calibration percentile")
+    if error is not None and not 0 < error < 1:
+        raise UsageError(f"--auto {error:g}: give a relative error between 0 and 1, like 0.02")
 
 
 def _numbers(name: str, text: str, above_zero: bool = False) -> tuple[float, ...]:

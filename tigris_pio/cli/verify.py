@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,18 @@ from rich.text import Text
 
 from tigris_pio.cli import console, pages
 from tigris_pio.cli.options import (
-    HOP,
+    BACKEND_OPTIONS,
     JSON,
     MODEL,
-    backend_options,
+    MODEL_OPTIONS,
+    STORAGE_OPTIONS,
     budget_options,
     check_model,
-    compile_options,
-    storage_options,
+    compiler_options,
 )
 from tigris_pio.compiler.load.model import is_tflite
-from tigris_pio.compiler.options import UNLIMITED
-from tigris_pio.compiler.pipeline import back, front
+from tigris_pio.compiler.options import UNLIMITED, CompileOptions
+from tigris_pio.compiler.pipeline import Compiled, Progress, back, front
 from tigris_pio.errors import UsageError
 from tigris_pio.fitted import Column, FittedTable
 from tigris_pio.host import Session
@@ -37,10 +38,7 @@ from tigris_pio.verify.reference import open_reference
 
 @click.command(short_help="Compare a compiled model with its reference, layer by layer.")
 @MODEL
-@budget_options(memory_required=False)
-@HOP
-@storage_options
-@backend_options
+@compiler_options(*budget_options(memory_required=False), *MODEL_OPTIONS, *STORAGE_OPTIONS, *BACKEND_OPTIONS)
 @click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Number of inputs. Default: 8.")
 @click.option("--data", type=click.Path(), metavar="X.npz", help="Arrays by input name instead of random inputs.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the random inputs.")
@@ -49,20 +47,7 @@ from tigris_pio.verify.reference import open_reference
 @JSON
 def verify(
     model: str,
-    memory: str | None,
-    flash: str | None,
-    dims: tuple[str, ...],
-    fixed: tuple[str, ...],
-    states: tuple[str, ...],
-    hop: str | None,
-    streams: tuple[str, ...],
-    limits: tuple[str, ...],
-    xip: bool,
-    compress: str,
-    copy_weights: bool,
-    align: str,
-    backend: str,
-    chip: str,
+    compiling: Callable[..., CompileOptions],
     samples: int | None,
     data: str | None,
     seed: int,
@@ -93,27 +78,19 @@ def verify(
     """
     check_model(model)
     pages.check_report(report_path, model, data)
-    options = compile_options(memory, flash, dims, xip, compress, copy_weights, align, backend=backend, chip=chip,
-                              limits=limits, fixed=fixed, states=states, hop=hop, streams=streams)  # fmt: skip
+    options = compiling()
     with console.progress(as_json) as progress:
         start = front(model, options, progress)
-        compiled = back(start, options, progress)
-        slid, sliding = None, compiled
-        if options.hop is not None:
+        compiled = sliding = back(start, options, progress)
+        hop = options.hop
+        if hop is not None:
             options = dataclasses.replace(options, hop=None, budget=UNLIMITED)
             start = front(model, options, progress)
             compiled = back(start, options, progress)
         whole = back(start, dataclasses.replace(options, budget=UNLIMITED, compress="none"), progress)
         given = _samples(compiled.data, data, samples, seed)
-        if is_tflite(model):
-            from tigris_pio.verify.tflite import compare_tflite  # noqa: PLC0415 (loads an interpreter)
-
-            progress("comparing with TensorFlow Lite Micro")
-            comparison, against = compare_tflite(compiled, whole, Path(model), options, given)
-        else:
-            reference = open_reference(Path(model), options.dims, options.fixed, options.states)
-            progress("comparing with onnxruntime")
-            comparison, against = compare(compiled, whole, reference, given), "onnxruntime"
+        comparison, against = _compared(Path(model), compiled, whole, options, given, progress)
+        slid = None
         if hop is not None:
             progress("comparing overlapping windows with whole ones")
             slid = compare_hop(sliding, whole, len(given), seed)
@@ -125,6 +102,19 @@ def verify(
         _print(comparison, against, slid)
     if not _passed(comparison, slid):
         sys.exit(1)
+
+
+def _compared(model: Path, compiled: Compiled, whole: Compiled, options: CompileOptions,
+              samples: list[dict[str, Any]], progress: Progress) -> tuple[Comparison, str]:
+    """The comparison with the model's reference, and the reference's name."""
+    if is_tflite(model):
+        from tigris_pio.verify.tflite import compare_tflite  # noqa: PLC0415 (loads an interpreter)
+
+        progress("comparing with TensorFlow Lite Micro")
+        return compare_tflite(compiled, whole, model, options, samples)
+    reference = open_reference(model, options.dims, options.fixed, options.states)
+    progress("comparing with onnxruntime")
+    return compare(compiled, whole, reference, samples), "onnxruntime"
 
 
 def _passed(comparison: Comparison, slid: HopComparison | None) -> bool:

@@ -34,7 +34,7 @@ _CHANGES_SHOWN = 5
 @PLAN
 @target_options
 @MODEL
-@input_options("labels", "samples")
+@input_options()
 @click.option(
     "--runs", default=20, show_default=True, type=click.IntRange(min=2), metavar="N", help="Number of runs."
 )

@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console, pages
-from tigris_pio.cli.hil.inputs import InputOptions, input_options, progress
+from tigris_pio.cli.hil.inputs import LABELS, SAMPLES, InputOptions, input_options, progress
 from tigris_pio.cli.hil.options import MODEL, PLAN, Target, TargetOptions, plan_path, target_options
 from tigris_pio.cli.options import JSON
 from tigris_pio.files import check_target, write_atomically
@@ -27,7 +27,7 @@ _DEFAULT_SAMPLES = 8
 @PLAN
 @target_options
 @MODEL
-@input_options()
+@input_options(LABELS, SAMPLES)
 @click.option(
     "--repeat",
     default=1,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tigris_pio.cli import console
+from tigris_pio.cli.gather import Option, gathering
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import HostPlan
 from tigris_pio.hil.samples import SampleSet, random_samples, read_samples
@@ -24,8 +23,8 @@ class InputOptions:
 
     inputs: tuple[str, ...]
     data: str | None
-    labels: str | None
-    samples: int | None
+    labels: str | None = None
+    samples: int | None = None
 
     @property
     def source(self) -> str:
@@ -48,36 +47,22 @@ class InputOptions:
         return chosen.first(self.samples)
 
 
-_OPTIONS = (
-    click.option("--input", "inputs", multiple=True, metavar="[NAME=]X.npy", help="Input array in the model's shape."),
-    click.option(
-        "--data",
-        metavar="FILE.npz",
-        help="Arrays by input name; an array named labels holds the classes. A model with states takes sequences: "
-        "[steps, …], or [sequences, steps, …].",
-    ),
-    click.option("--labels", metavar="Y.npy", help="Class of each sample, for the accuracy."),
-    click.option(
-        "--samples", type=click.IntRange(min=1), metavar="N", help="Number of random inputs, or of samples of the data."
-    ),
+LABELS = click.option("--labels", metavar="Y.npy", help="Class of each sample, for the accuracy.")
+SAMPLES = click.option(
+    "--samples", type=click.IntRange(min=1), metavar="N", help="Number of random inputs, or of samples of the data."
 )
 
 
-def input_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Adds the options of inputs except `left_out`; the command gets them as one argument `given`."""
-    names = [field.name for field in dataclasses.fields(InputOptions)]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def gathered(**values: Any) -> None:
-            command(given=InputOptions(**{name: values.pop(name, None) for name in names}), **values)
-
-        wrapped: Callable[..., None] = gathered
-        for name, option in reversed(list(zip(names, _OPTIONS, strict=True))):
-            wrapped = wrapped if name in left_out else option(wrapped)
-        return wrapped
-
-    return decorate
+def input_options(*more: Option) -> Option:
+    """Adds --input, --data and `more`; the command gets them as one argument `given`."""
+    inputs = click.option("--input", "inputs", multiple=True, metavar="[NAME=]X.npy",
+                          help="Input array in the model's shape.")  # fmt: skip
+    data = click.option(
+        "--data", metavar="FILE.npz",
+        help="Arrays by input name; an array named labels holds the classes. A model with states takes sequences: "
+             "[steps, …], or [sequences, steps, …].",
+    )  # fmt: skip
+    return gathering("given", InputOptions, (inputs, data, *more))
 
 
 @contextmanager

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from tigris_pio.cli.gather import gathering
 from tigris_pio.cli.hil.listed import choose, list_file
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board, Timing
@@ -27,8 +26,6 @@ _T = TypeVar("_T")
 
 #: Time for an emulated chip to boot on a busy machine.
 _BOOT_SECONDS = 60.0
-#: A decorator that click.option returns.
-Option = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,28 +160,10 @@ _TIMEOUTS = (
 )
 
 
-def target_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options that choose a board, with timeouts; the command gets them as one argument `where`."""
-    return _gathering(command, (_PORT, _BAUD, *_LIST, *_PROJECT, *_QEMU, *_TIMEOUTS))
-
-
-def line_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Like `target_options`, but without --upload and timeouts: for a command that sends no requests."""
-    return _gathering(command, (_PORT, _BAUD, *_LIST, *_PROJECT[:2], *_QEMU))
-
-
-def _gathering(command: Callable[..., None], options: Sequence[Option]) -> Callable[..., None]:
-    names = [field.name for field in dataclasses.fields(TargetOptions)]
-
-    @functools.wraps(command)
-    def gathered(**values: Any) -> None:
-        given = {name: values.pop(name) for name in names if name in values}
-        command(where=TargetOptions(**given), **values)
-
-    wrapped: Callable[..., None] = gathered
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped
+#: The options that choose a board, with timeouts; the command gets them as one argument `where`.
+target_options = gathering("where", TargetOptions, (_PORT, _BAUD, *_LIST, *_PROJECT, *_QEMU, *_TIMEOUTS))
+#: Those of a command that sends no requests: without --upload and timeouts.
+line_options = gathering("where", TargetOptions, (_PORT, _BAUD, *_LIST, *_PROJECT[:2], *_QEMU))
 
 
 PLAN = click.argument("plan", required=False, type=click.Path(), metavar="PLAN.tgrs")
