@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tigris_pio.format.enums import OpKind
-from tigris_pio.hil.check import HostPlan, find_model, write_inputs
-from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
+from tigris_pio.hil.check import HostPlan, find_model
+from tigris_pio.hil.client import Board, BoardInfo, MemoryUse, ModelInfo, RunInfo
 from tigris_pio.hil.errors import HarnessError
+from tigris_pio.hil.exchange import write_inputs
+from tigris_pio.hil.report import counter, model_document
 from tigris_pio.hil.samples import SampleSet
 
 
@@ -59,6 +61,11 @@ class BenchReport:
     def mean(self) -> float:
         """Mean of `steady`."""
         return statistics.fmean(self.steady)
+
+    @property
+    def memory(self) -> MemoryUse:
+        """The model's use of its arenas."""
+        return MemoryUse.of(self.model, self.runs)
 
     @property
     def complete(self) -> bool:
@@ -126,15 +133,8 @@ def _costs(
     macs: Sequence[int] | None,
 ) -> tuple[OpCost, ...]:
     return tuple(
-        OpCost(
-            index,
-            plan.file.text(op.name),
-            OpKind(op.kind).name.lower(),
-            calls / runs,
-            elapsed / runs,
-            before,
-            None if macs is None else macs[index],
-        )
+        OpCost(index, plan.file.text(op.name), OpKind(op.kind).name.lower(), calls / runs, elapsed / runs, before,
+               None if macs is None else macs[index])
         for index, (op, (_, before), (calls, elapsed)) in enumerate(zip(plan.file.ops, first, others, strict=False))
     )
 
@@ -214,13 +214,8 @@ def _unit_text(unit: str, hz: int) -> str:
 
 def document(report: BenchReport, comparison: Comparison | None = None) -> dict[str, Any]:
     """The report for --json: bytes and counts of one run, times in milliseconds."""
-    elapsed = {
-        "first": report.first,
-        "least": min(report.steady),
-        "median": report.median,
-        "most": max(report.steady),
-        "mean": report.mean,
-    }
+    elapsed = {"first": report.first, "least": min(report.steady), "median": report.median,
+               "most": max(report.steady), "mean": report.mean}  # fmt: skip
     hz, total = report.board.counter_hz, sum(op.elapsed for op in report.ops)
     return {
         "kind": "Slower" if comparison is not None and comparison.slower else "Measured",
@@ -228,52 +223,29 @@ def document(report: BenchReport, comparison: Comparison | None = None) -> dict[
         "runs": len(report.runs),
         "wanted_runs": report.requested,
         "port": report.port,
-        "board": {"name": report.board.name, "counter": {"unit": report.board.counter_unit, "hz": hz}},
-        "model": {
-            "name": report.model.name,
-            "source_sha256": report.model.source_sha256,
-            "plan_bytes": report.model.plan_bytes,
-            "plan_crc32": report.model.plan_crc32,
-        },
+        "board": {"name": report.board.name, "counter": counter(report.board)},
+        "model": model_document(report.model),
         "elapsed": {**elapsed, "all": [run.elapsed for run in report.runs]},
         "milliseconds": {name: value / hz * 1e3 for name, value in elapsed.items()} if hz else None,
         "macs": report.macs,
         "counts_per_mac": report.median / report.macs if report.macs else None,
-        "memory": memory(report),
+        "memory": vars(report.memory),
         "ops": [_op_document(op, total) for op in report.ops],
         "compare": None if comparison is None else _comparison_document(comparison),
     }
 
 
-def memory(report: BenchReport) -> dict[str, int]:
-    """Bytes: peaks over all runs, traffic of the last run."""
-    return {
-        "fast_given": report.model.fast_given,
-        "fast_peak": max(run.fast_peak for run in report.runs),
-        "slow_given": report.model.slow_given,
-        "slow_peak": max(run.slow_peak for run in report.runs),
-        "slow_read": report.runs[-1].slow_read,
-        "slow_written": report.runs[-1].slow_written,
-    }
-
-
 def _op_document(op: OpCost, total: float) -> dict[str, Any]:
-    return {
-        **dataclasses.asdict(op),
-        "share": op.elapsed / total if total else 0.0,
-        "counts_per_mac": op.elapsed / op.macs if op.macs else None,
-    }
+    share, per_mac = op.elapsed / total if total else 0.0, op.elapsed / op.macs if op.macs else None
+    return {**vars(op), "share": share, "counts_per_mac": per_mac}
 
 
 def _comparison_document(comparison: Comparison) -> dict[str, Any]:
     def change(item: Change) -> dict[str, Any]:
-        return {"name": item.name, "before": item.before, "now": item.now, "ratio": item.ratio}
+        return {**vars(item), "ratio": item.ratio}
 
     return {
-        "threshold": comparison.threshold,
-        "slower": comparison.slower,
-        "same_plan": comparison.same_plan,
-        "median": change(comparison.median),
-        "first": change(comparison.first),
+        **{name: getattr(comparison, name) for name in ("threshold", "slower", "same_plan")},
+        "median": change(comparison.median), "first": change(comparison.first),
         "ops": [change(item) for item in comparison.ops],
-    }
+    }  # fmt: skip

@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import Home, OpKind
 from tigris_pio.format.reader import PlanFile, read_plan
-from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
+from tigris_pio.hil.client import Board, BoardInfo, MemoryUse, ModelInfo, RunInfo
 from tigris_pio.hil.compare import Mismatch, compare
 from tigris_pio.hil.errors import HarnessError, RunError, WrongModelError
+from tigris_pio.hil.exchange import run_on_board
 from tigris_pio.hil.locate.first_wrong import FirstWrong
 from tigris_pio.hil.locate.search import locate as find_first_wrong
 from tigris_pio.host import Session
@@ -72,6 +71,11 @@ class CheckReport:
     def complete(self) -> bool:
         """True if all requested runs were made."""
         return len(self.samples) == self.requested
+
+    @property
+    def memory(self) -> MemoryUse | None:
+        """The model's use of its arenas; None without runs."""
+        return MemoryUse.of(self.model, [sample.run for sample in self.samples]) if self.samples else None
 
     @property
     def mismatched(self) -> bool:
@@ -251,32 +255,6 @@ def _check_sample(
     found = tuple(mismatch for mismatch in mismatches if mismatch is not None)
     best = int(outputs[plan.session.outputs[0].name].argmax())
     return Sample(index, found, best, None if labels is None else labels[index], run)
-
-
-def write_inputs(board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array]) -> None:
-    """Writes all inputs of a model, as stored. Streamed inputs travel during the run."""
-    for index, io in enumerate(session.inputs):
-        data = np.ascontiguousarray(io.check_stored_array(inputs[io.name])).tobytes()
-        if session.is_streamed(io):
-            board.streamed_inputs[index] = data
-        else:
-            board.write_input(model.index, index, data)
-
-
-def run_on_board(
-    board: Board, session: Session, model: ModelInfo, inputs: Mapping[str, Array], clear_profile: bool = False
-) -> tuple[RunInfo, dict[str, Array]]:
-    """Runs one inference on the board; inputs and outputs are as stored."""
-    write_inputs(board, session, model, inputs)
-    run = board.run(model.index, clear_profile)
-    outputs: dict[str, Array] = {}
-    for index, io in enumerate(session.outputs):
-        if session.is_streamed(io):
-            data = bytes(board.streamed_outputs[index])
-        else:
-            data = board.read_output(model.index, index, io.stored_bytes)
-        outputs[io.name] = np.frombuffer(data, io.stored_dtype).reshape(io.stored_shape)
-    return run, outputs
 
 
 def op_times(plan: PlanFile, board: Board, model: ModelInfo) -> tuple[OpTime, ...]:

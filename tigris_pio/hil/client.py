@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tigris_pio.hil import protocol
-from tigris_pio.hil.conversation import BoardInfo, Timing, text_of
+from tigris_pio.hil.conversation import BoardInfo, Timing, described, text_of
 from tigris_pio.hil.errors import InputsError, RunError
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Request
 from tigris_pio.hil.transfers import Transfers
 
-__all__ = ["Board", "BoardInfo", "FaultInfo", "ModelInfo", "OpCounts", "RunInfo", "TensorInfo", "Timing"]
+__all__ = ["Board", "BoardInfo", "FaultInfo", "MemoryUse", "ModelInfo", "OpCounts", "RunInfo", "TensorInfo", "Timing"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +77,24 @@ class RunInfo:
 
 
 @dataclasses.dataclass(frozen=True)
+class MemoryUse:
+    """Bytes of a model's arenas, their peaks over runs, and the traffic of the last run."""
+
+    fast_given: int
+    fast_peak: int
+    slow_given: int
+    slow_peak: int
+    slow_read: int
+    slow_written: int
+
+    @classmethod
+    def of(cls, model: ModelInfo, runs: Sequence[RunInfo]) -> MemoryUse:
+        """The use by at least one run."""
+        fast, slow = max(run.fast_peak for run in runs), max(run.slow_peak for run in runs)
+        return cls(model.fast_given, fast, model.slow_given, slow, runs[-1].slow_read, runs[-1].slow_written)
+
+
+@dataclasses.dataclass(frozen=True)
 class OpCounts:
     """One operator's calls and counts since the profile was cleared."""
 
@@ -125,21 +143,9 @@ class Board(Transfers):
     def model(self, index: int) -> ModelInfo:
         """One model of the board."""
         answer = self._record(protocol.Info, Request.INFO, protocol.Select(index))
-        return ModelInfo(
-            index,
-            text_of(answer.name),
-            bytes(answer.source_sha256).hex(),
-            answer.plan_bytes,
-            answer.plan_crc32,
-            answer.fast_needed,
-            answer.fast_given,
-            answer.slow_needed,
-            answer.slow_given,
-            answer.input_count,
-            answer.output_count,
-            answer.status,
-            "" if answer.status == 0 else self.status_text(answer.status),
-        )
+        text = self.status_text(answer.status) if answer.status else ""
+        source = bytes(answer.source_sha256).hex()
+        return described(ModelInfo, answer, index=index, source_sha256=source, status_text=text)
 
     def tensor(self, model: int, direction: Direction, index: int) -> TensorInfo:
         """One input or output."""

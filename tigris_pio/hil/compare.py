@@ -17,8 +17,8 @@ class Mismatch:
     elements: int
     differing: int
     first: int
-    board_value: float
-    host_value: float
+    board: float
+    host: float
     largest_difference: float
 
     @property
@@ -31,7 +31,7 @@ class Mismatch:
         """The whole mismatch in one sentence."""
         return (
             f"output {self.output}: {self.extent}, first at index {self.first}: "
-            f"board {self.board_value:g}, host {self.host_value:g}; largest difference {self.largest_difference:g}"
+            f"board {self.board:g}, host {self.host:g}; largest difference {self.largest_difference:g}"
         )
 
 

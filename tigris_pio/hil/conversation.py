@@ -10,7 +10,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import VERSION as FORMAT_VERSION
@@ -30,6 +30,7 @@ from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Answer, Refusal, Request, RowsFrame
 
 _R = TypeVar("_R", bound=Record)
+_T = TypeVar("_T")
 
 _REFUSALS: dict[int, str] = {
     Refusal.REQUEST: "it does not know this request; is its firmware older than this program?",
@@ -315,17 +316,7 @@ class Conversation:
                 f"format {FORMAT_VERSION}. Build and upload the firmware with this version of tigris-pio."
             )
         self._connection ^= hello.nonce
-        return BoardInfo(
-            text_of(hello.board),
-            hello.protocol,
-            hello.format_version,
-            hello.payload_bytes,
-            hello.model_count,
-            hello.counter_hz,
-            text_of(hello.counter_unit),
-            hello.busy_ms,
-            hello.transfer_bytes,
-        )
+        return described(BoardInfo, hello, name=text_of(hello.board))
 
     def _connect_error(self, is_busy: bool) -> Exception:
         waited = f"{self._timing.connect:g} s"
@@ -362,3 +353,9 @@ def _refusal(frame: Frame) -> int:
 
 def text_of(field: bytes) -> str:
     return field.split(b"\0")[0].decode(errors="replace")
+
+
+def described(kind: type[_T], answer: Record, **own: object) -> _T:
+    """Makes a `kind` of `own` and of the fields with the same names in a board's answer, bytes as text."""
+    fields = {name: text_of(value) if isinstance(value, bytes) else value for name, value in vars(answer).items()} | own
+    return kind(**{field.name: fields[field.name] for field in dataclasses.fields(cast(Any, kind))})

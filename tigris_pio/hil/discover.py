@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, Timing
-from tigris_pio.hil.errors import (
-    BusyError,
-    HarnessError,
-    NoisyBoardError,
-    PortError,
-    SilentBoardError,
-    VersionError,
-)
+from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.lock import lock_path
+from tigris_pio.hil.project import board_process
 
-_BOARD_PROCESS = Path(__file__).parents[1] / "platformio" / "emulated" / "tools" / "board_process.py"
 #: Most ports that are probed at the same time.
 _TOGETHER = 16
 
@@ -69,17 +59,11 @@ def find_addresses(folder: Path | None, listed: Sequence[BoardAddress] = ()) -> 
     from serial.tools import list_ports  # noqa: PLC0415 - slow, and needed for `tigris hil list` only
 
     addresses = [
-        BoardAddress(
-            port.device,
-            "serial",
-            "" if port.description in (None, "n/a") else str(port.description),
-            port.vid,
-            port.pid,
-            port.serial_number,
-        )
+        BoardAddress(port.device, "serial", "" if port.description in (None, "n/a") else str(port.description),
+                     port.vid, port.pid, port.serial_number)
         for port in sorted(list_ports.comports(), key=lambda port: str(port.device))
     ]
-    emulated = sorted(_board_process().all_running(), key=lambda item: int(item[1]))
+    emulated = sorted(board_process.all_running(), key=lambda item: int(item[1]))
     addresses += [
         BoardAddress(f"socket://127.0.0.1:{port}", "emulated", str(board_folder))
         for board_folder, port in emulated
@@ -117,27 +101,4 @@ def _probe(address: BoardAddress, patience: float) -> ProbeResult:
         with Board(address.url, address.baud, timing) as board:
             return ProbeResult("answers", "", board.info, tuple(board.models()))
     except HarnessError as error:
-        return ProbeResult(_outcome(error), str(error))
-
-
-def _outcome(error: HarnessError) -> str:
-    kinds: tuple[tuple[type[HarnessError], str], ...] = (
-        (BusyError, "busy"),
-        (PortError, "closed"),
-        (VersionError, "version"),
-        (NoisyBoardError, "other"),
-        (SilentBoardError, "silent"),
-    )
-    return next((name for kind, name in kinds if isinstance(error, kind)), "lost")
-
-
-def _board_process() -> Any:
-    """The module board_process.py. It lies among PlatformIO's files, which are no Python package."""
-    name = "tigris_board_process"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, _BOARD_PROCESS)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+        return ProbeResult(error.outcome, str(error))

@@ -10,10 +10,13 @@ class HarnessError(TigrisError):
 
     exit_status = 3
     report: object = None  #: a check's results before the error, a CheckReport
+    outcome = "lost"  #: of probing a port, in the list of boards
 
 
 class PortError(HarnessError):
     """The port cannot be opened, or was lost."""
+
+    outcome = "closed"
 
 
 class PortNameError(UsageError, PortError):
@@ -23,9 +26,13 @@ class PortNameError(UsageError, PortError):
 class BusyError(PortError):
     """Another program uses the board."""
 
+    outcome = "busy"
+
 
 class SilentBoardError(HarnessError):
     """The board sent nothing."""
+
+    outcome = "silent"
 
 
 class HungBoardError(SilentBoardError):
@@ -35,9 +42,13 @@ class HungBoardError(SilentBoardError):
 class NoisyBoardError(HarnessError):
     """The board sent bytes, but no answer: a boot log, other firmware, or a wrong speed."""
 
+    outcome = "other"
+
 
 class VersionError(HarnessError):
     """Board and host have different versions of the protocol or the plan format."""
+
+    outcome = "version"
 
 
 class RestartError(HarnessError):

@@ -1,13 +1,15 @@
-"""An environment of a PlatformIO project: its port, its plans and its upload."""
+"""A firmware's project, an environment of PlatformIO or a build of ESP-IDF: its port, its plans, its build."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import importlib.util
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,35 @@ from tigris_pio.errors import ToolError, UsageError
 
 #: Options of platformio.ini that name the board's port, best first.
 _PORT_OPTIONS = ("test_port", "upload_port", "monitor_port")
+#: The emulated boards' tool. Its folder lies among PlatformIO's files, where no folder is a package.
+board_process: Any = importlib.import_module("tigris_pio.platformio.emulated.tools.board_process")
+
+
+@dataclasses.dataclass(frozen=True)
+class IdfProject:
+    """A project's build folder, which `idf.py build` makes."""
+
+    folder: Path
+
+    def port(self) -> str:
+        """Raises UsageError: ESP-IDF keeps no port in the project."""
+        raise UsageError(f"{self.folder}: an ESP-IDF project names no port; give --port or --qemu")
+
+    def plan(self, name: str | None = None) -> Path:
+        """The plan of the build; of model `name` if there are several."""
+        return _plan_in(self.folder, name, "run idf.py build")
+
+    def compile(self) -> None:
+        """Builds; ToolError if that fails. The build's output goes to stderr."""
+        try:
+            _run_build(["cmake", "--build", str(self.folder)])
+        except FileNotFoundError:
+            raise ToolError("cmake is not in PATH; set up ESP-IDF's environment first (export.sh)") from None
 
 
 @dataclasses.dataclass(frozen=True)
 class Project:
-    """One environment of a project."""
+    """One environment of a PlatformIO project."""
 
     directory: Path
     environment: str
@@ -30,55 +56,56 @@ class Project:
 
     def port(self) -> str:
         """The board's port; UsageError if neither platformio.ini nor a running emulated board names one."""
-        for option in _PORT_OPTIONS:
-            url = self.ports.get(option)
-            if url:
-                return url
-        record = self.emulated_folder / "board.json"
-        try:
-            return f"socket://127.0.0.1:{int(json.loads(record.read_text('utf-8'))['port'])}"
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-        raise UsageError(
-            f"{self.directory}: environment {self.environment} names no port, and no emulated board of it runs. "
-            "Give --port, upload first (--upload), or set test_port in platformio.ini"
-        )
+        named = next((url for option in _PORT_OPTIONS if (url := self.ports.get(option))), None)
+        emulated = board_process.read_record(self.emulated_folder).get("port")
+        if named is None and emulated is None:
+            raise UsageError(
+                f"{self.directory}: environment {self.environment} names no port, and no emulated board of it runs. "
+                "Give --port, upload first (--upload), or set test_port in platformio.ini"
+            )
+        return named or f"socket://127.0.0.1:{emulated}"
 
     def plan(self, name: str | None = None) -> Path:
         """The environment's plan, of model `name` if it has several."""
-        plans = {path.stem: path for path in sorted(self.build.rglob("*.tgrs"))}
-        if not plans:
-            raise UsageError(f"{self.build}: no plan yet; run pio run -e {self.environment}, or give --upload")
-        if name is None and len(plans) == 1:
-            return next(iter(plans.values()))
-        if name not in plans:
-            wanted = "choose one with --model" if name is None else f"there is no {name}"
-            raise UsageError(f"{self.build}: plans of {', '.join(plans)}; {wanted}")
-        return plans[name]
+        return _plan_in(self.build, name, f"run pio run -e {self.environment}, or give --upload")
 
     @property
     def emulated_folder(self) -> Path:
         """Folder in which an emulated board of this environment keeps its flash and its port."""
-        return self.workspace / "emulated" / self.environment
+        folder: Path = board_process.board_folder(self.workspace, self.environment)
+        return folder
+
+    def compile(self, *more: str) -> None:
+        """Runs `pio run`; ToolError if that fails. PlatformIO's output goes to stderr."""
+        _run_build([*platformio_command(), "run", "-d", str(self.directory), "-e", self.environment, *more])
 
     def upload(self, port: str | None = None) -> None:
-        """Builds and flashes, through `port` if given; ToolError if that fails. PlatformIO's output goes to stderr."""
-        command = [
-            _platformio_python(),
-            "-m",
-            "platformio",
-            "run",
-            "-d",
-            str(self.directory),
-            "-e",
-            self.environment,
-            "-t",
-            "upload",
-            *(["--upload-port", port] if port else []),
-        ]
-        done = subprocess.run(command, stdout=sys.stderr, check=False)
-        if done.returncode:
-            raise ToolError(f"{' '.join(command)} failed with status {done.returncode}; see its messages above")
+        """Builds and flashes, through `port` if given."""
+        self.compile("-t", "upload", *(["--upload-port", port] if port else []))
+
+
+def is_idf_build(folder: Path) -> bool:
+    """True if ESP-IDF has built in this folder."""
+    return (folder / "flasher_args.json").is_file()
+
+
+def _plan_in(folder: Path, name: str | None, remedy: str) -> Path:
+    """The only plan below a build folder, or that of model `name`; `remedy` makes a missing plan."""
+    plans = {path.stem: path for path in sorted(folder.rglob("*.tgrs"))}
+    if not plans:
+        raise UsageError(f"{folder}: no plan yet; {remedy}")
+    if name is None and len(plans) == 1:
+        return next(iter(plans.values()))
+    if name not in plans:
+        wanted = "choose one with --model" if name is None else f"there is no {name}"
+        raise UsageError(f"{folder}: plans of {', '.join(plans)}; {wanted}")
+    return plans[name]
+
+
+def _run_build(command: Sequence[str]) -> None:
+    status = subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    if status:
+        raise ToolError(f"{' '.join(command)} failed with status {status}; see its messages above")
 
 
 def open_project(directory: str, environment: str | None) -> Project:
@@ -101,10 +128,9 @@ def environments(directory: str) -> tuple[dict[str, Project], tuple[str, ...]]:
         raise UsageError(f"--project {directory}: has no platformio.ini")
     config = _config(path)
     workspace, build = Path(config["workspace"]), Path(config["build"])
-    boards = config["boards"]
     projects = {
-        name: Project(path, name, workspace, build / name, ports, boards[name] or "")
-        for name, ports in config["environments"].items()
+        name: Project(path, name, workspace, build / name, options, options["board"] or "")
+        for name, options in config["environments"].items()
     }
     return projects, tuple(config["default"])
 
@@ -114,11 +140,10 @@ _QUERY = f"""
 import json
 from platformio.project.config import ProjectConfig
 config = ProjectConfig.get_instance()
-def ports(name):
-    return {{option: config.get("env:" + name, option, None) for option in {_PORT_OPTIONS!r}}}
+def options(name):
+    return {{option: config.get("env:" + name, option, None) for option in {(*_PORT_OPTIONS, "board")!r}}}
 print(json.dumps({{
-    "environments": {{name: ports(name) for name in config.envs()}},
-    "boards": {{name: config.get("env:" + name, "board", None) for name in config.envs()}},
+    "environments": {{name: options(name) for name in config.envs()}},
     "default": config.default_envs(),
     "workspace": config.get("platformio", "workspace_dir"),
     "build": config.get("platformio", "build_dir"),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.hil.check import CheckReport, Sample
-from tigris_pio.hil.client import BoardInfo, ModelInfo
+from tigris_pio.hil.client import BoardInfo, MemoryUse, ModelInfo
 from tigris_pio.sizes import format_size
 from tigris_pio.text import counted
 
@@ -31,41 +31,17 @@ def document(report: CheckReport) -> dict[str, Any]:
         "compared_bytes": report.output_bytes,
         "accuracy": report.accuracy,
         "port": report.port,
-        "board": {
-            "name": report.board.name,
-            "protocol": report.board.protocol,
-            "counter": {"unit": report.board.counter_unit, "hz": report.board.counter_hz},
-        },
-        "model": {
-            "name": report.model.name,
-            "source_sha256": report.model.source_sha256,
-            "plan_bytes": report.model.plan_bytes,
-            "plan_crc32": report.model.plan_crc32,
-        },
+        "board": {"name": report.board.name, "protocol": report.board.protocol, "counter": counter(report.board)},
+        "model": model_document(report.model),
         "memory": _memory(report),
-        "elapsed": {
-            "first": elapsed[0],
-            "least": min(elapsed),
-            "most": max(elapsed),
-            "mean": sum(elapsed) / len(elapsed),
-        },
+        "elapsed": {"first": elapsed[0], "least": min(elapsed), "most": max(elapsed),
+                    "mean": sum(elapsed) / len(elapsed)},
         "ops": [
             {"name": op.name, "kind": op.kind, "calls": op.calls / runs, "elapsed": op.elapsed / runs}
             for op in report.ops
         ],
         "mismatches": [
-            {
-                "sample": sample.index,
-                "output": mismatch.output,
-                "elements": mismatch.elements,
-                "differing": mismatch.differing,
-                "first": mismatch.first,
-                "board": mismatch.board_value,
-                "host": mismatch.host_value,
-                "largest_difference": mismatch.largest_difference,
-            }
-            for sample in report.samples
-            for mismatch in sample.mismatches
+            {"sample": sample.index, **vars(mismatch)} for sample in report.samples for mismatch in sample.mismatches
         ],
         "first_wrong": report.first_wrong.document() if report.first_wrong else None,
         "not_located": report.not_located,
@@ -75,21 +51,20 @@ def document(report: CheckReport) -> dict[str, Any]:
     }
 
 
+def counter(board: BoardInfo) -> dict[str, Any]:
+    """A board's counter for --json."""
+    return {"unit": board.counter_unit, "hz": board.counter_hz}
+
+
+def model_document(model: ModelInfo) -> dict[str, Any]:
+    """A model for --json."""
+    return {name: getattr(model, name) for name in ("name", "source_sha256", "plan_bytes", "plan_crc32")}
+
+
 def _memory(report: CheckReport) -> dict[str, Any]:
-    """Bytes: peaks over all runs, traffic of the last run."""
-    runs = [sample.run for sample in report.samples]
-    if not runs:
-        return {}
-    return {
-        "fast_given": report.model.fast_given,
-        "fast_needed": report.model.fast_needed,
-        "fast_peak": max(run.fast_peak for run in runs),
-        "io_in_fast": report.io_in_fast,
-        "slow_given": report.model.slow_given,
-        "slow_peak": max(run.slow_peak for run in runs),
-        "slow_read": runs[-1].slow_read,
-        "slow_written": runs[-1].slow_written,
-    }
+    """Bytes, in the order of their names."""
+    more = {"fast_needed": report.model.fast_needed, "io_in_fast": report.io_in_fast}
+    return {} if report.memory is None else dict(sorted({**vars(report.memory), **more}.items()))
 
 
 def print_board(console: Console, port: str, board: BoardInfo, models: list[ModelInfo]) -> None:
@@ -109,16 +84,17 @@ def print_board(console: Console, port: str, board: BoardInfo, models: list[Mode
 
 def print_report(console: Console, report: CheckReport) -> None:
     """Prints memory, time per operator and mismatches."""
-    memory, runs = _memory(report), len(report.samples)
+    memory, model, runs = report.memory, report.model, len(report.samples)
+    assert memory is not None
     elapsed = [sample.run.elapsed for sample in report.samples]
     kept = "included" if report.io_in_fast else "not included"
-    arena = f"{memory['fast_peak']:,} of {memory['fast_given']:,} bytes used (input and output {kept})"
+    arena = f"{memory.fast_peak:,} of {memory.fast_given:,} bytes used (input and output {kept})"
     rows = [("fast memory", arena), ("slow memory", _slow_text(memory))]
-    if (lacking := memory["fast_needed"] - memory["fast_given"]) > 0:
+    if (lacking := model.fast_needed - model.fast_given) > 0:
         said = f"{lacking:,} bytes less than plan and kernel library need, so some operators run slower. Remedy: give"
-        rows.insert(1, ("", f"{said} the fast arena {memory['fast_needed']:,} bytes"))
+        rows.insert(1, ("", f"{said} the fast arena {model.fast_needed:,} bytes"))
     if report.board.counter_unit:
-        mean = _counts(report.board, sum(elapsed) / runs)
+        mean = counts_text(report.board, sum(elapsed) / runs)
         rows.append(("per inference", f"{mean} (least {min(elapsed):,}, most {max(elapsed):,})"))
     if report.repeats:
         rows.append(("serial line", f"{counted(report.repeats, 'request')} repeated"))
@@ -131,15 +107,16 @@ def print_report(console: Console, report: CheckReport) -> None:
         console.print(f"[red]{escape(line)}[/]")
 
 
-def _slow_text(memory: dict[str, Any]) -> str:
-    if not memory["slow_given"]:
+def _slow_text(memory: MemoryUse) -> str:
+    if not memory.slow_given:
         return "none"
-    peak = f"{memory['slow_peak']:,} of {memory['slow_given']:,} bytes used"
-    return f"{peak}, {memory['slow_read']:,} read and {memory['slow_written']:,} written per inference"
+    peak = f"{memory.slow_peak:,} of {memory.slow_given:,} bytes used"
+    return f"{peak}, {memory.slow_read:,} read and {memory.slow_written:,} written per inference"
 
 
-def _counts(board: BoardInfo, value: float) -> str:
-    text = f"{value:,.0f} {board.counter_unit}"
+def counts_text(board: BoardInfo, value: float) -> str:
+    """Counts of the board's counter, and the time if it measures time."""
+    text = f"{value:,.0f} {board.counter_unit or 'counts'}"
     return f"{text} = {value / board.counter_hz * 1e3:,.3f} ms" if board.counter_hz else text
 
 

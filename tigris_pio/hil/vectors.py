@@ -49,7 +49,7 @@ class Vectors:
 
 @dataclasses.dataclass(frozen=True)
 class Unexpected:
-    """An output of the host that differs from the vectors; `board_value` of the mismatch is the expected value."""
+    """An output of the host that differs from the vectors; `board` of the mismatch is the expected value."""
 
     source: str
     sample: int
@@ -60,7 +60,7 @@ class Unexpected:
         found = self.mismatch
         return (
             f"sample {self.sample}: output {found.output} on the host: {found.extent}, first at index {found.first}: "
-            f"expected {found.board_value:g}, computed {found.host_value:g}; "
+            f"expected {found.board:g}, computed {found.host:g}; "
             f"largest difference {found.largest_difference:g}"
         )
 

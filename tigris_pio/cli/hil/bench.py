@@ -18,10 +18,10 @@ from tigris_pio.cli.options import JSON
 from tigris_pio.errors import UsageError
 from tigris_pio.files import read_named
 from tigris_pio.fitted import Column, Facts, FittedTable
-from tigris_pio.hil.bench import BenchReport, Change, Comparison, bench, compare, document, memory
+from tigris_pio.hil.bench import BenchReport, Change, Comparison, bench, compare, document
 from tigris_pio.hil.check import open_plan
 from tigris_pio.hil.errors import HarnessError
-from tigris_pio.hil.report import print_board
+from tigris_pio.hil.report import counts_text, print_board
 from tigris_pio.report.macs import operator_macs
 from tigris_pio.sizes import format_size
 from tigris_pio.text import counted, visible_name
@@ -144,30 +144,25 @@ def _show(
 
 
 def _figures(report: BenchReport) -> Facts:
-    used = memory(report)
-    rows = [("first run", _counts(report, report.first))]
+    used = report.memory
+    rows = [("first run", counts_text(report.board, report.first))]
     if not report.board.counter_unit:
         rows = [("time", "unknown: the firmware has no counter; set tigris_serve_board.counter")]
     elif len(report.runs) > 1:
         named = (("minimum", min(report.steady)), ("median", report.median), ("maximum", max(report.steady)))
-        rows += [(name, _counts(report, value)) for name, value in (*named, ("mean", report.mean))]
+        rows += [(name, counts_text(report.board, value)) for name, value in (*named, ("mean", report.mean))]
         rows[1] = (f"then {len(report.steady)}: minimum", rows[1][1])
     if report.macs and report.median:
         rows.append(("work", f"{report.macs:,} MACs, {report.median / report.macs:.2f} {_unit(report)} per MAC"))
-    rows.append(("fast memory", f"{used['fast_peak']:,} of {used['fast_given']:,} bytes used"))
-    if used["slow_given"]:
-        moved = f"{format_size(used['slow_read'])} read and {format_size(used['slow_written'])} written per run"
-        rows.append(("slow memory", f"{used['slow_peak']:,} of {used['slow_given']:,} bytes used, {moved}"))
+    rows.append(("fast memory", f"{used.fast_peak:,} of {used.fast_given:,} bytes used"))
+    if used.slow_given:
+        moved = f"{format_size(used.slow_read)} read and {format_size(used.slow_written)} written per run"
+        rows.append(("slow memory", f"{used.slow_peak:,} of {used.slow_given:,} bytes used, {moved}"))
     return Facts(rows)
 
 
 def _unit(report: BenchReport) -> str:
     return report.board.counter_unit or "counts"
-
-
-def _counts(report: BenchReport, value: float) -> str:
-    text, hz = f"{value:,.0f} {_unit(report)}", report.board.counter_hz
-    return f"{text} = {value / hz * 1e3:,.3f} ms" if hz else text
 
 
 def _operators(report: BenchReport) -> FittedTable:

@@ -13,8 +13,7 @@ from tigris_pio.cli.gather import gathering
 from tigris_pio.cli.hil.listed import choose, list_file
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board, Timing
-from tigris_pio.hil.idf_project import IdfProject, is_idf_build
-from tigris_pio.hil.project import Project, open_project
+from tigris_pio.hil.project import IdfProject, Project, is_idf_build, open_project
 from tigris_pio.hil.rig.board_list import FILE_NAME, read_list
 from tigris_pio.hil.rig.labgrid import acquired
 from tigris_pio.hil.rig.place import DEFAULT_BAUD
@@ -103,19 +102,14 @@ class TargetOptions:
         return Target(_for_the_command(acquired(found)), self.baud or entry.baud, project, timing)
 
     def _machine(self, project: Project | IdfProject | None) -> Machine:
-        from tigris_pio.hil.qemu.build import compile_platformio, read_idf, read_platformio  # noqa: PLC0415
+        from tigris_pio.hil.qemu.build import read_idf, read_platformio  # noqa: PLC0415
         from tigris_pio.hil.qemu.machine import Machine  # noqa: PLC0415
 
         if project is None or self.port is not None:
             raise UsageError("--qemu runs the firmware of a project: give --project DIR and leave out --port")
-        if isinstance(project, IdfProject):
-            if self.upload:
-                project.compile()
-            build = read_idf(project.folder)
-        else:
-            if self.upload:
-                compile_platformio(project)
-            build = read_platformio(project)
+        if self.upload:
+            project.compile()
+        build = read_idf(project.folder) if isinstance(project, IdfProject) else read_platformio(project)
         return Machine(build, build if self.upload else None, erased=self.upload, options=self.qemu_arguments)
 
 

@@ -19,6 +19,8 @@ from tigris_pio.host.io import NUMPY_TYPES
 #: Why the rows differ: the kernel computed them from equal inputs; memory was changed between two calls; the board made
 #: another call than the host.
 KERNEL, MEMORY, ORDER = "kernel", "memory", "order"
+#: Keys of the JSON document for a difference.
+_DIFFERENCE = ("image", "row", "column", "channel", "board", "host", "differing", "elements")
 
 #: The compiler's suffix to a node's name if it lowers the node to several operators.
 _PART = re.compile(r"/(part|copy|transpose|cast|quantize|dequantize|requantize)(_\d+)?$")
@@ -37,7 +39,7 @@ class Element:
     channel: int
     board: float
     host: float
-    real: tuple[float, float] | None
+    real: tuple[float, ...] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +60,6 @@ class FirstWrong:
     """
 
     sample: int
-    call: int  #: number of the run's kernel call, from 1
-    calls: int  #: number of kernel calls of the run
     op: int
     name: str
     nodes: tuple[str, ...]  #: of the model
@@ -67,6 +67,8 @@ class FirstWrong:
     stage: int
     strategy: str
     weights: str  #: the stage's weight mode: in_place, copy, lz4
+    call: int  #: number of the run's kernel call, from 1
+    calls: int  #: number of kernel calls of the run
     cause: str
     tensor: str
     writer: str | None
@@ -76,30 +78,12 @@ class FirstWrong:
     tolerance: float  #: earlier calls may differ by this much; 0: all bytes before are equal
 
     def document(self) -> dict[str, Any]:
-        """The value of `first_wrong` in the JSON document."""
-        first = self.difference.first if self.difference else None
-        names = ("image", "row", "column", "channel", "board", "host")
-        return {
-            "sample": self.sample,
-            "op": self.op,
-            "name": self.name,
-            "nodes": list(self.nodes),
-            "kernel": self.kernel,
-            "stage": self.stage,
-            "strategy": self.strategy,
-            "weights": self.weights,
-            "call": self.call,
-            "calls": self.calls,
-            "cause": self.cause,
-            "tensor": self.tensor,
-            "writer": self.writer,
-            "rows": list(self.rows),
-            **{name: getattr(first, name) if first else None for name in names},
-            "differing": self.difference.differing if self.difference else None,
-            "elements": self.difference.elements if self.difference else None,
-            "reproducible": self.reproducible,
-            "tolerance": self.tolerance,
-        }
+        """The value of `first_wrong` in the JSON document: the fields, and those of `difference` in its place."""
+        found = {**vars(self.difference.first), **vars(self.difference)} if self.difference else {}
+        document: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            document |= {key: found.get(key) for key in _DIFFERENCE} if name == "difference" else {name: value}
+        return document
 
     def sentences(self) -> list[str]:
         """Lines of text: the operator, the place and the explanation."""
@@ -220,10 +204,8 @@ def compare_rows(
         return None
     real = None
     if tensor.scale:
-        values = (found.board_value, found.host_value)
-        real = ((values[0] - tensor.zero_point) * tensor.scale, (values[1] - tensor.zero_point) * tensor.scale)
-    image, row, column, channel = _place(names, tensor, call, operand, found.first)
-    element = Element(image, row, column, channel, found.board_value, found.host_value, real)
+        real = tuple((value - tensor.zero_point) * tensor.scale for value in (found.board, found.host))
+    element = Element(*_place(names, tensor, call, operand, found.first), found.board, found.host, real)
     return Difference(found.differing, found.elements, element)
 
 
@@ -278,8 +260,6 @@ def describe(
         before = find_writer(names, made, call, operand, *place)
     return FirstWrong(
         sample=sample,
-        call=call,
-        calls=len(made),
         op=at.op,
         name=names.name(at.op),
         nodes=names.nodes(at.op),
@@ -287,6 +267,8 @@ def describe(
         stage=names.stage(at.op),
         strategy=names.strategy(at.op),
         weights=names.weights(at.op),
+        call=call,
+        calls=len(made),
         cause=cause,
         tensor=names.tensor_name(names.tensor(at.op, operand)),
         writer=names.name(made[before - 1].op) if before else None,

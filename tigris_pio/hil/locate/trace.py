@@ -11,6 +11,7 @@ import numpy as np
 from tigris_pio.hil import protocol
 from tigris_pio.hil.client import Board, ModelInfo
 from tigris_pio.hil.errors import InputsError, RunError
+from tigris_pio.hil.exchange import write_inputs
 from tigris_pio.hil.protocol import Request
 from tigris_pio.host import Session
 from tigris_pio.host.calls import Call
@@ -95,7 +96,7 @@ class Replay:
         """Runs a step on the board; RunError if it fails, InputsError if the board ran on other inputs."""
         self._advance_to(step)
         self._position = None
-        sent = b"".join(self._write(step))
+        sent = write_inputs(self._board, self._session, self._model, self.steps[step])
         payload = protocol.Range(self._model.index, 0, points.count, points.first, points.between)
         answer = self._board.run_request(protocol.Trace, Request.TRACE, payload)
         if zlib.crc32(sent) != answer.inputs_crc32:
@@ -130,18 +131,6 @@ class Replay:
             return zlib.crc32(self._board.streamed_outputs.get(index, b""))
         return self._board.output_crc32(self._model.index, index)
 
-    def _write(self, step: int) -> list[bytes]:
-        inputs = self.steps[step]
-        written = []
-        for index, io in enumerate(self._session.inputs):
-            data = np.ascontiguousarray(inputs[io.name]).tobytes()
-            if self._session.is_streamed(io):
-                self._board.streamed_inputs[index] = data
-            else:
-                self._board.write_input(self._model.index, index, data)
-                written.append(data)
-        return written
-
     def _advance_to(self, step: int) -> None:
         if not self._session.states or self._position == step:
             return
@@ -150,6 +139,6 @@ class Replay:
             self._position = 0
         for before in range(self._position, step):
             self._position = None
-            self._write(before)
+            write_inputs(self._board, self._session, self._model, self.steps[before])
             self._board.run(self._model.index)
             self._position = before + 1

@@ -17,16 +17,14 @@ _REQUESTS: dict[int, type[Record]] = {
     Request.STATUS_TEXT: protocol.Status,
     Request.TRANSFER: protocol.Transfer,
     **dict.fromkeys((Request.WRITE, Request.READ, Request.PROFILE, Request.TRACE, Request.ROWS), protocol.Range),
-    **dict.fromkeys((Request.INFO, Request.TENSOR, Request.RUN, Request.CHECKSUM), protocol.Select),
-    Request.ROWS: protocol.Range,
-    **dict.fromkeys((Request.PLAN_CHECK, Request.FAULT, Request.RESET), protocol.Select),
+    **dict.fromkeys((Request.INFO, Request.TENSOR, Request.RUN, Request.CHECKSUM, Request.PLAN_CHECK, Request.FAULT,
+                     Request.RESET), protocol.Select),
 }
 _ANSWERS: dict[int, type[Record]] = {
     Request.HELLO | RESPONSE_BIT: protocol.Hello,
     Request.INFO | RESPONSE_BIT: protocol.Info,
     Request.TENSOR | RESPONSE_BIT: protocol.Tensor,
     Request.RUN | RESPONSE_BIT: protocol.Result,
-    Request.TRACE | RESPONSE_BIT: protocol.Trace,
     Request.TRACE | RESPONSE_BIT: protocol.Trace,
     Request.CHECKSUM | RESPONSE_BIT: protocol.Checksum,
     Request.TRANSFER | RESPONSE_BIT: protocol.Checksum,

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -67,14 +66,6 @@ def read_platformio(project: Project) -> Build:
         raise _no_machine_error(f"the chip of {firmware}")
     settings = project.directory / f"sdkconfig.{project.environment}"
     return Build(chip, tuple(sorted(files.items())), 0, _is_octal(settings))
-
-
-def compile_platformio(project: Project) -> None:
-    """Builds; ToolError if that fails. PlatformIO's output goes to stderr."""
-    command = [*platformio_command(), "run", "-d", str(project.directory), "-e", project.environment]
-    status = subprocess.run(command, stdout=sys.stderr, check=False).returncode
-    if status:
-        raise ToolError(f"{' '.join(command)} failed with status {status}; see its messages above")
 
 
 def _metadata(project: Project) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.errors import UsageError
-from tigris_pio.hil.check import CheckReport, HostPlan, OpTime, check, find_model, op_times, open_plan, run_on_board
-from tigris_pio.hil.client import Board, BoardInfo, ModelInfo, RunInfo
+from tigris_pio.hil.check import CheckReport, HostPlan, OpTime, check, find_model, op_times, open_plan
+from tigris_pio.hil.client import Board, BoardInfo, MemoryUse, ModelInfo, RunInfo
 from tigris_pio.hil.errors import HarnessError
+from tigris_pio.hil.exchange import run_on_board
 from tigris_pio.hil.log import new_text
 from tigris_pio.hil.report import location_lines
 from tigris_pio.hil.rig.place import Place
@@ -27,18 +27,6 @@ from tigris_pio.host.io import Array
 VectorSource = str | PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 PlanSource = str | PathLike[str] | None
 _LISTEN_SECONDS = 0.05
-
-
-@dataclasses.dataclass(frozen=True)
-class BoardMemory:
-    """Bytes of a model's arenas, their peaks in its last run, and that run's traffic."""
-
-    fast_given: int
-    fast_peak: int
-    slow_given: int
-    slow_peak: int
-    slow_read: int
-    slow_written: int
 
 
 class RigBoard:
@@ -110,15 +98,13 @@ class RigBoard:
         file = self.plan(model).file
         return op_times(file, self.client, find_model(self.client, file))
 
-    def memory(self, model: PlanSource = None) -> BoardMemory:
+    def memory(self, model: PlanSource = None) -> MemoryUse:
         """The arenas, and the last run's use of them; UsageError if this connection has not run the model."""
         index = find_model(self.client, self.plan(model).file).index
         if index not in self._runs:
             raise UsageError(f"{self.name}: no memory to report: run the model first")
         found, run = self._runs[index]
-        return BoardMemory(
-            found.fast_given, run.fast_peak, found.slow_given, run.slow_peak, run.slow_read, run.slow_written
-        )
+        return MemoryUse.of(found, [run])
 
     def reset(self, model: PlanSource = None) -> None:
         """Gives all states their first values."""

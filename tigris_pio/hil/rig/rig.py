@@ -10,8 +10,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -21,12 +19,11 @@ from tigris_pio.errors import TigrisError, ToolError
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.errors import BusyError
 from tigris_pio.hil.lock import Lock, PortLock, named_path
+from tigris_pio.hil.project import board_process
 from tigris_pio.hil.rig.board import RigBoard
 from tigris_pio.hil.rig.labgrid import SCHEME, acquired
 from tigris_pio.hil.rig.place import Place
 
-#: The emulated boards' tool, in their PlatformIO platform.
-_BOARD_PROCESS = Path(__file__).parents[2] / "platformio" / "emulated" / "tools" / "board_process.py"
 _POLL_SECONDS = 0.01
 #: Longer than a waiting process sleeps between two looks at a board's lock.
 _YIELD_SECONDS = 0.03
@@ -224,5 +221,4 @@ def switch_off(folder: Path) -> None:
     for record in folder.glob("*.flashed"):
         board_folder = json.loads(record.read_text("utf-8"))["folder"]
         if board_folder:
-            command = [sys.executable, str(_BOARD_PROCESS), "stop", "--folder", board_folder]
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+            board_process.stop(Path(board_folder))
