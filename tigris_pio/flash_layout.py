@@ -30,24 +30,11 @@ from tigris_pio.spelling import option
 
 
 @dataclass(frozen=True)
-class PartitionItem:
-    """A plan, or weights, for the partition `label`: at `offset` in it, or behind the item before if that is None.
+class PartitionItem(layout.Item):
+    """A plan, or the weights of a model that is plain C, for the partition `label`."""
 
-    `exact`: the firmware opens only this very plan. `any_scale`: it also opens plans with other scales. `unchecked`: it
-    does not compare the checksum. `slots`: 1, or 2 slots of `slot_bytes` each, from `offset` on. `slot_bytes` None: as
-    large as the plan needs.
-    """
-
-    name: str
-    plan: bytes
-    label: str
-    offset: int | None
-    exact: bool = False
-    any_scale: bool = False
-    unchecked: bool = False
-    slots: int = 1
-    slot_bytes: int | None = None
-    is_plan: bool = True  #: False: the weights of a model that is plain C
+    label: str = ""
+    is_plan: bool = True
 
 
 def read_table(path: Path) -> tuple[Partition, ...]:
@@ -65,8 +52,7 @@ def read_table(path: Path) -> tuple[Partition, ...]:
 
 def place_items(given: Sequence[PartitionItem], partition: Partition) -> tuple[layout.Placed, ...]:
     """The items with their offsets in the partition, in the order given. Raises BudgetError if they do not fit."""
-    items = [layout.Item(item.name, item.plan, item.offset, item.slots, item.slot_bytes) for item in given]
-    placed = layout.arrange(items, partition.size)
+    placed = layout.arrange(given, partition.size)
     end = 0
     for number, item in enumerate(placed):
         if item.start % SECTOR:
@@ -111,10 +97,18 @@ def partition_of(table: Sequence[Partition], label: str) -> Partition:
     return found
 
 
-def write_partitions(given: Sequence[PartitionItem], table: Sequence[Partition], folder: Path) -> list[str]:
+def write_partitions(
+    given: Sequence[PartitionItem],
+    table: Sequence[Partition],
+    folder: Path,
+    exact: Collection[str] = (),
+    unchecked: Collection[str] = (),
+    any_scale: Collection[str] = (),
+) -> list[str]:
     """Writes `<partition>.bin` for each partition, `tigris_models.h` for plans and `tigris_weights.h` for weights.
 
-    Returns a line for each item: its partition, offset and size. A file that has its content already is not touched.
+    `exact`, `unchecked` and `any_scale` name models, as in `layout.models_header`. A file that has its content already
+    is not touched. Returns a line for each item: its partition, offset and size.
     """
     partitions: dict[str, list[PartitionItem]] = {}
     for item in given:
@@ -122,9 +116,6 @@ def write_partitions(given: Sequence[PartitionItem], table: Sequence[Partition],
     placed = {label: place_items(items, partition_of(table, label)) for label, items in partitions.items()}
     for label, items in placed.items():
         write_if_changed(folder / f"{label}.bin", layout.image(items))
-    exact, unchecked, any_scale = (
-        {item.name for item in given if getattr(item, field)} for field in ("exact", "unchecked", "any_scale")
-    )
     plans = {item.name for item in given if item.is_plan}
     if plans:
         text = layout.models_header(_select(placed, plans), exact, unchecked, any_scale)
@@ -156,20 +147,17 @@ def _summary(item: layout.Placed, partition: Partition, is_plan: bool) -> str:
     return layout.summary([(item.name, len(item.plan), {"memory": memory})], partition, slots)[0]
 
 
-def read_weights(path: Path) -> bytes:
-    """Reads a file of weights, which has no header to check. Raises UsageError."""
+def read_input(path: Path, what: str) -> bytes:
+    """Reads a file of weights, which has no header to check, or a plan. Raises UsageError that asks for `what`."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; give the file of weights that tigris codegen wrote") from error
+        raise UsageError(f"{path}: {error.strerror}; give {what}") from error
 
 
 def read_plan(path: Path) -> bytes:
     """Reads a plan file, and checks its size and its magic number alone. Raises UsageError or PlanError."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; give a plan that tigris compile wrote") from error
+    data = read_input(path, "a plan that tigris compile wrote")
     if len(data) < Header.size() or not data.startswith(b"TGRS"):
         raise PlanError(f"{path} is no plan; compile the model with: tigris compile MODEL -m SIZE -o {path.stem}.tgrs")
     return data

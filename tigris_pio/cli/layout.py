@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tigris_pio import flash_layout
+from tigris_pio.cli.gather import Option
 from tigris_pio.errors import UsageError
 from tigris_pio.platformio.options import name_fault
 from tigris_pio.platformio.partitions import SECTOR, align_up
@@ -15,74 +16,37 @@ from tigris_pio.sizes import parse_size
 from tigris_pio.text import c_identifier
 
 
+def _items(name: str, what: str, text: str) -> Option:
+    return click.option(name, type=(str, click.Path(path_type=Path), str, str), multiple=True,
+                        metavar=f"NAME {what} PARTITION OFFSET", help=f"{text} Repeatable.")  # fmt: skip
+
+
+def _names(name: str, text: str) -> Option:
+    return click.option(name, multiple=True, metavar="NAME", help=f"{text} Repeatable.")
+
+
 @click.command("layout", short_help="Write plans as contents of flash partitions.")
-@click.option(
-    "--model",
-    "models",
-    type=(str, click.Path(path_type=Path), str, str),
-    multiple=True,
-    metavar="NAME PLAN PARTITION OFFSET",
-    help="Put PLAN at OFFSET bytes into PARTITION. OFFSET auto: behind the plan before it. Repeatable.",
-)
-@click.option(
-    "--weights",
-    "weights",
-    type=(str, click.Path(path_type=Path), str, str),
-    multiple=True,
-    metavar="NAME FILE PARTITION OFFSET",
-    help="Put the weights of a C model, from tigris codegen --weights partition, into PARTITION. Repeatable.",
-)
-@click.option(
-    "--table",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="TABLE",
-    help="The firmware's partition table, binary or CSV.",
-)
-@click.option(
-    "--exact",
-    multiple=True,
-    metavar="NAME",
-    help="The firmware opens only this plan of the model, no other plan with the same inputs and outputs. Repeatable.",
-)
-@click.option(
-    "--any-scale",
-    multiple=True,
-    metavar="NAME",
-    help="The firmware reads scales from the plan, so it opens plans with any scales. Repeatable.",
-)
-@click.option(
-    "--unchecked",
-    multiple=True,
-    metavar="NAME",
-    help="The firmware does not compare the checksum of this model's plan. Repeatable.",
-)
-@click.option(
-    "--slots",
-    multiple=True,
-    metavar="NAME",
-    help="Give the model two slots (A/B), so that firmware can update its plan. Repeatable.",
-)
-@click.option(
-    "--slot-size",
-    "slot_sizes",
-    type=(str, str),
-    multiple=True,
-    metavar="NAME SIZE",
-    help="Size of each of the model's two slots. Default: 1.25 times the plan. Repeatable.",
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Folder to write to."
-)
+@_items("--model", "PLAN", "Put PLAN at OFFSET bytes into PARTITION. OFFSET auto: behind the plan before it.")
+@_items("--weights", "FILE", "Put the weights of a C model, from tigris codegen --weights partition, into PARTITION.")
+@click.option("--table", type=click.Path(path_type=Path), required=True, metavar="TABLE",
+              help="The firmware's partition table, binary or CSV.")  # fmt: skip
+@_names("--exact", "The firmware opens only this plan of the model, no other plan with the same inputs and outputs.")
+@_names("--any-scale", "The firmware reads scales from the plan, so it opens plans with any scales.")
+@_names("--unchecked", "The firmware does not compare the checksum of this model's plan.")
+@_names("--slots", "Give the model two slots (A/B), so that firmware can update its plan.")
+@click.option("--slot-size", type=(str, str), multiple=True, metavar="NAME SIZE",
+              help="Size of each of the model's two slots. Default: 1.25 times the plan. Repeatable.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER",
+              help="Folder to write to.")  # fmt: skip
 def layout(
-    models: tuple[tuple[str, Path, str, str], ...],
+    model: tuple[tuple[str, Path, str, str], ...],
     weights: tuple[tuple[str, Path, str, str], ...],
     table: Path,
     exact: tuple[str, ...],
     any_scale: tuple[str, ...],
     unchecked: tuple[str, ...],
     slots: tuple[str, ...],
-    slot_sizes: tuple[tuple[str, str], ...],
+    slot_size: tuple[tuple[str, str], ...],
     output: Path,
 ) -> None:
     """Write PARTITION.bin for each partition, and tigris_models.h, to FOLDER.
@@ -95,30 +59,26 @@ def layout(
       tigris layout --model kws kws.tgrs model auto --table partition-table.bin -o build
       tigris layout --model kws kws.tgrs model auto --slots kws --slot-size kws 128K --table partitions.csv -o build
     """
-    names = [name for name, *_ in models]
-    if not models and not weights:
+    names = [name for name, *_ in model]
+    if not model and not weights:
         raise UsageError("no plan and no weights: give --model NAME PLAN PARTITION auto, or --weights")
     _check_names([*names, *(name for name, *_ in weights)])
-    wanted = [_wanted(*model) for model in models]
-    sized = tuple(name for name, _ in slot_sizes)
+    wanted = [_wanted(*one) for one in model]
     for option, given in (
         ("--exact", exact), ("--any-scale", any_scale), ("--unchecked", unchecked), ("--slots", slots),
-        ("--slot-size", sized),
+        ("--slot-size", [name for name, _ in slot_size]),
     ):  # fmt: skip
         for name in given:
             if name not in names:
                 raise UsageError(f"{option} {name}: no --model has this name; there are {', '.join(names) or 'none'}")
-    sizes = {name: _slot_size(name, size, slots) for name, size in slot_sizes}
+    sizes = {name: _slot_size(name, size, slots) for name, size in slot_size}
     for name in slots:
         if name in exact:
             raise UsageError(f"--slots {name}: an update is refused with --exact {name}; leave out one of them")
-    wanted = [
-        replace(item, exact=item.name in exact, any_scale=item.name in any_scale, unchecked=item.name in unchecked,
-                slots=2 if item.name in slots else 1, slot_bytes=sizes.get(item.name))
-        for item in wanted
-    ]  # fmt: skip
-    wanted += [_wanted_weights(*own) for own in weights]
-    for line in flash_layout.write_partitions(wanted, flash_layout.read_table(table), output):
+    wanted = [replace(item, slots=1 + (item.name in slots), slot_bytes=sizes.get(item.name)) for item in wanted]
+    wanted += [_wanted(*own, is_plan=False) for own in weights]
+    rows = flash_layout.read_table(table)
+    for line in flash_layout.write_partitions(wanted, rows, output, exact, unchecked, any_scale):
         click.echo(line)
 
 
@@ -135,15 +95,11 @@ def _check_names(names: list[str]) -> None:
             raise UsageError(f"--model: two models are {both}; rename one of them")
 
 
-def _wanted(name: str, plan: Path, label: str, offset: str) -> flash_layout.PartitionItem:
-    return flash_layout.PartitionItem(
-        name, flash_layout.read_plan(plan), label, None if offset == "auto" else _offset(name, offset)
-    )
-
-
-def _wanted_weights(name: str, file: Path, label: str, offset: str) -> flash_layout.PartitionItem:
+def _wanted(name: str, file: Path, label: str, offset: str, is_plan: bool = True) -> flash_layout.PartitionItem:
+    data = (flash_layout.read_plan(file) if is_plan
+            else flash_layout.read_input(file, "the file of weights that tigris codegen wrote"))
     at = None if offset == "auto" else _offset(name, offset)
-    return flash_layout.PartitionItem(name, flash_layout.read_weights(file), label, at, is_plan=False)
+    return flash_layout.PartitionItem(name, data, at, label=label, is_plan=is_plan)
 
 
 def _slot_size(name: str, text: str, slots: tuple[str, ...]) -> int:

@@ -61,26 +61,20 @@ class Compiled:
 def compile_arguments(model: Model, settings: Settings) -> list[str]:
     """The arguments of `tigris compile`, except the model and the outputs."""
     arguments = ["-m", settings.mem, "--name", model.name]
-    if settings.flash:
-        arguments += ["-f", settings.flash]
-    for dim in settings.dims:
-        arguments += ["--dim", dim]
-    for value in settings.set:
-        arguments += ["--set", value]
-    for tie in settings.state:
-        arguments += ["--state", tie]
-    for port in settings.stream:
-        arguments += ["--stream", port]
-    if settings.hop is not None:
-        arguments += ["--hop", str(settings.hop)]
-    for limit in settings.limits:
-        arguments += ["--limit", limit]
-    if settings.cores > 1:
-        arguments += ["--cores", str(settings.cores)]
+    for option, values in (
+        ("-f", [settings.flash] if settings.flash else []),
+        ("--dim", settings.dims),
+        ("--set", settings.set),
+        ("--state", settings.state),
+        ("--stream", settings.stream),
+        ("--hop", [] if settings.hop is None else [str(settings.hop)]),
+        ("--limit", settings.limits),
+        ("--cores", [str(settings.cores)] if settings.cores > 1 else []),
+        ("--compress", [settings.compress] if settings.compress != "none" else []),
+    ):
+        arguments += [word for value in values for word in (option, value)]
     if settings.xip:
         arguments.append("--xip")
-    if settings.compress != "none":
-        arguments += ["--compress", settings.compress]
     if settings.backend not in PORTABLE_BACKENDS:
         arguments += ["--backend", settings.backend, "--chip", settings.chip]
     elif settings.chip in TUNED_CHIPS:

@@ -112,14 +112,8 @@ def compare(
     step, so that differences do not add up over steps; the new states are compared like outputs.
     """
     program = compiled.plan.program
-    strategies = {
-        step: stage.strategy.name.lower()
-        for stage in compiled.plan.stages
-        for step in range(stage.first_op, stage.end_op)
-    }
-    layers = [Layer(op.name, op.kind.name.lower(), op.output, strategies[i]) for i, op in enumerate(program.ops)]
+    layers, outputs = layers_and_outputs(compiled)
     by_name = {layer.name: layer for layer in layers}
-    outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
     states = [Layer(io.name, "state", io.tensor, "") for io in program.states]
     named = {value.tensor: (name, value) for name, value in reversed(list(program.values.items()))}
     own_inputs = OwnInputs(reference.model, program)
@@ -152,6 +146,15 @@ def compare(
                     measure(layer, numbers(crop(result, wanted), tensor), wanted, tensor.scale)
                     layer.differs |= _differs(layer, tensor, wanted, layer.tensor in rounded)
     return Comparison(len(samples), tuple(layers), (*outputs, *states), identical)
+
+
+def layers_and_outputs(compiled: Compiled) -> tuple[list[Layer], list[Layer]]:
+    """The layers of a plan in execution order, and its outputs, without figures."""
+    program = compiled.plan.program
+    strategies = {step: stage.strategy.name.lower() for stage in compiled.plan.stages
+                  for step in range(stage.first_op, stage.end_op)}
+    layers = [Layer(op.name, op.kind.name.lower(), op.output, strategies[i]) for i, op in enumerate(program.ops)]
+    return layers, [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
 
 
 def _measure_layer(layer: Layer, tensor: ProgramTensor, stored: Masked, value: StoredValue,

@@ -29,7 +29,7 @@ from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session
 from tigris_pio.platformio.compiler import quoted
-from tigris_pio.verify.compare import Comparison, Layer, measure
+from tigris_pio.verify.compare import Comparison, Layer, layers_and_outputs, measure
 from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, masked
 
 #: Largest error of a layer: steps of int8, and a share of the largest value in float32.
@@ -183,9 +183,8 @@ def _compared(compiled: Compiled, whole: Compiled, model: FlatModel, numbers: Ma
               interpreter: _Interpreter) -> Comparison:
     """Compares with one reference."""
     program = compiled.plan.program
-    layers = _layers(compiled)
+    layers, outputs = layers_and_outputs(compiled)
     shown = _shown(program, numbers)
-    outputs = [Layer(io.name, "output", io.tensor, "") for io in program.outputs]
     results = {name: number for number, name in io_names(model).items()}
     identical = True
     with Session(compiled.data) as first, Session(compiled.data) as second, Session(whole.data) as undivided:
@@ -225,13 +224,6 @@ class _Given:
         """The inputs of the next run, by number; states have the plan's values."""
         known = {**sample, **self._session.state()}
         return [item if isinstance(item, np.ndarray) else known[item] for item in self._inputs]
-
-
-def _layers(compiled: Compiled) -> list[Layer]:
-    strategies = {step: stage.strategy.name.lower() for stage in compiled.plan.stages
-                  for step in range(stage.first_op, stage.end_op)}
-    return [Layer(op.name, op.kind.name.lower(), op.output, strategies[place])
-            for place, op in enumerate(compiled.plan.program.ops)]
 
 
 def _shown(program: Program, numbers: Mapping[str, int]) -> dict[str, tuple[StoredValue, int, bool]]:
