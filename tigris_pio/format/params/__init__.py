@@ -8,14 +8,10 @@ a power of two, shift > 0 meaning left.
 
 from __future__ import annotations
 
-from tigris_pio.format.params.convolution import *
 from tigris_pio.format.params.elementwise import *
 from tigris_pio.format.params.int16 import *
-from tigris_pio.format.params.levels import *
 from tigris_pio.format.params.matrix import *
 from tigris_pio.format.params.movement import *
-from tigris_pio.format.params.pool import *
 from tigris_pio.format.params.recurrent import *
-from tigris_pio.format.params.state import *
-from tigris_pio.format.params.stream import *
 from tigris_pio.format.params.vector import *
+from tigris_pio.format.params.window import *

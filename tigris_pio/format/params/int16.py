@@ -7,16 +7,7 @@ requantised as SPEC.md section 7 says, by a multiplier in Q0.31.
 
 from __future__ import annotations
 
-from tigris_pio.format.params.shared import (
-    Clamp,
-    ConvShape,
-    DenseShape,
-    OutputZero,
-    ProductShape,
-    Requantise,
-    TransposeConvShape,
-    WideChannelConstants,
-)
+from tigris_pio.format.params import shared
 from tigris_pio.format.record import Params, embed, f32, i32, i32_array, u16, u32
 
 _SUM_BITS = "32 or 64: how sums are requantised"
@@ -32,31 +23,31 @@ class ConvInt16Params(Params):
     [kernel_height][kernel_width][out_channels] for DEPTHWISE_CONV_2D. Padded taps are 0.
     """
 
-    shape = embed(ConvShape)
+    shape = embed(shared.ConvShape)
     sum_bits: int = u16(_SUM_BITS)
     weight_bytes: int = u16("1: weights are int8; 2: int16, of CONV_2D")
-    clamp = embed(Clamp)
+    clamp = embed(shared.Clamp)
     weights: int = u32("int8 or int16, see above")
-    constants = embed(WideChannelConstants, shift="int8 per out channel; at most 14 of 64 bits")
+    constants = embed(shared.WideChannelConstants, shift="int8 per out channel; at most 14 of 64 bits")
 
 
 class TransposeConvInt16Params(Params):
     """Transposed Conv2D of int16, as TRANSPOSE_CONV of int8; sums as in tigris_conv_int16_params."""
 
-    shape = embed(TransposeConvShape)
+    shape = embed(shared.TransposeConvShape)
     groups: int = u16("groups of channels")
     sum_bits: int = u16(_SUM_BITS)
-    clamp = embed(Clamp)
+    clamp = embed(shared.Clamp)
     weights: int = u32("int8 [out_channels][kernel_height][kernel_width][in_channels / groups]")
-    constants = embed(WideChannelConstants)
+    constants = embed(shared.WideChannelConstants)
 
 
 class FullyConnectedInt16Params(Params):
     """out[r][o] = requantise(bias[o] + sum_i weights[o][i] * in[r][i]); sums as in tigris_conv_int16_params."""
 
-    shape = embed(DenseShape)
+    shape = embed(shared.DenseShape)
     sum_bits: int = u32(_SUM_BITS)
-    clamp = embed(Clamp)
+    clamp = embed(shared.Clamp)
     weights: int = u32("int8 [out_features][in_features], not packed")
     bias: int = u32("int64 per output")
     multiplier: int = u32("int32 per output, Q0.31 or Q0.15")
@@ -66,10 +57,10 @@ class FullyConnectedInt16Params(Params):
 class MatMulInt16Params(Params):
     """TensorFlow Lite's BatchMatMul of int16: sums of 64 bits, as in tigris_conv_int16_params."""
 
-    shape = embed(ProductShape)
+    shape = embed(shared.ProductShape)
     output_multiplier: int = i32("Q0.15")
     output_shift: int = i32("positive: left; at most 14")
-    clamp = embed(Clamp)
+    clamp = embed(shared.Clamp)
 
 
 class RescaleParams(Params):
@@ -79,12 +70,12 @@ class RescaleParams(Params):
     """
 
     input_zero_point: int = i32("of the input")
-    output = embed(OutputZero)
+    output = embed(shared.OutputZero)
     multiplier: tuple[int, ...] = i32_array(2, "Q0.31")
     shift: tuple[int, ...] = i32_array(2, "positive: left")
     negate: int = u32("the results whose sign changes, 1: of differences from 0 up, 2: of negative ones, 3: of all; "
                       "4: negative differences change theirs before they are scaled")
-    clamp = embed(Clamp)
+    clamp = embed(shared.Clamp)
 
 
 class QuantizeInt16Params(Params):
@@ -125,6 +116,6 @@ class SoftmaxInt16Params(Params):
     """
 
     length: int = u32("elements of one vector, at most 65536")
-    factor = embed(Requantise)
+    factor = embed(shared.Requantise)
     exponentials: int = u32("513 int16, Q0.15: exp(x) of -10 … 0")
     reciprocals: int = u32("513 int16, Q0.15: 1 / (1 + x) of 0 … 1")

@@ -1,9 +1,9 @@
-"""Elements in other places: copies, transposes, selections, and interpolation between them."""
+"""Elements in other places: copies, selections, interpolation between them, states, and rows of streams."""
 
 from __future__ import annotations
 
-from tigris_pio.format.record import Params, embed, i32_array, u32, u32_array
-from tigris_pio.format.records import MAX_RANK
+from tigris_pio.format.record import Params, embed, i32_array, u8, u8_array, u32, u32_array
+from tigris_pio.format.records import MAX_RANK, IoRecord
 
 
 class CopyParams(Params):
@@ -82,3 +82,35 @@ class ResampleParams(Params):
     row_weight: int = u32("[output rows][row_taps]")
     column_start: int = u32("int32 per output column")
     column_weight: int = u32("[output columns][column_taps]")
+
+
+class CommitParams(Params):
+    """The output is a state. Its new value is its last `kept_bytes` bytes, then the bytes of the first input.
+
+    The second input is a constant: the value at the start of a session, repeated until the state is full. Without a
+    second input every byte is `fill`. The other fields are for the host, as in an I/O record.
+    """
+
+    kept_bytes: int = u32("bytes of the state that stay and move to its start; fewer than all")
+    fill: int = u8("first value of every byte, where there is no second input")
+    model_dtype: int = u8("tigris_dtype of the model's own tensor")
+    rank: int = u8("dimensions used in shape")
+    stored_rank: int = u8("dimensions used in stored_shape and permutation")
+    shape: tuple[int, ...] = u32_array(MAX_RANK, "the model's own shape; unused entries 0")
+    stored_shape: tuple[int, ...] = u32_array(MAX_RANK, "shape of the stored data; unused entries 0")
+    permutation: tuple[int, ...] = u8_array(MAX_RANK, "permuted axis i is stored axis permutation[i]")
+
+    def io(self, tensor: int, name: int) -> IoRecord:
+        """How the user knows the state that lies in a tensor; `name`: offset in strings."""
+        return IoRecord(name, tensor, self.model_dtype, self.rank, self.stored_rank, 0, 0, self.shape,
+                        self.stored_shape, self.permutation)  # fmt: skip
+
+
+class RowsParams(Params):
+    """The input whose rows FETCH asks the caller for, or the output whose rows TAKE gives to the caller.
+
+    The operator's output view has a pace that completes it in the stage's bands, and no window or one that keeps rows.
+    Each row is therefore made once, in order, up to the last.
+    """
+
+    port: int = u32("index of the input or of the output, which the session's hooks receive")
