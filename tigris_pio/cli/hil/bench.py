@@ -168,18 +168,16 @@ def _unit(report: BenchReport) -> str:
 def _operators(report: BenchReport) -> FittedTable:
     total = sum(op.elapsed for op in report.ops)
     has_macs = any(op.macs for op in report.ops)
-    heads = ["", "operator", "kind", "calls", _unit(report), "share", *(["per MAC"] if has_macs else [])]
-    rows = []
-    for op in report.ops:
-        row = [str(op.index), visible_name(op.name), op.kind, f"{op.calls:g}", f"{op.elapsed:,.0f}"]
-        row += [f"{op.elapsed / total:.1%}", *([f"{op.elapsed / op.macs:.2f}" if op.macs else ""] if has_macs else [])]
-        rows.append(row)
-    if report.mean >= total:
-        overhead = ["", "overhead", "", "", f"{report.mean - total:,.0f}", ""]
-        rows.append(overhead + [""] * (len(heads) - len(overhead)))
     columns = (Column("", True), Column("operator", is_name=True), Column("kind"), Column("calls", True, detail=1),
                Column(_unit(report), True), Column("share", True),
                *([Column("per MAC", True, detail=2)] * has_macs))  # fmt: skip
+    rows = []
+    for op in report.ops:
+        per_mac = [f"{op.elapsed / op.macs:.2f}" if op.macs else ""] * has_macs
+        rows.append([str(op.index), visible_name(op.name), op.kind, f"{op.calls:g}", f"{op.elapsed:,.0f}",
+                     f"{op.elapsed / total:.1%}", *per_mac])  # fmt: skip
+    if report.mean >= total:
+        rows.append(["", "overhead", "", "", f"{report.mean - total:,.0f}", "", *([""] * has_macs)])
     return FittedTable("mean per run", columns, rows)
 
 

@@ -10,11 +10,10 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console
-from tigris_pio.cli.hil.listed import list_file
 from tigris_pio.cli.options import JSON
 from tigris_pio.hil.client import ModelInfo
 from tigris_pio.hil.discover import BoardAddress, ProbeResult, find_addresses, probe_all
-from tigris_pio.hil.rig.board_list import FILE_NAME, read_list
+from tigris_pio.hil.rig.board_list import FILE_NAME, find_list, read_list
 from tigris_pio.sizes import format_size
 
 _COLOURS = {"answers": "green", "busy": "yellow", "silent": "bright_black"}
@@ -59,7 +58,7 @@ def list_command(probe: bool, patience: float, everywhere: bool, boards: str | N
 
 
 def _listed(boards: str | None) -> list[BoardAddress]:
-    path = list_file(boards)
+    path = find_list(boards, Path())
     entries = () if path is None else read_list(path)
     return [
         BoardAddress(entry.port or "", "listed", entry.env or "", baud=entry.baud, name=entry.name, tags=entry.tags)

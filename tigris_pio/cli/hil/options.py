@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tigris_pio.cli.gather import gathering
-from tigris_pio.cli.hil.listed import choose, list_file
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.client import Board, Timing
 from tigris_pio.hil.project import IdfProject, Project, is_idf_build, open_project
-from tigris_pio.hil.rig.board_list import FILE_NAME, read_list
+from tigris_pio.hil.rig.board_list import FILE_NAME, find_list, first_free, fitting, read_list
 from tigris_pio.hil.rig.labgrid import acquired
 from tigris_pio.hil.rig.place import DEFAULT_BAUD
 
@@ -86,10 +85,11 @@ class TargetOptions:
         """The first free board of the list with the name and tags. --upload flashes its entry's project."""
         if self.port is not None or self.qemu:
             raise UsageError("--board and --tag choose a board from a list; leave out --port and --qemu")
-        path = list_file(self.boards)
+        path = find_list(self.boards, Path())
         if path is None:
             raise UsageError(f"--board and --tag need a list of boards: write {FILE_NAME} or give --boards FILE.toml")
-        entry = choose(read_list(path), path, self.board, self.tags)
+        wanted = [*([f"the name {self.board}"] if self.board else []), *(f"the tag {tag}" for tag in self.tags)]
+        entry = first_free(fitting(read_list(path), path, " and ".join(wanted), self.tags, self.board))
         folder = self.project or (str(entry.project) if entry.project else None)
         environment = self.environment or entry.env
         if folder is None and environment is not None:

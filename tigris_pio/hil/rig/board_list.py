@@ -16,10 +16,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tigris_pio.errors import UsageError
+from tigris_pio.hil.errors import BusyError
+from tigris_pio.hil.lock import PortLock
+from tigris_pio.hil.rig.labgrid import SCHEME
 from tigris_pio.hil.rig.place import DEFAULT_BAUD
 
 if sys.version_info >= (3, 11):
@@ -50,15 +54,51 @@ class Entry:
 
 
 _KINDS: dict[str, tuple[type, str]] = {
-    "name": (str, "text"),
-    "port": (str, "text"),
+    **{field.name: (str, "text") for field in dataclasses.fields(Entry)},
     "baud": (int, "a whole number"),
     "tags": (list, "a list of texts"),
-    "chip": (str, "text"),
-    "project": (str, "text"),
-    "env": (str, "text"),
-    "upload_port": (str, "text"),
 }
+
+
+def find_list(named: str | Path | None, *folders: Path | None) -> Path | None:
+    """Path of the list: `named`, else tigris-boards.toml in the first of the folders that has one; None without any."""
+    paths = [folder / FILE_NAME for folder in folders if folder is not None]
+    return Path(named) if named is not None else next(filter(Path.is_file, paths), None)
+
+
+def fitting(
+    entries: Sequence[Entry], path: Path, wanted: str, tags: Sequence[str], name: str | None = None
+) -> list[Entry]:
+    """The boards of a list that have all tags, and the name if given.
+
+    Raises UsageError without any; `wanted` has name and tags in words.
+    """
+    found = [entry for entry in entries if frozenset(tags) <= entry.all_tags and name in (None, entry.name)]
+    if not found:
+        known = "; ".join(f"{entry.name}: {', '.join(sorted(entry.all_tags))}" for entry in entries)
+        raise UsageError(f"{path}: no board has {wanted}; the list has {known or 'no boards'}")
+    return found
+
+
+def first_free(entries: Sequence[Entry]) -> Entry:
+    """The first board that no program uses; BusyError with the users' names if there is none."""
+    holders = []
+    for entry in entries:
+        holder = _holder(entry)
+        if not holder:
+            return entry
+        holders.append(holder)
+    raise BusyError("; ".join(holders))
+
+
+def _holder(entry: Entry) -> str:
+    """Sentence with the program that uses a board's port; empty if it is free or the port is unknown."""
+    try:
+        if entry.port is not None and not entry.port.startswith(SCHEME):
+            PortLock(entry.port).release()
+    except BusyError as error:
+        return str(error)
+    return ""
 
 
 def read_list(path: Path) -> tuple[Entry, ...]:

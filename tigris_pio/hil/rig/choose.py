@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.project import Project, environments, open_project
-from tigris_pio.hil.rig.board_list import FILE_NAME, Entry, read_list
+from tigris_pio.hil.rig.board_list import FILE_NAME, Entry, find_list, fitting, read_list
 from tigris_pio.hil.rig.place import DEFAULT_BAUD, Place
 
 
@@ -36,7 +35,7 @@ def choose(selection: Selection) -> tuple[Place, ...]:
         return (_port_place(selection, selection.port),)
     if selection.emulated:
         return _emulated(selection)
-    path = _list_file(selection)
+    path = find_list(selection.boards, selection.root, selection.project)
     if path is not None:
         places = _listed(selection, path)
         if places:
@@ -65,10 +64,8 @@ def _environments(selection: Selection) -> list[Project]:
 
 def _project_place(selection: Selection, project: Project, switch_off: bool = False) -> Place:
     tags = frozenset(name for name in (project.environment, project.board) if name)
-    baud = selection.baud or DEFAULT_BAUD
-    flash = _flash(selection, True)
-    name = project.environment
-    return Place(name, None, baud, tags, "", project, flash=flash, switch_off=switch_off)
+    return Place(project.environment, None, selection.baud or DEFAULT_BAUD, tags, "", project,
+                 flash=_flash(selection, True), switch_off=switch_off)  # fmt: skip
 
 
 def _port_place(selection: Selection, port: str) -> Place:
@@ -96,25 +93,13 @@ def _emulated(selection: Selection) -> tuple[Place, ...]:
     return tuple(places)
 
 
-def _list_file(selection: Selection) -> Path | None:
-    """The list of --tigris-boards, or the one in the root or project folder."""
-    if selection.boards is not None:
-        return selection.boards
-    folders = [folder for folder in (selection.root, selection.project) if folder is not None]
-    return next((folder / FILE_NAME for folder in folders if (folder / FILE_NAME).is_file()), None)
-
-
 def _listed(selection: Selection, path: Path) -> tuple[Place, ...]:
-    entries = read_list(path)
-    fitting = [entry for entry in entries if frozenset(selection.tags) <= entry.all_tags]
-    if not fitting:
-        known = "; ".join(f"{entry.name}: {', '.join(sorted(entry.all_tags))}" for entry in entries)
-        raise UsageError(f"{path}: no board has the tags {', '.join(selection.tags)}; the list has {known or 'none'}")
+    entries = fitting(read_list(path), path, f"the tags {', '.join(selection.tags)}", selection.tags)
     if selection.envs:
-        fitting = [entry for entry in fitting if entry.env in (None, *selection.envs)]
-        if not fitting and (selection.boards is not None or selection.tags):
+        entries = [entry for entry in entries if entry.env in (None, *selection.envs)]
+        if not entries and (selection.boards is not None or selection.tags):
             raise UsageError(f"{path}: no board is for the environment {', '.join(selection.envs)}")
-    return tuple(_place(selection, entry, path) for entry in fitting)
+    return tuple(_place(selection, entry, path) for entry in entries)
 
 
 def _place(selection: Selection, entry: Entry, path: Path) -> Place:
@@ -124,18 +109,7 @@ def _place(selection: Selection, entry: Entry, path: Path) -> Place:
     if entry.env is not None:
         project = open_project(str(folder or path.parent), entry.env)
     elif folder is not None:
-        project = open_project(str(folder), _only_item(selection.envs))
-    return Place(
-        entry.name,
-        entry.port,
-        selection.baud or entry.baud,
-        entry.all_tags,
-        entry.chip,
-        project,
-        entry.upload_port,
-        _flash(selection, entry.env is not None) and project is not None,
-    )
-
-
-def _only_item(names: Sequence[str]) -> str | None:
-    return names[0] if len(names) == 1 else None
+        project = open_project(str(folder), selection.envs[0] if len(selection.envs) == 1 else None)
+    flash = _flash(selection, entry.env is not None) and project is not None
+    return Place(entry.name, entry.port, selection.baud or entry.baud, entry.all_tags, entry.chip, project,
+                 entry.upload_port, flash)  # fmt: skip
