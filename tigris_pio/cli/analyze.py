@@ -8,23 +8,14 @@ from collections.abc import Callable
 import click
 
 from tigris_pio.cli import console, pages, tables
-from tigris_pio.cli.options import (
-    BACKEND_OPTIONS,
-    CORES,
-    JSON,
-    MODEL,
-    MODEL_OPTIONS,
-    budget_options,
-    check_model,
-    compiler_options,
-)
+from tigris_pio.cli.options import BACKEND_OPTIONS, CORES, JSON, MODEL, check_model, planning_options
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import analyze_front, front
 
 
 @click.command(short_help="Show how a model would run in the memory given.")
 @MODEL
-@compiler_options(*budget_options(memory_required=False), *MODEL_OPTIONS, *BACKEND_OPTIONS, CORES)
+@planning_options(False, *BACKEND_OPTIONS, CORES)
 @console.WIDE
 @JSON
 @pages.REPORT

@@ -10,15 +10,7 @@ from rich.markup import escape
 
 from tigris_pio.cli import console
 from tigris_pio.cli.compile import dependencies
-from tigris_pio.cli.options import (
-    JSON,
-    MODEL,
-    MODEL_OPTIONS,
-    STORAGE_OPTIONS,
-    budget_options,
-    check_model,
-    compiler_options,
-)
+from tigris_pio.cli.options import JSON, MODEL, STORAGE_OPTIONS, check_model, planning_options
 from tigris_pio.compiler.codegen import LAYOUTS, WEIGHTS
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import back, front
@@ -27,7 +19,7 @@ from tigris_pio.files import write_if_changed
 
 @click.command("codegen", short_help="Write a model as plain C that needs no runtime.")
 @MODEL
-@compiler_options(*budget_options(memory_required=True), *MODEL_OPTIONS, *STORAGE_OPTIONS)
+@planning_options(True, *STORAGE_OPTIONS)
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="Folder to write to.")
 @click.option("--name", metavar="NAME", help="Prefix of file names and C names. Default: the model file's name.")
 @click.option("--weights", type=click.Choice(WEIGHTS), default="c", show_default=True,

@@ -14,12 +14,10 @@ from tigris_pio.cli.options import (
     CORES,
     JSON,
     MODEL,
-    MODEL_OPTIONS,
     STORAGE_OPTIONS,
-    budget_options,
     check_model,
     check_output,
-    compiler_options,
+    planning_options,
 )
 from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.load.onnx.external_data import locations
@@ -30,7 +28,7 @@ from tigris_pio.files import write_if_changed
 
 @click.command("compile", short_help="Compile a model to a .tgrs plan.")
 @MODEL
-@compiler_options(*budget_options(memory_required=True), *MODEL_OPTIONS, *STORAGE_OPTIONS, *BACKEND_OPTIONS, CORES)
+@planning_options(True, *STORAGE_OPTIONS, *BACKEND_OPTIONS, CORES)
 @click.option("-o", "--output", type=click.Path(), metavar="OUT.tgrs",
               help="The plan to write. Default: the model's name with .tgrs, in the current folder.")
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write a C header with the model's constants.")

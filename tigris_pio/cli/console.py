@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +13,8 @@ import click
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.markup import escape
 from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn
+from rich.progress import Progress as ProgressBar
 from rich.segment import Segment
 
 from tigris_pio.text import json_text, visible
@@ -111,6 +113,21 @@ WIDE = click.option(
     "--wide", is_flag=True, expose_value=False, callback=_full_width,
     help="Print tables with all columns and full names, even if the terminal is narrower.",
 )  # fmt: skip
+
+
+@contextmanager
+def bar(quiet: bool, *more: ProgressColumn) -> Iterator[Callable[[str, int, int], None]]:
+    """Shows a progress bar on stderr if that is a terminal; nothing in a pipe. `more`: columns behind the numbers.
+
+    The yielded function takes the current step, the number of things done, and of all things: 0 if that is unknown.
+    """
+    if quiet or not err.is_terminal:
+        yield lambda *_: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *more)
+    with ProgressBar(*columns, console=err, transient=True) as shown:
+        task = shown.add_task("starting", total=None)
+        yield lambda what, done, total: shown.update(task, description=what, completed=done, total=total or None)
 
 
 @contextmanager

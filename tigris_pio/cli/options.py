@@ -36,7 +36,7 @@ class _Memory(click.types.StringParamType):
         return "Give the memory for activations, like -m 64K; tigris analyze MODEL shows how much a model needs."
 
 
-def budget_options(memory_required: bool) -> tuple[Option, ...]:
+def _budget_options(memory_required: bool) -> tuple[Option, ...]:
     """-m and -f."""
     memory = click.option(
         "-m", "--mem", "memory", required=memory_required, type=_Memory(), metavar="FAST[+SLOW]",
@@ -115,6 +115,11 @@ def compiler_options(*options: Option) -> Option:
     Its keywords are the texts that were given.
     """
     return gathering("compiling", functools.partial(functools.partial, compile_options), options)
+
+
+def planning_options(memory_required: bool, *more: Option) -> Option:
+    """`compiler_options` of a command that makes a plan: the budget, the model's and `more`."""
+    return compiler_options(*_budget_options(memory_required), *MODEL_OPTIONS, *more)
 
 
 def check_model(path: str) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from tigris_pio.cli import console
@@ -97,7 +95,7 @@ def quantize(
     how = Normalisation(_numbers("--image-mean", image_mean), _numbers("--image-std", image_std, above_zero=True))
     options = dataclasses.replace(options, normalisation=how)
     compiled_for = compiling()
-    with _bars(as_json) as steps:
+    with console.bar(as_json) as steps:
         result = quantise(model, options, compiled_for, steps)
     write_atomically(Path(output), encode(result))
     if as_json:
@@ -130,18 +128,6 @@ def _numbers(name: str, text: str, above_zero: bool = False) -> tuple[float, ...
     if not values or not all(math.isfinite(value) and (value > 0 or not above_zero) for value in values):
         raise UsageError(f"{name} {text}: give one{' positive' * above_zero} number, or one per channel: 0.5,0.5,0.5")
     return values
-
-
-@contextmanager
-def _bars(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Shows a progress bar with the current step on stderr if that is a terminal; nothing in a pipe."""
-    if quiet or not console.err.is_terminal:
-        yield lambda *_: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console.err, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None)
 
 
 def _document(result: Quantised, options: QuantizeOptions, output: str) -> dict[str, Any]:

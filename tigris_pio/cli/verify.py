@@ -13,16 +13,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from tigris_pio.cli import console, pages
-from tigris_pio.cli.options import (
-    BACKEND_OPTIONS,
-    JSON,
-    MODEL,
-    MODEL_OPTIONS,
-    STORAGE_OPTIONS,
-    budget_options,
-    check_model,
-    compiler_options,
-)
+from tigris_pio.cli.options import BACKEND_OPTIONS, JSON, MODEL, STORAGE_OPTIONS, check_model, planning_options
 from tigris_pio.compiler.load.model import is_tflite
 from tigris_pio.compiler.options import UNLIMITED, CompileOptions
 from tigris_pio.compiler.pipeline import Compiled, Progress, back, front
@@ -38,7 +29,7 @@ from tigris_pio.verify.reference import open_reference
 
 @click.command(short_help="Compare a compiled model with its reference, layer by layer.")
 @MODEL
-@compiler_options(*budget_options(memory_required=False), *MODEL_OPTIONS, *STORAGE_OPTIONS, *BACKEND_OPTIONS)
+@planning_options(False, *STORAGE_OPTIONS, *BACKEND_OPTIONS)
 @click.option("--samples", type=click.IntRange(1, 10000), metavar="N", help="Number of inputs. Default: 8.")
 @click.option("--data", type=click.Path(), metavar="X.npz", help="Arrays by input name instead of random inputs.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the random inputs.")

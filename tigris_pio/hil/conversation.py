@@ -200,15 +200,13 @@ class Conversation:
         while (frame := self._next_frame(until)) is not None:
             if frame.type in {request | protocol.RESPONSE_BIT, Answer.ERROR}:
                 return frame
+            if frame.type in (RowsFrame.WANT, RowsFrame.MADE, Answer.BUSY):
+                self._last_sign = self._line.now()
+                until = min(self._last_sign + min(patience, self._silence_seconds()), end)
             if frame.type in (RowsFrame.WANT, RowsFrame.MADE):
-                self._last_sign = self._line.now()
-                until = min(self._last_sign + min(patience, self._silence_seconds()), end)
                 self._answer_rows(frame)
-            if frame.type == Answer.BUSY:
-                self._last_sign = self._line.now()
-                until = min(self._last_sign + min(patience, self._silence_seconds()), end)
-                if on_busy is not None and len(frame.payload) == protocol.Busy.size():
-                    on_busy(protocol.Busy.unpack(frame.payload).yields)
+            elif frame.type == Answer.BUSY and on_busy is not None and len(frame.payload) == protocol.Busy.size():
+                on_busy(protocol.Busy.unpack(frame.payload).yields)
         return None
 
     def _answer_rows(self, frame: Frame) -> None:

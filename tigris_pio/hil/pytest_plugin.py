@@ -128,11 +128,15 @@ def _make_rig(config: pytest.Config) -> Rig | None:
     worker: Mapping[str, Any] = getattr(config, "workerinput", {})
     number = int(str(worker.get("workerid", "gw0")).removeprefix("gw"))
     process = Process(_run_folder(config), number, int(worker.get("workercount", 1)))
-    wait, plan = _number_setting(config, "wait"), _setting(config, "plan")
-    path = None if plan is None else config.rootpath / plan
-    if path is not None and not path.is_file():
+    wait, needs_all = _number_setting(config, "wait"), config.stash.get(_needs_all_key, False)
+    return Rig(places, process, DEFAULT_WAIT if wait is None else wait, _given_plan(config), needs_all)
+
+
+def _given_plan(config: pytest.Config) -> Path | None:
+    plan = _setting(config, "plan")
+    if plan is not None and not (config.rootpath / plan).is_file():
         pytest.fail(f"--tigris-plan {plan}: no such file", pytrace=False)
-    return Rig(places, process, DEFAULT_WAIT if wait is None else wait, path, config.stash.get(_needs_all_key, False))
+    return None if plan is None else config.rootpath / plan
 
 
 def _rig(config: pytest.Config) -> Rig:
@@ -245,12 +249,9 @@ def tigris_boards(pytestconfig: pytest.Config) -> tuple[RigBoard, ...]:
 @pytest.fixture(scope="session")
 def tigris_plan(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> Path:
     """The plan of --tigris-plan, else of the project's model --tigris-model, built first."""
-    plan = _setting(pytestconfig, "plan")
+    plan = _given_plan(pytestconfig)
     if plan is not None:
-        path = pytestconfig.rootpath / plan
-        if not path.is_file():
-            pytest.fail(f"--tigris-plan {plan}: no such file", pytrace=False)
-        return path
+        return plan
     board: RigBoard = request.getfixturevalue("tigris_board")
     found: Path = _or_fail(lambda: board.plan_path(_setting(pytestconfig, "model")))
     return found

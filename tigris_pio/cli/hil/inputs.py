@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import TimeRemainingColumn
 
 from tigris_pio.cli import console
 from tigris_pio.cli.gather import Option, gathering
@@ -68,10 +69,7 @@ def input_options(*more: Option) -> Option:
 @contextmanager
 def progress(total: int, quiet: bool) -> Iterator[Callable[[object], None]]:
     """Shows a progress bar on stderr if that is a terminal; the yielded function is called after each run."""
-    if quiet or not console.err.is_terminal:
-        yield lambda _: None
-        return
-    columns = (TextColumn("running on the board"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console.err, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda _: bar.advance(task)
+    made = itertools.count(1)
+    with console.bar(quiet, TimeRemainingColumn()) as steps:
+        steps("running on the board", 0, total)
+        yield lambda _: steps("running on the board", next(made), total)

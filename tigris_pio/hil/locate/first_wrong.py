@@ -142,28 +142,18 @@ class PlanNames:
         """The operator's name."""
         return self.file.text(self.file.ops[op].name)
 
-    def nodes(self, op: int) -> tuple[str, ...]:
-        """The model's node that the operator was lowered from; none for a COMMIT."""
-        if self.file.ops[op].kind == OpKind.COMMIT:
-            return ()
-        return (_PART.sub("", self.name(op)),)
-
-    def kernel(self, op: int) -> str:
-        """The operator's kernel, `conv_2d int8`."""
-        record = self.file.ops[op]
-        return f"{OpKind(record.kind).name.lower()} {DType(record.dtype).name.lower()}"
-
-    def stage(self, op: int) -> int:
-        """The index of the operator's stage."""
-        return self._stages[op][0]
-
-    def strategy(self, op: int) -> str:
-        """The strategy of the operator's stage."""
-        return Strategy(self._stages[op][1].strategy).name.lower()
-
-    def weights(self, op: int) -> str:
-        """The weight mode of the operator's stage."""
-        return WeightMode(self._stages[op][1].weight_mode).name.lower()
+    def described(self, op: int) -> dict[str, Any]:
+        """The fields of FirstWrong about the operator; a COMMIT comes from no node of the model."""
+        record, (number, stage), name = self.file.ops[op], self._stages[op], self.name(op)
+        return {
+            "op": op,
+            "name": name,
+            "nodes": () if record.kind == OpKind.COMMIT else (_PART.sub("", name),),
+            "kernel": f"{OpKind(record.kind).name} {DType(record.dtype).name}".lower(),
+            "stage": number,
+            "strategy": Strategy(stage.strategy).name.lower(),
+            "weights": WeightMode(stage.weight_mode).name.lower(),
+        }
 
     def tensor(self, op: int, operand: int | None = None) -> int:
         """The tensor of the operator's output, or of input `operand`."""
@@ -260,13 +250,7 @@ def describe(
         before = find_writer(names, made, call, operand, *place)
     return FirstWrong(
         sample=sample,
-        op=at.op,
-        name=names.name(at.op),
-        nodes=names.nodes(at.op),
-        kernel=names.kernel(at.op),
-        stage=names.stage(at.op),
-        strategy=names.strategy(at.op),
-        weights=names.weights(at.op),
+        **names.described(at.op),
         call=call,
         calls=len(made),
         cause=cause,

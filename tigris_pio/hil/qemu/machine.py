@@ -79,14 +79,8 @@ class Machine:
     def _start(self, command: str, download: bool) -> None:
         port = _free_port()
         efuse = self._flash.with_name("efuse.bin")
-        words = arguments(
-            self._build.chip,
-            str(self._flash),
-            port,
-            str(efuse) if efuse.is_file() else None,
-            self._build.octal_psram,
-            download,
-        )
+        words = arguments(self._build.chip, str(self._flash), port, str(efuse) if efuse.is_file() else None,
+                          self._build.octal_psram, download)  # fmt: skip
         log = self._flash.with_name("qemu.log")
         with log.open("wb") as output:
             nothing = subprocess.DEVNULL
@@ -122,7 +116,5 @@ def _await_ready(process: subprocess.Popen[bytes], log: Path, chip: Chip) -> Non
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from tigris_pio.errors import ToolError, UsageError
@@ -72,21 +71,17 @@ def _image_arguments(build: Build, size: int) -> list[str]:
 def _esptool(*arguments: str) -> None:
     """Runs esptool; its output goes to stderr. Arguments have underscores, which versions 4 (ESP-IDF 5) and 5 take."""
     command = [*_esptool_command(), *arguments]
-    done = subprocess.run(command, stdout=sys.stderr if _shows_progress(arguments) else subprocess.PIPE, check=False)
+    output = sys.stderr if "write_flash" in arguments else subprocess.PIPE  # an upload shows its progress
+    done = subprocess.run(command, stdout=output, check=False)
     if done.returncode:
         said = done.stdout.decode(errors="replace").strip() if done.stdout else "see its messages above"
         raise ToolError(f"{' '.join(command)} failed with status {done.returncode}: {said}")
 
 
-def _shows_progress(arguments: Sequence[str]) -> bool:
-    return "write_flash" in arguments
-
-
 def _esptool_command() -> list[str]:
     if importlib.util.find_spec("esptool") is not None:
         return [sys.executable, "-m", "esptool"]
-    for name in ("esptool", "esptool.py"):
-        path = shutil.which(name)
-        if path is not None:
-            return [path]
-    raise ToolError("--qemu needs esptool: pip install esptool")
+    path = shutil.which("esptool") or shutil.which("esptool.py")
+    if path is None:
+        raise ToolError("--qemu needs esptool: pip install esptool")
+    return [path]

@@ -22,11 +22,14 @@ class EmulatedPlatform(PlatformBase):
         return super().configure_project_packages(env, targets)
 
     def board_process(self):
-        """The module that owns flash files and processes; loaded by path, because a platform is no Python package."""
-        name = "tigris_board_process"
+        """The module that owns flash files and processes."""
+        return self.load_module("tigris_board_process", "tools", "board_process.py")
+
+    def load_module(self, name, *path):
+        """Loads a file of the package by its path from here, because a platform is no Python package."""
         if name not in sys.modules:
-            path = os.path.join(self.get_dir(), "tools", "board_process.py")
-            spec = importlib.util.spec_from_file_location(name, path)
+            file = os.path.realpath(os.path.join(self.get_dir(), *path))
+            spec = importlib.util.spec_from_file_location(name, file)
             module = importlib.util.module_from_spec(spec)
             sys.modules[name] = module
             spec.loader.exec_module(module)

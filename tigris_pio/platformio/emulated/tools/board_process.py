@@ -204,27 +204,24 @@ def running_process(folder: Path) -> int | None:
 
 
 def _running_boards(folder: Path) -> dict[int, int]:
-    """Ports by process ids of the emulators that were started for this folder.
-
-    Their command lines identify them: the folder's record may be removed, or have a recycled process id.
-    """
-    log = f"logfile={_uart_log(folder)}"
-    found = {}
-    for pid, command in _command_lines():
-        port = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),", command)
-        if port and log in command:
-            found[pid] = int(port[1])
-    return found
+    """Ports by process ids of the emulators that were started for this folder."""
+    return {pid: port for pid, own, port in _emulators() if own == folder.resolve()}
 
 
 def all_running() -> list[tuple[Path, int]]:
     """Folder and port of every emulated board that runs on this machine."""
-    found = []
-    for _, command in _command_lines():
+    return [(folder, port) for _, folder, port in _emulators()]
+
+
+def _emulators() -> Iterator[tuple[int, Path, int]]:
+    """Process id, folder and port of every emulator.
+
+    Their command lines identify them: a folder's record may be removed, or have a recycled process id.
+    """
+    for pid, command in _command_lines():
         match = re.search(r"id=uart,host=127\.0\.0\.1,port=(\d+),.*?logfile=(.+?)[/\\]uart\.log(?:[ \"]|$)", command)
         if match:
-            found.append((Path(match[2].replace(",,", ",")), int(match[1])))
-    return found
+            yield pid, Path(match[2].replace(",,", ",")), int(match[1])
 
 
 def _command_lines(proc: Path = Path("/proc"), windows: bool = WINDOWS) -> Iterator[tuple[int, str]]:

@@ -1,6 +1,5 @@
 """Builds start-up code, drivers, bootloader and partition table of an emulated board."""
 
-import importlib.util
 import os
 import sys
 
@@ -10,18 +9,6 @@ env = DefaultEnvironment()
 platform = env.PioPlatform()
 board = env.BoardConfig()
 SUPPORT = os.path.join(platform.get_dir(), "support")
-
-
-def load_partitions():
-    """Loads partitions.py of the package that contains this platform."""
-    name = "tigris_partitions"
-    if name not in sys.modules:
-        path = os.path.join(platform.get_dir(), os.pardir, "partitions.py")
-        spec = importlib.util.spec_from_file_location(name, os.path.realpath(path))
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
 
 
 def fail(message):
@@ -97,7 +84,7 @@ bootloader = boot_env.ElfToBin(os.path.join("$BUILD_DIR", "bootloader"), boot_el
 
 # ---- partition table ---------------------------------------------------------------------------------------------
 
-partitions = load_partitions()
+partitions = platform.load_module("tigris_partitions", os.pardir, "partitions.py")
 name = board.get("build.partitions", "default.csv")
 own_table = os.path.join(platform.get_dir(), "partitions", name)
 env.Replace(PARTITIONS_TABLE_CSV=os.path.abspath(own_table if os.path.isfile(own_table) else name))
