@@ -345,7 +345,7 @@ def layers(count: int) -> list[LayerNodes]:
     return [LayerNodes(f"l{index}", "Conv", (f"l{index}",), (f"t{index}",)) for index in range(count)]
 
 
-def found(losses: list[float], tolerance: float, most: int, always: int = 0) -> tuple[Found, list[int]]:
+def found(losses: list[float], tolerance: float, most: int) -> tuple[Found, list[int]]:
     """The search where the outputs' error is the sum of what layers in int8 lose; and the sizes that were tried."""
     every, tried = layers(len(losses)), []
 
@@ -354,7 +354,7 @@ def found(losses: list[float], tolerance: float, most: int, always: int = 0) -> 
         names = {layer.name for layer in kept}
         return sum(loss for layer, loss in zip(every, losses, strict=True) if layer.name not in names)
 
-    result = search(every[always:], every[:always], measure, tolerance, most, lambda *step: STEPS.append(step))
+    result = search(every, measure, tolerance, most, lambda *step: STEPS.append(step))
     return result, tried
 
 
@@ -376,12 +376,6 @@ def test_no_more_trials_than_allowed_and_what_is_found_meets_it(numbers: list[in
     assert STEPS[-1] == ("searching", most, most)
 
 
-@pytest.mark.parametrize("most", [20, 200])
-def test_layers_that_were_asked_for_stay(most: int) -> None:
-    result, _ = found([1.0, 9.0, 1.0, 1.0], 3.5, most, always=1)
-    assert {layer.name for layer in result.kept} >= {"l0", "l1"} and result.met
-
-
 def test_a_tolerance_out_of_reach_ends_with_the_nearest() -> None:
-    result = search(layers(3), (), lambda kept: 1.0 - 0.1 * len(kept), 0.1, 40, lambda *_: None)
+    result = search(layers(3), lambda kept: 1.0 - 0.1 * len(kept), 0.1, 40, lambda *_: None)
     assert not result.met and result.complete and len(result.kept) == 3

@@ -139,15 +139,11 @@ def check_output(name: str, path: str, *inputs: str | None, ending: str = "") ->
 
     Its folder is missing or read-only, `path` is one of `inputs`, or its ending is another format's than `ending`.
     """
-    if any(other is not None and _same_file(path, other) for other in inputs):
+    if os.path.realpath(path) in {os.path.realpath(other) for other in inputs if other is not None}:
         raise UsageError(f"{name} {path}: this command reads or writes that file already; give {name} another name")
     if ending and Path(path).suffix.lower() in _FORMATS.keys() - {ending}:
         raise UsageError(f"{name} {path}: writes {_FORMATS[ending]}; use {name} {Path(path).with_suffix(ending)}")
     check_target(Path(path))
-
-
-def _same_file(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def compile_options(

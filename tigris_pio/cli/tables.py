@@ -19,15 +19,12 @@ def _limit(size: int | None) -> str:
     return ", no limit" if size is None else f" of {format_size(size)}"
 
 
-def _proved(document: dict[str, Any]) -> str:
-    return ", proved optimal" if document["allocation"]["proved_optimal"] else ""
-
-
 def print_report(document: dict[str, Any]) -> None:
     """Prints a compilation's report: facts, stages and, for a kernel library, its split of memory."""
     memory, compute = document["memory"], document["compute"]
     # The figures of a model that does not fit are for unlimited memory.
     budget = document["budget"] if document["fits"] else {"fast": None, "slow": None, "flash": None}
+    proved = ", proved optimal" if document["allocation"]["proved_optimal"] else ""
     io = "input and output included" if memory["io_in_fast"] else "input and output not included"
     rows = [
         ("model", f"{document['model']}: {document['dtype']}, {counted(document['ops'], 'operator')}, "
@@ -35,7 +32,7 @@ def print_report(document: dict[str, Any]) -> None:
         ("fast memory", f"{format_size(memory['fast_peak'])}{_limit(budget['fast'])} ({io})"),
         ("slow memory", f"{format_size(memory['slow_peak'])}{_limit(budget['slow'])}"),
         ("layer by layer", f"{format_size(memory['unscheduled_peak'])} of activations without stages and bands"),
-        ("placement", f"{document['allocation']['strategy']}{_proved(document)}; lower bound of these stages: "
+        ("placement", f"{document['allocation']['strategy']}{proved}; lower bound of these stages: "
                       f"{format_size(memory['lower_bound'])}"),
         ("flash", f"{format_size(document['flash']['plan'])} plan{_limit(budget['flash'])}: "
                   f"{format_size(document['flash']['stored'])} weights, "

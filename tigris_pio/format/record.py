@@ -51,14 +51,14 @@ def u32(doc: str, default: int | None = None) -> Any:
     return _field("uint32_t", doc, 1, default)
 
 
-def i32(doc: str, default: int | None = None) -> Any:
+def i32(doc: str) -> Any:
     """A signed 32-bit integer."""
-    return _field("int32_t", doc, 1, default)
+    return _field("int32_t", doc, 1, None)
 
 
-def f32(doc: str, default: float | None = None) -> Any:
+def f32(doc: str) -> Any:
     """An IEEE-754 binary32."""
-    return _field("float", doc, 1, default)
+    return _field("float", doc, 1, None)
 
 
 def u8_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
@@ -71,9 +71,9 @@ def u32_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> A
     return _field("uint32_t", doc, count, default)
 
 
-def i32_array(count: int, doc: str, default: tuple[int, ...] | None = None) -> Any:
+def i32_array(count: int, doc: str) -> Any:
     """`count` signed 32-bit integers."""
-    return _field("int32_t", doc, count, default)
+    return _field("int32_t", doc, count, None)
 
 
 def f32_array(count: int, doc: str) -> Any:

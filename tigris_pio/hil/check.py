@@ -151,9 +151,10 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
             remedy += " Or quantize the network with the firmware's scales: tigris quantize --like."
         raise RunError(f"{board.url}: the board found no plan that it can open ({reasons}). {remedy}")
     if any(model.source_sha256 == wanted for model in models):
+        there = ", ".join(f"{model.plan_crc32:08x}" for model in models)
         raise WrongModelError(
             f"{board.url}: the board holds another compilation of {plan.name} (plan checksum "
-            f"{_checksums(models)}, here {plan.header.crc32:08x}). Upload this plan, or give the uploaded one."
+            f"{there}, here {plan.header.crc32:08x}). Upload this plan, or give the uploaded one."
         )
     held = ", ".join(f"{model.name} (SHA-256 {model.source_sha256[:12]}…)" for model in models) or "no model"
     raise WrongModelError(
@@ -165,10 +166,6 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
 def _refusal_text(board: Board, model: ModelInfo) -> str:
     place = board.fault(model.index).sentence()
     return f"model {model.index}: {model.status_text}" + (f" ({place})" if place else "")
-
-
-def _checksums(models: Sequence[ModelInfo]) -> str:
-    return ", ".join(f"{model.plan_crc32:08x}" for model in models)
 
 
 def _failure_text(model: ModelInfo, place: str) -> str:

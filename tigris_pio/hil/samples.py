@@ -89,7 +89,8 @@ def assemble(
     steps = _steps(descriptors, arrays) if stateful else None
     if steps is not None:
         arrays = {name: (source, _joined(array)) for name, (source, array) in arrays.items()}
-    batches = {io.name: _stored_samples(io, *arrays[io.name]) for io in descriptors}
+    batches = {io.name: [io.to_stored(part.astype(io.dtype))
+                         for part in split_samples(io.name, io.shape, *arrays[io.name])] for io in descriptors}
     count = min(len(batch) for batch in batches.values())
     if any(len(batch) != count for batch in batches.values()):
         sizes = ", ".join(f"{name}: {len(batch)}" for name, batch in batches.items())
@@ -172,10 +173,6 @@ def match_inputs(
     if label is not None:
         found[""] = (f"{data}:{label}", arrays[label])
     return found
-
-
-def _stored_samples(io: IoDescriptor, source: str, array: Array) -> list[Array]:
-    return [io.to_stored(part.astype(io.dtype)) for part in split_samples(io.name, io.shape, source, array)]
 
 
 def split_samples(name: str, shape: tuple[int, ...], source: str, array: Array) -> list[Array]:

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tigris_pio.errors import UsageError
-from tigris_pio.hil.check import CheckReport, HostPlan, Sample, check
+from tigris_pio.hil.check import CheckReport, HostPlan, check
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.compare import Mismatch, compare
 from tigris_pio.hil.report import location_lines, mismatch_lines, verdict
@@ -88,18 +88,12 @@ class VectorResult:
             yield f"… and {counted(len(self.unexpected) - _SHOWN, 'more output')} not as expected"
 
 
-def check_vectors(
-    board: Board,
-    plan: HostPlan,
-    vectors: Vectors,
-    tolerance: float | None = None,
-    progress: Callable[[Sample], None] | None = None,
-) -> VectorResult:
+def check_vectors(board: Board, plan: HostPlan, vectors: Vectors, tolerance: float | None = None) -> VectorResult:
     """Runs the vectors on board and host. `tolerance` replaces the vectors' own. Errors as in `check`."""
     allowed = vectors.tolerance if tolerance is None else tolerance
     unexpected = tuple(_unexpected(plan, vectors, allowed))
     samples = vectors.samples
-    report = check(board, plan, samples.inputs, samples.labels, progress, allowed, samples.starts)
+    report = check(board, plan, samples.inputs, samples.labels, None, allowed, samples.starts)
     return VectorResult(report, unexpected)
 
 
@@ -121,9 +115,9 @@ def _unexpected(plan: HostPlan, vectors: Vectors, tolerance: float) -> Iterator[
 # ---- reading -----------------------------------------------------------------------------------------------------
 
 
-def random_vectors(plan: HostPlan, count: int = RANDOM_SAMPLES) -> Vectors:
+def random_vectors(plan: HostPlan) -> Vectors:
     """Noise over the whole range of each input; always the same."""
-    return Vectors("random inputs", random_samples(plan.session.inputs, count), ({},) * count)
+    return Vectors("random inputs", random_samples(plan.session.inputs, RANDOM_SAMPLES), ({},) * RANDOM_SAMPLES)
 
 
 def read_vectors(path: Path, plan: HostPlan) -> Vectors:

@@ -88,7 +88,8 @@ def finish(env: Any) -> None:
         image = env.File(env.subst("$BUILD_DIR/${PROGNAME}.bin").replace("$", "$$"))
         if image.has_builder():
             env.Depends(image, [node for _, node in setup["images"]])
-    output, saved = _output(env), _interface_file(env)
+    # The second file has the interfaces of the uploaded firmware.
+    output, saved = _output(env), _kept(env, "uploaded") / f"{env['PIOENV']}.json"
     env.AddPostAction("upload", env.Action(lambda **_: interface.save(saved, interface.read(output)), cmdstr=None))
 
     def refusal() -> str | None:
@@ -101,11 +102,6 @@ def finish(env: Any) -> None:
 def _output(env: Any) -> Path:
     """The folder of this script's files in the build folder."""
     return Path(env.subst("$BUILD_DIR")) / "tigris"
-
-
-def _interface_file(env: Any) -> Path:
-    """The file with the interfaces of the uploaded firmware."""
-    return _kept(env, "uploaded") / f"{env['PIOENV']}.json"
 
 
 def _fail(env: Any, error: Exception) -> None:
@@ -140,8 +136,10 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
         plans.drop_damaged(outputs[model.name])
         _plan_node(env, model, settings, compiler, outputs[model.name], early)
     parts = [
-        _Image(found[label], _outputs_in(settings, label, outputs), output, settings.slots) for label in settings.labels
-    ]
+        _Image(found[label], {model.name: outputs[model.name] for model in settings.models_in(label)}, output,
+               settings.slots)
+        for label in settings.labels
+    ]  # fmt: skip
     nodes = _layout_node(env, settings, parts, output / interface.HEADER)
     if _is_editor_run(env):
         _make_header(output / interface.HEADER)
@@ -187,10 +185,6 @@ class _Image:
         if self.is_plan:
             return next(iter(self.outputs.values())).plan
         return self.folder / f"{self.partition.label}.bin"
-
-
-def _outputs_in(settings: options.Settings, label: str, outputs: dict[str, plans.Outputs]) -> dict[str, plans.Outputs]:
-    return {model.name: outputs[model.name] for model in settings.models_in(label)}
 
 
 def _compiler(env: Any, settings: options.Settings, hook_path: Path) -> compilers.Compiler:
@@ -348,9 +342,7 @@ def _layout_node(env: Any, settings: options.Settings, parts: list[_Image], head
         placed = {}
         for part in parts:
             read = [(name, out.plan.read_bytes()) for name, out in part.outputs.items()]
-            placed[part.partition.label] = layout.place(
-                read, part.partition, settings.slots, settings.slot_size
-            )
+            placed[part.partition.label] = layout.place(read, part.partition, settings.slots, settings.slot_size)
         names = [name for part in parts for name in part.outputs]
         text = layout.models_header(
             placed,

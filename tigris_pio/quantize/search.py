@@ -60,9 +60,8 @@ class _Trials:
         return self.error(kept) <= self._tolerance
 
 
-def search(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], measure: Measure, tolerance: float,
-           most: int, steps: Steps) -> Found:
-    """Chooses layers of `candidates` for higher precision, besides those of `always`.
+def search(candidates: Sequence[LayerNodes], measure: Measure, tolerance: float, most: int, steps: Steps) -> Found:
+    """Chooses layers of `candidates` for higher precision.
 
     `candidates` are ordered by expected error, largest first. If half of the trials suffice, each is tried alone, and
     the order becomes that of the gain. Bisection finds the shortest prefix of the order that meets the tolerance. Then
@@ -71,9 +70,8 @@ def search(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], measu
     trials = _Trials(measure, tolerance, most, steps)
     complete = True
     try:
-        if not trials.meets(always):
-            ranked = _ranked(candidates, always, trials, most)
-            _drop(_shortest(ranked, always, trials), always, trials)
+        if not trials.meets(()):
+            _drop(_shortest(_ranked(candidates, trials, most), trials), trials)
     except _OutOfTrialsError:
         complete = False
     steps("searching", most, most)
@@ -82,28 +80,24 @@ def search(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], measu
     return Found(kept, error, trials.count, met, complete)
 
 
-def _ranked(candidates: Sequence[LayerNodes], always: Sequence[LayerNodes], trials: _Trials,
-            most: int) -> list[LayerNodes]:
+def _ranked(candidates: Sequence[LayerNodes], trials: _Trials, most: int) -> list[LayerNodes]:
     tried = list(candidates[: max(0, most // 2 - trials.count)])
-    errors = {layer.name: trials.error((*always, layer)) for layer in tried}
+    errors = {layer.name: trials.error((layer,)) for layer in tried}
     return sorted(tried, key=lambda layer: errors[layer.name]) + list(candidates[len(tried) :])
 
 
-def _shortest(ranked: Sequence[LayerNodes], always: Sequence[LayerNodes], trials: _Trials) -> list[LayerNodes]:
+def _shortest(ranked: Sequence[LayerNodes], trials: _Trials) -> list[LayerNodes]:
     low, high = 0, len(ranked)  # 0 layers fail; all may meet the tolerance
-    if not trials.meets((*always, *ranked)):
+    if not trials.meets(ranked):
         return []
     while high - low > 1:
         middle = (low + high) // 2
-        if trials.meets((*always, *ranked[:middle])):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if trials.meets(ranked[:middle]) else (middle, high)
     return list(ranked[:high])
 
 
-def _drop(kept: list[LayerNodes], always: Sequence[LayerNodes], trials: _Trials) -> None:
+def _drop(kept: list[LayerNodes], trials: _Trials) -> None:
     for layer in reversed(list(kept)):
         fewer = [other for other in kept if other is not layer]
-        if kept and trials.meets((*always, *fewer)):
+        if kept and trials.meets(fewer):
             kept = fewer

@@ -190,7 +190,7 @@ def _search(trial: _Trial, kept: _Layers, fine: _Layers, options: QuantizeOption
     def measure(chosen: Collection[LayerNodes]) -> float:
         return trial.error(kept, (*fine, *chosen)) if int16 else trial.error((*kept, *chosen), fine)
 
-    found = search(candidates, (), measure, tolerance, options.trials - tried, steps)
+    found = search(candidates, measure, tolerance, options.trials - tried, steps)
     found = dataclasses.replace(found, trials=found.trials + tried)
     return (found, kept, (*fine, *found.kept)) if int16 else (found, (*kept, *found.kept), fine)
 

@@ -83,8 +83,6 @@ class Picture:
     plan_bytes: int
     weights_bytes: int
     macs: int
-    dtype: str
-    xip: bool
     operators: tuple[Operator, ...]
     stages: tuple[PlanStage, ...]
     ios: tuple[Io, ...]
@@ -97,7 +95,6 @@ def picture(plan: PlanFile, program: Program | None = None, processor: str = "")
     """Reads `plan`. program: the one it was made from, if known. processor: for which instructions are estimated."""
     fast = fast_arena(plan)
     operators = _operators(plan, program, processor)
-    found = {op.dtype for op in operators}
     header = plan.header
     ios = [("input", io) for io in plan.inputs] + [("output", io) for io in plan.outputs]
     ios += [("state", io) for io in plan.states]
@@ -107,8 +104,6 @@ def picture(plan: PlanFile, program: Program | None = None, processor: str = "")
         plan_bytes=header.total_bytes,
         weights_bytes=header.weights_bytes,
         macs=header.macs[0] | header.macs[1] << 32,
-        dtype=next((kind for kind in ("int8", "int16") if kind in found), "float32"),
-        xip=all(stage.weight_mode == WeightMode.IN_PLACE for stage in plan.stages),
         operators=operators,
         stages=_stages(plan, fast),
         ios=tuple(_io(plan, role, io) for role, io in ios),
