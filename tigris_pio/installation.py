@@ -26,6 +26,11 @@ COMPILERS = {
 }
 
 
+def install_command(package: str) -> str:
+    """The command that installs a package for this Python."""
+    return f"{quoted(sys.executable)} -m pip install {package}"
+
+
 def compiler_hint(platform: str = sys.platform) -> str:
     """The command that installs a C compiler on this system."""
     return COMPILERS.get(platform, COMPILERS["linux"])
@@ -33,14 +38,13 @@ def compiler_hint(platform: str = sys.platform) -> str:
 
 def reinstall_command(package: Path) -> str:
     """The command that installs tigris-pio again from the same source; `package` is the folder it is installed in."""
-    pip = f"{quoted(sys.executable)} -m pip install"
     checkout = package.parent
     if is_source(checkout):
-        return f"{pip} -e {quoted(str(checkout))}"
+        return install_command(f"-e {quoted(str(checkout))}")
     origin = _origin()
     if origin is None:
-        return f"{pip} --force-reinstall --no-deps --no-cache-dir tigris-pio"
-    return f"{pip} --force-reinstall --no-deps {quoted(origin)}"
+        return install_command("--force-reinstall --no-deps --no-cache-dir tigris-pio")
+    return install_command(f"--force-reinstall --no-deps {quoted(origin)}")
 
 
 def library_folder(given: str | None) -> Path:

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from .weights import FILE as WEIGHTS_HEADER
 
@@ -62,8 +63,8 @@ def save(file: Path, interfaces: Interfaces) -> None:
     file.write_text(json.dumps(interfaces), "utf-8")
 
 
-def load(file: Path) -> Interfaces:
-    """Loads saved interfaces; empty if the file is missing or damaged."""
+def load(file: Path) -> Mapping[str, Any]:
+    """Loads saved interfaces, or another object of JSON; empty if the file is missing or damaged."""
     try:
         found = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import compiler as compilers
-from . import layout, sources, weights
+from . import interface, layout, sources, weights
 from .options import Model, OptionError, Settings
 from .partitions import Partition
 from .plans import compile_arguments
@@ -71,7 +71,7 @@ def _folder(build: Path, model: Model) -> Path:
 
 def _weights_file(folder: Path) -> Path | None:
     """The weights file, named like the C files: that differs from the model's name if this is a C keyword."""
-    name = _read_note(folder / "made.json").get("name")
+    name = interface.load(folder / "made.json").get("name")
     return folder / f"{name}{WEIGHTS_END}" if name else None
 
 
@@ -81,7 +81,7 @@ def write_c(model: Model, settings: Settings, compiler: compilers.Compiler, fold
     without_chip = replace(settings, chip="")  # `tigris codegen` writes C for all chips
     options = [*compile_arguments(model, without_chip), "--weights", settings.weights]
     inputs = [sources.digest(model), options, compiler.fingerprint, _runtime_digest()]
-    made = _read_note(note)
+    made = interface.load(note)
     if made.get("of") == inputs and made.get("files") == _digests(folder):
         return False
     with tempfile.TemporaryDirectory() as work:
@@ -94,15 +94,6 @@ def write_c(model: Model, settings: Settings, compiler: compilers.Compiler, fold
             "name": own["name"]}  # fmt: skip
     note.write_text(json.dumps(text), "utf-8")
     return True
-
-
-def _read_note(path: Path) -> Mapping[str, Any]:
-    """Reads an earlier build's record; empty if it is missing or damaged."""
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _written_files(folder: Path) -> list[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.errors import ToolError, UsageError
-from tigris_pio.platformio.compiler import quoted
+from tigris_pio.installation import install_command
 from tigris_pio.quantize.samples import Input, Sample
 from tigris_pio.text import counted
 
@@ -74,8 +73,7 @@ def _pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415  optional: only images need it
     except ImportError as error:
-        command = f"{quoted(sys.executable)} -m pip install pillow"
-        raise ToolError(f"--images needs Pillow; install it: {command}") from error
+        raise ToolError(f"--images needs Pillow; install it: {install_command('pillow')}") from error
     return Image
 
 

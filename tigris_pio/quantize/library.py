@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import logging
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from typing import Any
 
 from tigris_pio.errors import ModelError, ToolError
-from tigris_pio.platformio.compiler import quoted
+from tigris_pio.installation import install_command
 
 
 def quantization(part: str = "") -> Any:
@@ -19,7 +18,7 @@ def quantization(part: str = "") -> Any:
     try:
         return import_module("onnxruntime.quantization" + (f".{part}" if part else ""))
     except ImportError as error:
-        command = f"{quoted(sys.executable)} -m pip install onnxruntime"
+        command = install_command("onnxruntime")
         raise ToolError(f"quantize needs onnxruntime ({error}); install it: {command}") from error
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +20,7 @@ from tigris_pio.compiler.ir.program import Program, ProgramTensor, StoredValue
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators
 from tigris_pio.errors import ToolError
 from tigris_pio.host import Session
-from tigris_pio.platformio.compiler import quoted
+from tigris_pio.installation import install_command
 from tigris_pio.verify.traces import Masked, crop, in_model_order, integer_limits, traced, unsigned_shift
 
 _TYPES: Mapping[str, np.dtype[Any]] = {
@@ -154,8 +153,7 @@ def open_session(model: onnx.ModelProto) -> Any:
     try:
         import onnxruntime  # noqa: PLC0415  optional: only verify needs it
     except ImportError as error:
-        command = f"{quoted(sys.executable)} -m pip install onnxruntime"
-        raise ToolError(f"verify needs onnxruntime; install it: {command}") from error
+        raise ToolError(f"verify needs onnxruntime; install it: {install_command('onnxruntime')}") from error
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +27,7 @@ from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.format.enums import OpKind
 from tigris_pio.host import Session
-from tigris_pio.platformio.compiler import quoted
+from tigris_pio.installation import install_command
 from tigris_pio.verify.compare import Comparison, Layer, layers_and_outputs, measure
 from tigris_pio.verify.traces import Masked, in_model_order, integer_limits, masked
 
@@ -134,7 +133,7 @@ def open_interpreter(data: bytes, model: FlatModel, shapes: Shapes) -> _Interpre
             missing.append(package)
         except (RuntimeError, ValueError) as error:
             reasons.append(f"{package}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
-    command = f"{quoted(sys.executable)} -m pip install {missing[0]}" if missing else ""
+    command = install_command(missing[0]) if missing else ""
     if not reasons:
         raise ToolError(f"verify needs TensorFlow Lite Micro's interpreter; install it: {command}")
     refusal = f"{model.origin}: no reference runs the model ({'; '.join(reasons)})"
