@@ -18,9 +18,8 @@ import pytest
 from tests.hil.conftest import CALM, DIGITS, Connect, Serve
 from tigris_pio import Session
 from tigris_pio.errors import ToolError, UsageError
-from tigris_pio.hil.client import Board
+from tigris_pio.hil.client import Board, new_text
 from tigris_pio.hil.errors import BusyError
-from tigris_pio.hil.log import new_text
 from tigris_pio.hil.project import Project
 from tigris_pio.hil.rig import choose as chosen
 from tigris_pio.hil.rig import rig as rig_module

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import zlib
 from collections.abc import Callable, Sequence
 
 from tigris_pio.hil import protocol
 from tigris_pio.hil.conversation import BoardInfo, Timing, described, text_of
-from tigris_pio.hil.errors import InputsError, RunError
+from tigris_pio.hil.errors import HarnessError, InputsError, RunError
 from tigris_pio.hil.line import Line
 from tigris_pio.hil.protocol import Direction, Request
 from tigris_pio.hil.transfers import Transfers
 
+#: Characters at the end of an older log that are searched in a newer one.
+_OVERLAP = 256
 __all__ = ["Board", "BoardInfo", "FaultInfo", "MemoryUse", "ModelInfo", "OpCounts", "RunInfo", "TensorInfo", "Timing"]
 
 
@@ -134,6 +137,12 @@ class Board(Transfers):
         while data := self._line.read(0.0):
             self._reader.feed(data)
 
+    def printed_since(self, before: str) -> str:
+        """The text that the board has printed since its `log` was `before`."""
+        with contextlib.suppress(HarnessError):  # a broken line has no more text
+            self.listen()
+        return new_text(before, self.log)
+
     # Models.
 
     def models(self) -> list[ModelInfo]:
@@ -243,6 +252,15 @@ class Board(Transfers):
             self._input_bytes[model] = [self.tensor(model, Direction.INPUT, index).size for index in range(count)]
         whole = [size for size in self._input_bytes.get(model, []) if size]  # a streamed input has size 0
         return bool(inputs) and [len(data) for data in inputs] == whole
+
+
+def new_text(before: str, now: str) -> str:
+    """The text after `before` in `now`, also if the log has dropped its beginning since."""
+    if now.startswith(before):
+        return now[len(before) :]
+    end = before[-_OVERLAP:]
+    at = now.rfind(end)
+    return now if at < 0 else now[at + len(end) :]
 
 
 def _wide(words: tuple[int, int]) -> int:

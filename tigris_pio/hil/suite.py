@@ -21,7 +21,6 @@ from tigris_pio.errors import TigrisError
 from tigris_pio.hil.check import HostPlan, open_plan
 from tigris_pio.hil.client import Board
 from tigris_pio.hil.errors import HarnessError
-from tigris_pio.hil.log import printed_since
 from tigris_pio.hil.rig.labgrid import acquired
 from tigris_pio.hil.vectors import RANDOM_SAMPLES, check_vectors, random_vectors, read_vectors, vector_files
 
@@ -56,7 +55,7 @@ def run_suite(board: Board, plans: Mapping[str, HostPlan], folder: Path) -> Iter
             if isinstance(error, HarnessError) and error.exit_status == HarnessError.exit_status:
                 broken = "not run: the line failed before"
         seconds = time.monotonic() - started
-        yield Case(name, status, lines, printed_since(board, before), seconds, str(path or ""))
+        yield Case(name, status, lines, board.printed_since(before), seconds, str(path or ""))
 
 
 def _run(board: Board, plan: HostPlan, path: Path | None) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +14,7 @@ import numpy as np
 from tigris_pio.errors import UsageError
 from tigris_pio.hil.check import CheckReport, HostPlan, OpTime, check, find_model, op_times, open_plan
 from tigris_pio.hil.client import Board, BoardInfo, MemoryUse, ModelInfo, RunInfo
-from tigris_pio.hil.errors import HarnessError
 from tigris_pio.hil.exchange import run_on_board
-from tigris_pio.hil.log import new_text
 from tigris_pio.hil.report import location_lines
 from tigris_pio.hil.rig.place import Place
 from tigris_pio.hil.vectors import VectorResult, Vectors, check_vectors, random_vectors, read_vectors, vectors_of
@@ -175,11 +172,7 @@ class RigBoard:
     @property
     def log(self) -> str:
         """The firmware's text since the test began, without the harness's frames."""
-        if self._client is not None:
-            with contextlib.suppress(HarnessError):  # a broken line has no more text
-                self._client.listen()
-            return self._past + new_text(self._before, self._client.log)
-        return self._past
+        return self._past + (self._client.printed_since(self._before) if self._client is not None else "")
 
     def expect(self, pattern: str, timeout: float = 5.0) -> re.Match[str]:
         """Waits until the firmware prints text that matches `pattern`, after the match of the last call.
