@@ -166,18 +166,14 @@ def _document(session: Session, results: dict[str, np.ndarray], seconds: float) 
 
 def _print(document: dict[str, Any], results: dict[str, np.ndarray]) -> None:
     memory = document["memory"]
-    console.out.print(
-        Facts(
-            [
-                ("plan", document["plan"]),
-                ("time", f"{1000 * document['seconds']:.3f} ms on this machine"
-                         + (f", mean of {document['samples']} runs" if document["samples"] > 1 else "")),
-                ("fast memory", format_size(memory["fast_peak"])),
-                ("slow memory", f"{format_size(memory['slow_peak'])}, {format_size(memory['slow_read'])} read, "
-                                f"{format_size(memory['slow_written'])} written"),
-            ]
-        )
-    )  # fmt: skip
+    of_runs = f", mean of {document['samples']} runs" if document["samples"] > 1 else ""
+    slow = [format_size(memory[name]) for name in ("slow_peak", "slow_read", "slow_written")]
+    console.out.print(Facts([
+        ("plan", document["plan"]),
+        ("time", f"{1000 * document['seconds']:.3f} ms on this machine{of_runs}"),
+        ("fast memory", format_size(memory["fast_peak"])),
+        ("slow memory", f"{slow[0]}, {slow[1]} read, {slow[2]} written"),
+    ]))  # fmt: skip
     columns = (Column("name", is_name=True), Column("shape"), Column("min"), Column("max"), Column("argmax"),
                Column("first values", detail=1))  # fmt: skip
     rows = []

@@ -22,7 +22,7 @@ from tigris_pio.fitted import Column, FittedTable
 from tigris_pio.host import Session
 from tigris_pio.report.verified import own_text, verified_page
 from tigris_pio.text import counted
-from tigris_pio.verify.compare import Comparison, Layer, compare, layer_rows, random_inputs, read_samples
+from tigris_pio.verify.compare import Comparison, Layer, compare, random_inputs, read_samples
 from tigris_pio.verify.hop import HopComparison, compare_hop
 from tigris_pio.verify.reference import open_reference
 
@@ -133,8 +133,8 @@ def _document(model: str, comparison: Comparison, against: str, slid: HopCompari
         "bands_identical": comparison.bands_identical,
         "first_different": first.name if first else None,
         "different": [layer.name for layer in comparison.different],
-        "outputs": list(layer_rows(comparison.outputs)),
-        "layers": list(layer_rows(comparison.layers)),
+        "outputs": [vars(layer) for layer in comparison.outputs],
+        "layers": [vars(layer) for layer in comparison.layers],
     }
     return document if slid is None else {**document, "hop": dataclasses.asdict(slid)}
 

@@ -137,13 +137,12 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
     for model in models:
         if (model.plan_crc32, model.plan_bytes) == (plan.header.crc32, plan.header.total_bytes):
             if model.status:
-                place = board.fault(model.index).sentence()
-                why = _failure_text(model, f" ({place})" if place else "")
+                why = _failure_text(model, _place(board, model))
                 raise RunError(f"{board.url}: model {model.name} cannot run on the board: {why}")
             return model
     broken = [model for model in models if model.status and not model.plan_bytes]
     if broken:
-        reasons = "; ".join(_refusal_text(board, model) for model in broken)
+        reasons = "; ".join(f"model {model.index}: {model.status_text}{_place(board, model)}" for model in broken)
         remedy = "Compile the plan for this board and upload it again."
         if any(model.status in _REBUILD_STATUSES for model in broken):
             remedy = "Build and upload firmware and plan together: pio run -t upload, or idf.py flash."
@@ -163,9 +162,10 @@ def find_model(board: Board, plan: PlanFile) -> ModelInfo:
     )
 
 
-def _refusal_text(board: Board, model: ModelInfo) -> str:
+def _place(board: Board, model: ModelInfo) -> str:
+    """Where the board refused a model, in brackets; empty if it is unknown."""
     place = board.fault(model.index).sentence()
-    return f"model {model.index}: {model.status_text}" + (f" ({place})" if place else "")
+    return f" ({place})" if place else ""
 
 
 def _failure_text(model: ModelInfo, place: str) -> str:

@@ -27,12 +27,6 @@ from . import install, options
 
 #: Environments that this run of `pio test` has uploaded, because all suites of an environment test the same firmware.
 _UPLOADED: set[tuple[str, str]] = set()
-_STATUS = {
-    "passed": TestStatus.PASSED,
-    "failed": TestStatus.FAILED,
-    "errored": TestStatus.ERRORED,
-    "skipped": TestStatus.SKIPPED,
-}
 _PATTERN_SIGNS = ("*", "?", "[", "hwid:")
 
 
@@ -132,7 +126,7 @@ class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
             raise UnitTestSuiteError(error_text or f"{command[0]} ended with status {process.returncode}")
 
     def _add(self, result: dict[str, Any]) -> None:
-        status = _STATUS[result["status"]]
+        status = TestStatus[result["status"].upper()]
         first, _, rest = str(result["message"]).partition("\n")
         log = str(result["log"])
         case = TestCase(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -212,12 +210,6 @@ def _rounded(program: Program) -> set[str]:
 def _differs(output: Layer, tensor: ProgramTensor, expected: np.ndarray, rounded: bool) -> bool:
     near = 2 * tensor.scale or FLOAT_RELATIVE * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     return not output.max_difference <= near and not (rounded and output.cosine >= INT8_COSINE)
-
-
-def layer_rows(layers: tuple[Layer, ...]) -> Iterator[dict[str, Any]]:
-    """Layers as dictionaries for JSON."""
-    for layer in layers:
-        yield dataclasses.asdict(layer)
 
 
 def read_samples(path: Path, session: Session, count: int | None) -> list[dict[str, np.ndarray]]:

@@ -32,15 +32,8 @@ def traced(session: Session, stored: Mapping[str, np.ndarray]) -> tuple[dict[str
 
 def masked(first: np.ndarray, second: np.ndarray) -> Masked:
     """Masks the elements that differ between two runs over different bytes: no operator wrote them."""
-    return np.ma.masked_array(first, _differ(first, second))
-
-
-def _differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Whether each element's bytes differ between two arrays."""
-    size = first.dtype.itemsize
-    a, b = (array.view(np.uint8).reshape(*array.shape, size) for array in (first, second))
-    differ: np.ndarray = np.any(a != b, axis=-1)
-    return differ
+    a, b = (array.view(np.uint8).reshape(*array.shape, array.dtype.itemsize) for array in (first, second))
+    return np.ma.masked_array(first, np.any(a != b, axis=-1))
 
 
 def in_model_order(array: Masked, value: StoredValue) -> Masked:
