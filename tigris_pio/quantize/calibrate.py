@@ -15,12 +15,8 @@ from tigris_pio.quantize.library import quantization, quiet
 from tigris_pio.quantize.prepare import Prepared
 from tigris_pio.quantize.samples import Sample
 
-#: Name of --calibration to onnxruntime's name and the settings for asymmetric ranges.
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "minmax": ("MinMax", {"symmetric": False}),
-    "percentile": ("Percentile", {"symmetric": False}),
-    "entropy": ("Entropy", {"symmetric": False}),
-}
+#: Name of --calibration to onnxruntime's name.
+METHODS = {"minmax": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
 #: Samples per batch of the calibrators that count values, which keep every tensor of a batch.
 _AT_ONCE = 8
 
@@ -43,7 +39,7 @@ def find_ranges(prepared: Prepared, samples: Sequence[Sample], method: str, perc
                 steps: Steps) -> Any:
     """onnxruntime's TensorsData: lowest and highest value of each tensor by `method`, a key of METHODS."""
     library = quantization()
-    name, settings = METHODS[method]
+    settings: dict[str, Any] = {"symmetric": False}
     if method == "percentile" and percentile is not None:
         settings = {**settings, "percentile": percentile}
     with quiet(prepared.label, "calibrating"), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -51,7 +47,7 @@ def find_ranges(prepared: Prepared, samples: Sequence[Sample], method: str, perc
         onnx.save(prepared.model, path)
         calibrator = library.create_calibrator(
             path, sorted(quantised_kinds(prepared.model)), str(Path(folder) / "augmented.onnx"),
-            library.CalibrationMethod[name], extra_options=settings,
+            library.CalibrationMethod[METHODS[method]], extra_options=settings,
         )  # fmt: skip
         try:
             for begin in range(0, len(samples), _AT_ONCE):
