@@ -15,6 +15,7 @@
 #              against TensorFlow Lite Micro, the harness over a line with faults; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
 # make dist    wheels that need no C compiler, for Linux, Windows and macOS
+# make generated   write every generated file again: headers, tables and pages that follow from Python
 # make size    the code lines of each room beside its budget
 # make docs    the documentation as a site, in build/site, for a browser or a web server
 # make clean   remove what the others made, but for installed system packages
@@ -34,7 +35,7 @@ BOARD := emu_rv32
 FOLDER = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench zoo fuzz mutants dist size docs clean
+.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench zoo fuzz mutants dist generated size docs clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -96,6 +97,10 @@ mutants:
 dist:
 	@$(PYTHON) tools/prepare.py dist
 	@$(VENV_PYTHON) tools/dist.py
+
+generated:
+	@$(PYTHON) tools/prepare.py test
+	@$(VENV_PYTHON) -m tools.generated
 
 size:
 	@$(PYTHON) -m tools.size

@@ -46,7 +46,7 @@ def test_every_name_is_there_and_listed() -> None:
 
 def test_the_reference_is_current_and_complete() -> None:
     page = (ROOT / "docs" / "api.md").read_text("utf-8")
-    assert page == api.page(), "python -m tools.api"
+    assert page == api.page(), "make generated"
     parameters = [name for name in inspect.signature(compile_model).parameters if name != "unknown"]
     public = [name for name, value in vars(Session).items() if not name.startswith("_")]
     for name in [*parameters, *public, *(name for name in tigris_pio.__all__ if name != "__version__")]:

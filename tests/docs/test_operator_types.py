@@ -10,7 +10,7 @@ ROWS = written()
 
 
 def test_the_page_is_the_rendered_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render(ROWS.onnx, ROWS.tflite)
+    assert PAGE.read_text(encoding="utf-8") == render(ROWS.onnx, ROWS.tflite), "make generated"
 
 
 @pytest.mark.thorough

@@ -26,12 +26,12 @@ ALL = (*STRUCTURE, *parameter_records())
 
 @pytest.mark.parametrize("path", c_header.FILES, ids=lambda path: path.name)
 def test_the_committed_files_are_the_generated_ones(path):
-    assert path.read_text() == c_header.FILES[path]()
+    assert path.read_text() == c_header.FILES[path](), "make generated"
 
 
 def test_the_tables_of_the_specification_are_the_generated_ones():
     text = spec.SPEC_PATH.read_text()
-    assert spec.fill(text) == text
+    assert spec.fill(text) == text, "make generated"
 
 
 def test_a_c_compiler_lays_every_field_out_where_python_does(tmp_path):

@@ -86,7 +86,7 @@ def test_the_log_has_what_was_printed_last() -> None:
 
 
 def test_header_is_the_one_that_python_generates() -> None:
-    assert c_header.HEADER_PATH.read_text(encoding="utf-8") == c_header.render()
+    assert c_header.HEADER_PATH.read_text(encoding="utf-8") == c_header.render(), "make generated"
 
 
 def test_every_message_fits_the_smallest_payload() -> None:

@@ -25,7 +25,7 @@ def made(name: str, identity: Any = IDENTITY) -> str:
 def test_the_committed_files_are_what_the_identity_makes() -> None:
     texts = {path: path.read_text("utf-8") for path in manifests.targets()}
     stale = [path for path, make in manifests.targets().items() if make(texts[path], IDENTITY) != texts[path]]
-    assert stale == [], "python -m tools.manifests"
+    assert stale == [], "make generated"
     assert tigris_pio.__version__ == IDENTITY.version
 
 
