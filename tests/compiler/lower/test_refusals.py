@@ -106,7 +106,8 @@ def test_supported_operators_are_listed_and_exist_in_onnx() -> None:
     assert names == sorted(names) and len(set(names)) == len(names)
     assert {"Conv", "Gemm", "Softmax", "Concat", "Constant", "QuantizeLinear"} <= set(names)
     full = [name.rpartition(".")[::2] for name in names]
-    assert all(onnx.defs.has(name, domain) or name == "Silu" for domain, name in full)
+    known = {schema.domain for schema in onnx.defs.get_all_schemas()}
+    assert all(onnx.defs.has(name, domain) or name == "Silu" for domain, name in full if domain in known)
     assert all(contract.summary for contract in contracts)
 
 

@@ -22,11 +22,17 @@ from tigris_pio.errors import UnsupportedError
 
 @dataclasses.dataclass(frozen=True)
 class Contract:
-    """The contract of one operator. summary: a cell of docs/operators.md"""
+    """The contract of one operator.
+
+    operator: its name, behind its domain if that is not ONNX's own
+    summary: a cell of docs/operators.md
+    like_input: the output has the shape and type of the first input. Shape inference asks it where ONNX has no schema.
+    """
 
     operator: str
     summary: str
     lower: Callable[[Builder, Node], None]
+    like_input: bool = False
 
 
 REGISTRY: dict[str, Contract] = {}
@@ -53,7 +59,7 @@ INTERNAL = frozenset((
 
 
 def operator(
-    *names: str, summary: str, domain: str = ""
+    *names: str, summary: str, domain: str = "", like_input: bool = False
 ) -> Callable[[Callable[[Builder, Node], None]], Callable[[Builder, Node], None]]:
     """Registers the decorated function as the contract of operators of ONNX, or of another domain."""
 
@@ -61,7 +67,7 @@ def operator(
         for name in (f"{domain}.{name}" if domain else name for name in names):
             if name in REGISTRY:
                 raise ValueError(f"operator {name} is registered twice")
-            REGISTRY[name] = Contract(name, summary, function)
+            REGISTRY[name] = Contract(name, summary, function, like_input)
         return function
 
     return register
@@ -69,10 +75,8 @@ def operator(
 
 def contract_of(node: Node) -> Contract | None:
     """The node's contract; None for an unknown operator."""
-    if node.domain == TFLITE:
-        return REGISTRY.get(f"{TFLITE}.{node.op}")
-    known_domain = node.op in _DOMAINS.get(node.domain, ()) if node.domain else node.op not in _NOT_IN_ONNX
-    return REGISTRY.get(node.op) if known_domain else None
+    is_own = not node.domain or node.op in _AS_IN_ONNX.get(node.domain, ())
+    return REGISTRY.get(node.op if is_own else f"{node.domain}.{node.op}")
 
 
 def is_lowered(proto: onnx.NodeProto) -> bool:
@@ -84,13 +88,10 @@ def is_lowered(proto: onnx.NodeProto) -> bool:
     return contract_of(Node(proto.name, proto.op_type, (), (), {}, proto.domain)) is not None
 
 
-#: Lowered operators of domains other than ONNX's own.
-_DOMAINS = {
-    "com.microsoft": frozenset(("QuantizeLinear", "DequantizeLinear", "Gelu", "Silu")),
-    "ai.onnx.ml": frozenset(("Binarizer", "ArrayFeatureExtractor")),
-    "ai.onnx.preview.training": frozenset(("Momentum", "Adagrad", "Adam")),
+#: Operators of other domains that have the contracts of ONNX's own.
+_AS_IN_ONNX = {
+    "com.microsoft": frozenset(("QuantizeLinear", "DequantizeLinear", "Gelu")),
 }
-_NOT_IN_ONNX = _DOMAINS["ai.onnx.ml"] | _DOMAINS["ai.onnx.preview.training"]
 
 
 def supported_operators() -> tuple[Contract, ...]:
@@ -98,16 +99,10 @@ def supported_operators() -> tuple[Contract, ...]:
     folded = {
         name: Contract(name, f"replaced by the {step} pass", _never) for name, step in NORMALISED.items()
     }
-    own = {_full_name(name): item for name, item in REGISTRY.items()
+    own = {name: item for name, item in REGISTRY.items()
            if name not in INTERNAL and not name.startswith(f"{TFLITE}.")}
-    listed = {**folded, **{name: dataclasses.replace(item, operator=name) for name, item in own.items()}}
+    listed = {**folded, **own}
     return tuple(listed[name] for name in sorted(listed))
-
-
-def _full_name(name: str) -> str:
-    """The operator's name, after its domain if that is not ONNX's own."""
-    domain = next((domain for domain, names in _DOMAINS.items() if name in names & _NOT_IN_ONNX), "")
-    return f"{domain}.{name}" if domain else name
 
 
 def _never(builder: Builder, node: Node) -> None:

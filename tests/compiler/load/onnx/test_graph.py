@@ -50,6 +50,14 @@ def test_nodes_without_known_outputs_are_left_out(outputs: list[str]) -> None:
     assert len(compile_model(model).plan.program.ops) == 1
 
 
+def test_silu_of_onnxruntime_has_its_inputs_shape() -> None:
+    """onnx has no schema for it, and the file declares no shapes inside."""
+    model = make([helper.make_node("Silu", ["x"], ["s"], domain="com.microsoft"), node("Relu", "s", "y")],
+                 {"x": (1, 3, 8, 8)}, ["y"])
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    assert load_model(model).tensors["s"].shape == (1, 3, 8, 8)
+
+
 def test_local_functions_are_inlined() -> None:
     function = helper.make_function("local", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])],
                                     [helper.make_opsetid("", 17)])

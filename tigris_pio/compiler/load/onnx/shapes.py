@@ -26,7 +26,7 @@ from tigris_pio.compiler.load.dimensions import Binding
 from tigris_pio.compiler.load.onnx.nodes import opsets_of, read_nodes
 from tigris_pio.compiler.load.onnx.pool_shapes import correct_pool, correct_pools
 from tigris_pio.compiler.load.onnx.resize_shapes import correct_resizes
-from tigris_pio.compiler.lower.registry import why_unsupported
+from tigris_pio.compiler.lower.registry import contract_of, why_unsupported
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible
 
@@ -34,7 +34,7 @@ from tigris_pio.text import visible
 _SMALL = 4096
 _NEWEST = onnx.defs.onnx_opset_version()
 #: Operators whose output has the type and shape of their first input; onnx does not infer them.
-_LIKE_INPUT = frozenset(("GroupNormalization",))
+_LIKE_INPUT = frozenset(("GroupNormalization", "Silu"))
 #: Operators that are not evaluated: no shape depends on them, and the evaluator lacks some of their versions.
 _QUANTISING = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
 
@@ -258,12 +258,8 @@ class _NodeInference:
         version = self.opsets.get(node.domain, 1)
         if not _has_schema(node, self.opsets):
             version = _NEWEST  # onnxruntime and the rewrites here use operators that the model's opset lacks
-            if not onnx.defs.has(node.op, version, node.domain):
-                self._infer_quantised(node)
-                return
-        like = self.tensors.get(node.inputs[0]) if node.op in _LIKE_INPUT and node.inputs else None
-        if like is not None:
-            self.tensors[node.outputs[0]] = Tensor(node.outputs[0], like.shape, like.dtype)
+        if node.op in _LIKE_INPUT or not onnx.defs.has(node.op, version, node.domain):
+            self._infer_undefined(node)
             return
         schema = onnx.defs.get_schema(node.op, version, node.domain)
         inputs = {name: kind for name in node.inputs if name and (kind := self._type(name)) is not None}
@@ -294,14 +290,21 @@ class _NodeInference:
             rows = math.prod(scores.shape[:2]) * min(int(most.item()), scores.shape[2])
             self.tensors[node.outputs[0]] = Tensor(node.outputs[0], (max(rows, 0), 3), np.dtype(np.int64))
 
-    def _infer_quantised(self, node: Node) -> None:
-        """The output of onnxruntime's own QuantizeLinear and DequantizeLinear, for 16 bits in opsets below 21."""
+    def _infer_undefined(self, node: Node) -> None:
+        """The output of a known operator that onnx does not infer.
+
+        onnxruntime's own QuantizeLinear and DequantizeLinear serve 16 bits in opsets below 21.
+        """
         source = self.tensors.get(node.inputs[0]) if node.inputs else None
-        if node.domain != "com.microsoft" or node.op not in _QUANTISING[:2] or source is None:
+        if source is None:
             return
-        zero = self.tensors.get((*node.inputs, "", "")[2])
-        quantised = np.dtype(np.uint8) if zero is None else zero.dtype
-        dtype = quantised if node.op == "QuantizeLinear" else np.dtype(np.float32)
+        dtype = source.dtype
+        if node.domain == "com.microsoft" and node.op in _QUANTISING[:2]:
+            zero = self.tensors.get((*node.inputs, "", "")[2])
+            quantised = np.dtype(np.uint8) if zero is None else zero.dtype
+            dtype = quantised if node.op == "QuantizeLinear" else np.dtype(np.float32)
+        elif node.op not in _LIKE_INPUT and not ((contract := contract_of(node)) and contract.like_input):
+            return
         self.tensors[node.outputs[0]] = Tensor(node.outputs[0], source.shape, dtype)
 
     def _type(self, name: str) -> onnx.TypeProto | None:

@@ -1,81 +1,11 @@
-"""Operator contracts, one file for each family. Importing this package fills the registry.
+"""Operator contracts, one file for each family. Importing this package imports all, which fills the registry.
 
 int16 holds the arithmetic of int16 activations, tflite the operators of TensorFlow Lite that ONNX lacks. Helpers:
 broadcast, compose, fused, kernel_geometry, per_channel, select, sums, vectors and weights.
 """
 
-from tigris_pio.compiler.lower.operators import (
-    activation,
-    batch_normalization,
-    binary,
-    binary_function,
-    cast,
-    col2im,
-    composed,
-    concat,
-    control,
-    conv,
-    conv_transpose,
-    einsum,
-    fourier,
-    fully_connected,
-    gather,
-    grid_sample,
-    integer_products,
-    lp_pool,
-    mat_mul,
-    normalization,
-    pad,
-    pool,
-    quantize,
-    recurrent,
-    reduce,
-    reshape,
-    resize,
-    slicing,
-    softmax,
-    sorting,
-    suppress,
-    table,
-    tflite,
-    tile,
-    transpose,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "activation",
-    "batch_normalization",
-    "binary",
-    "binary_function",
-    "cast",
-    "col2im",
-    "composed",
-    "concat",
-    "control",
-    "conv",
-    "conv_transpose",
-    "einsum",
-    "fourier",
-    "fully_connected",
-    "gather",
-    "grid_sample",
-    "integer_products",
-    "lp_pool",
-    "mat_mul",
-    "normalization",
-    "pad",
-    "pool",
-    "quantize",
-    "recurrent",
-    "reduce",
-    "reshape",
-    "resize",
-    "slicing",
-    "softmax",
-    "sorting",
-    "suppress",
-    "table",
-    "tflite",
-    "tile",
-    "transpose",
-]
+for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)

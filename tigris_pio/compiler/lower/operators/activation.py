@@ -169,7 +169,7 @@ _TABLE: dict[str, Callable[[Node], Unary]] = {
 _STEP_FUNCTIONS = frozenset(("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"))
 
 
-@operator(*_TABLE, summary="elementwise")
+@operator(*_TABLE, summary="elementwise", like_input=True)
 def lower_unary(builder: Builder, node: Node) -> None:
     """LOOKUP or UNARY in the element order of the input."""
     if node.op == "Clip" and len([name for name in node.inputs if name]) > 1:

@@ -92,14 +92,14 @@ def lower_training_batch_normalization(builder: Builder, node: Node) -> None:
             composer.add_as("Add", [kept, taken], output)
 
 
-@operator("Binarizer", summary="float32")
+@operator("Binarizer", domain="ai.onnx.ml", summary="float32")
 def lower_binarizer(builder: Builder, node: Node) -> None:
     """1 above the threshold, 0 elsewhere."""
     composer = Composer(builder, node)
     composer.finish("Greater", [node.inputs[0], composer.constant(node.attributes.get("threshold", 0.0))])
 
 
-@operator("ArrayFeatureExtractor", summary="elements of the last axis")
+@operator("ArrayFeatureExtractor", domain="ai.onnx.ml", summary="elements of the last axis")
 def lower_array_feature_extractor(builder: Builder, node: Node) -> None:
     """Gather along the last axis."""
     composer = Composer(builder, node)
@@ -125,7 +125,8 @@ class _Step:
         return self.composer.add(op, names, np.broadcast_shapes(*shapes))
 
 
-@operator("Momentum", "Adagrad", "Adam", summary="one step of the optimizer; float32")
+@operator("Momentum", "Adagrad", "Adam", domain="ai.onnx.preview.training",
+          summary="one step of the optimizer; float32")
 def lower_optimizer(builder: Builder, node: Node) -> None:
     """Inputs are all values, all gradients, then all states; outputs are all new values, then all new states."""
     states = 2 if node.op == "Adam" else 1

@@ -1,53 +1,7 @@
-"""Handlers for operators, a file for each family. Importing this package fills the registry."""
+"""Handlers for operators, a file for each family. Importing this package imports all, which fills the registry."""
 
-from tigris_pio.compiler.load.tflite.operators import (
-    activation,
-    arithmetic,
-    blocks,
-    control,
-    convolution,
-    detection,
-    filling,
-    fourier,
-    fully_connected,
-    indexing,
-    joining,
-    levels,
-    lists,
-    packed,
-    pooling,
-    quantising,
-    recurrent,
-    reduction,
-    reshaping,
-    resizing,
-    ring,
-    selecting,
-    svdf,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "activation",
-    "arithmetic",
-    "blocks",
-    "control",
-    "convolution",
-    "detection",
-    "filling",
-    "fourier",
-    "fully_connected",
-    "indexing",
-    "joining",
-    "levels",
-    "lists",
-    "packed",
-    "pooling",
-    "quantising",
-    "recurrent",
-    "reduction",
-    "reshaping",
-    "resizing",
-    "ring",
-    "selecting",
-    "svdf",
-]
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)
