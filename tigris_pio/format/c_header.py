@@ -27,6 +27,13 @@ PARAMS_PATH = HEADER_PATH.with_name("tigris_params.h")
 _BY = "generated from tigris_pio/format by python -m tigris_pio.format.c_header"
 _TYPE_NAMES = {DType.INT8: "int8", DType.INT16: "int16", DType.INT32: "int32", DType.FLOAT32: "float"}
 
+#: The enumerations of the format, and those among them whose values are parameters.
+ENUMS: tuple[type[enum.IntEnum | enum.IntFlag], ...] = tuple(
+    item for item in vars(enums).values()
+    if isinstance(item, type) and issubclass(item, enum.IntEnum | enum.IntFlag) and item.__members__
+)  # fmt: skip
+_PARAMETER_ENUMS = tuple(item for item in ENUMS if issubclass(item, enums.ParameterEnum))
+
 
 def _comment(text: str, indent: str = "") -> str:
     lines = textwrap.wrap(re.sub(r"`", "", " ".join(text.split())), 100 - len(indent) - 3)
@@ -93,7 +100,7 @@ def render() -> str:
         f"#define TIGRIS_MAX_RANK {records.MAX_RANK}U\n"
         f"#define TIGRIS_VIEW_STATE_BYTES {records.VIEW_STATE_BYTES}U\n\n"
     )
-    out += "".join(map(enum_text, enums.STRUCTURE_ENUMS))
+    out += "".join(enum_text(kind) for kind in ENUMS if kind not in _PARAMETER_ENUMS)
     out += "".join(record_text(record) for record in records.STRUCTURE)
     return out.rstrip() + "\n\n#endif\n"
 
@@ -122,7 +129,7 @@ def render_params(every_comment: bool = False) -> str:
         " * Do not edit. For authors of kernels, who get it with tigris_kernel.h; applications need none of it. */\n"
         '#ifndef TIGRIS_PARAMS_H\n#define TIGRIS_PARAMS_H\n\n#include "tigris_format.h"\n\n'
     )
-    out += "".join(map(enum_text, enums.PARAMETER_ENUMS))
+    out += "".join(map(enum_text, _PARAMETER_ENUMS))
     out += "" if every_comment else _parts_text()
     out += "".join(record_text(record, every_comment) for record in parameter_records())
     return out.rstrip() + "\n\n#endif\n"

@@ -48,15 +48,6 @@ class WeightMode(enum.IntEnum):
     LZ4 = 2  #: one LZ4 block, decompressed to the fast arena before the stage runs
 
 
-class Packing(enum.IntEnum):
-    """The order of an operator's weights. The runtime looks for a kernel with the same packing."""
-
-    PORTABLE = 0  #: blocks of four channels, tiles of four taps; also for operators without packed weights
-    ROWS = 1  #: each channel's taps in model order
-    LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
-    PIE = 3  #: the order of the ESP32-S3's vector kernels, requantisation included
-
-
 class HeaderFlag(enum.IntFlag):
     """Header flags."""
 
@@ -163,7 +154,20 @@ class OpKind(enum.IntEnum):
     LEVEL = 83  #: a function of such levels, chosen by LevelFunction
 
 
-class RecurrentCell(enum.IntEnum):
+class Packing(enum.IntEnum):
+    """The order of an operator's weights. The runtime looks for a kernel with the same packing."""
+
+    PORTABLE = 0  #: blocks of four channels, tiles of four taps; also for operators without packed weights
+    ROWS = 1  #: each channel's taps in model order
+    LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
+    PIE = 3  #: the order of the ESP32-S3's vector kernels, requantisation included
+
+
+class ParameterEnum(enum.IntEnum):
+    """Values of a field of a parameter record."""
+
+
+class RecurrentCell(ParameterEnum):
     """Cells of OpKind.RECURRENT, with the order of their gates, as ONNX defines them."""
 
     LSTM = 1  #: input, output, forget, cell
@@ -171,7 +175,7 @@ class RecurrentCell(enum.IntEnum):
     RNN = 3  #: one gate
 
 
-class RecurrentFunction(enum.IntEnum):
+class RecurrentFunction(ParameterEnum):
     """Activations of OpKind.RECURRENT, with ONNX's names."""
 
     SIGMOID = 1
@@ -187,7 +191,7 @@ class RecurrentFunction(enum.IntEnum):
     SOFTPLUS = 11  #: log(1 + exp(x))
 
 
-class UnaryFunction(enum.IntEnum):
+class UnaryFunction(ParameterEnum):
     """Functions of OpKind.UNARY (float32)."""
 
     CLAMP = 1  #: min(max(x, alpha), beta)
@@ -236,7 +240,7 @@ class UnaryFunction(enum.IntEnum):
     ATANH = 50
 
 
-class BinaryFunction(enum.IntEnum):
+class BinaryFunction(ParameterEnum):
     """Functions of OpKind.BINARY (float32). Comparisons and logic return 1 or 0; an input of logic is true if not 0."""
 
     DIVIDE = 1
@@ -256,7 +260,7 @@ class BinaryFunction(enum.IntEnum):
     XOR = 15
 
 
-class ReduceFunction(enum.IntEnum):
+class ReduceFunction(ParameterEnum):
     """Functions of OpKind.REDUCE (float32)."""
 
     SUM = 1
@@ -271,7 +275,7 @@ class ReduceFunction(enum.IntEnum):
     LOG_SUM_EXP = 10
 
 
-class VectorFunction(enum.IntEnum):
+class VectorFunction(ParameterEnum):
     """Functions of OpKind.VECTOR (float32). m and v: a vector's mean and variance."""
 
     STANDARDISE = 1  #: (x - m) / sqrt(v + epsilon)
@@ -286,19 +290,10 @@ class VectorFunction(enum.IntEnum):
     CUMULATIVE_PRODUCT = 10
 
 
-class LevelFunction(enum.IntEnum):
+class LevelFunction(ParameterEnum):
     """Functions of OpKind.LEVEL (uint32, as int32)."""
 
     NOISE = 1  #: the mean of the first input from run to run; second input: the mean before
     LOUDER = 2  #: what of the first input is above the second, the noise
     GAIN = 3  #: the first input times a gain that falls with the second, the noise
     LOG = 4  #: logarithm, to int16 or int8
-
-
-#: The enumerations of tigris_format.h and of tigris_params.h, in their order.
-STRUCTURE_ENUMS: tuple[type[enum.Enum], ...] = (
-    DType, Home, Strategy, WeightMode, HeaderFlag, Rounding, TensorFlag, ViewFlag, OperandFlag, OpFlag, OpKind, Packing,
-)  # fmt: skip
-PARAMETER_ENUMS: tuple[type[enum.Enum], ...] = (
-    RecurrentCell, RecurrentFunction, UnaryFunction, BinaryFunction, ReduceFunction, VectorFunction, LevelFunction,
-)  # fmt: skip

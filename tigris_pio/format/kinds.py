@@ -35,6 +35,8 @@ class Traits:
     split: two cores may share a call's rows. The kernel keeps nothing from row to row, its addresses follow from its
         parameters, and it checks its scratch by tigris_scratch_of_a_core
     overwrites: the kernel reads vectors once and in order, so it may write over an operand
+    bytewise: the kernel writes bytes whatever the type, so it may write smaller elements over an operand. Without this
+        trait it may do so if its output is int8
     moves: bytes only move, unchanged
     packed: its int8 weights are packed
     plain: the kind that takes its weights as kernel libraries do
@@ -49,6 +51,7 @@ class Traits:
     float32: type[Record] | None = None
     split: bool = False
     overwrites: bool = False
+    bytewise: bool = False
     moves: bool = False
     packed: bool = False
     plain: OpKind | None = None
@@ -117,7 +120,7 @@ TRAITS: Mapping[OpKind, Traits] = {
     OpKind.NORMALISE: Traits(Access.ROW, int8=p.NormaliseInt8Params),
     OpKind.MAT_MUL: Traits(
         Access.ROW, work.MATRICES, int8=p.MatMulInt8Params, int16=p.MatMulInt16Params, float32=p.MatMulFloatParams),
-    OpKind.CAST: Traits(Access.ELEMENT, float32=p.CastParams),
+    OpKind.CAST: Traits(Access.ELEMENT, float32=p.CastParams, bytewise=True),
     OpKind.SUM_MAP: Traits(Access.STATE, int8=p.SumMapParams, float32=p.SumMapParams),
     OpKind.SUM_PRODUCTS: Traits(
         Access.STATE, work.SUMS, int8=p.SumProductsParams, float32=p.SumProductsParams, packed=True),

@@ -6,8 +6,7 @@ import enum
 import inspect
 from pathlib import Path
 
-from tigris_pio.format import enums
-from tigris_pio.format.c_header import enum_notes
+from tigris_pio.format.c_header import ENUMS, enum_notes
 from tigris_pio.format.kinds import PARAMS, parameter_records
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import STRUCTURE
@@ -43,7 +42,7 @@ def tables() -> dict[str, str]:
     """Text of every generated part of SPEC.md, by name."""
     return {
         "structure": "\n".join(map(_record, STRUCTURE)),
-        "enumerations": "\n".join(map(_enum, (*enums.STRUCTURE_ENUMS, *enums.PARAMETER_ENUMS))),
+        "enumerations": "\n".join(map(_enum, ENUMS)),
         "kernels": _kernels(),
         "parameters": "\n".join(map(_record, parameter_records())),
     }

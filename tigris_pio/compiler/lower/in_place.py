@@ -15,14 +15,6 @@ from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.kinds import TRAITS
 from tigris_pio.format.params import ConcatParams, SelectParams
 
-#: (operand type, output type) of kinds that may also write smaller elements over larger ones. Their kernels write
-#: bytes. All other kinds need equal types.
-_NARROWING = {
-    OpKind.QUANTIZE: {(DType.FLOAT32, DType.INT8)},
-    OpKind.RESCALE: {(DType.INT16, DType.INT8)},
-    OpKind.CAST: {(source, target) for source in DType for target in DType if target.bytes <= source.bytes},
-}
-
 _STEPS = ("row_step", "column_step", "channel_step")
 
 
@@ -48,7 +40,7 @@ def _is_matched(op: ProgramOp, place: int, operand: ProgramTensor, output: Progr
     """Whether element i of the output depends on element i of the operand and on no other."""
     if _owns_memory(operand) or _owns_memory(output) or _shape(operand) != _shape(output):
         return False
-    if operand.dtype != output.dtype and (operand.dtype, output.dtype) not in _NARROWING.get(op.kind, ()):
+    if operand.dtype != output.dtype and not _may_shrink(op.kind, operand.dtype, output.dtype):
         return False
     return all(
         extent == 1 or step == contiguous
@@ -56,6 +48,11 @@ def _is_matched(op: ProgramOp, place: int, operand: ProgramTensor, output: Progr
         if (steps := getattr(op.params, name, None)) is not None
         for step in (steps[place],)
     )
+
+
+def _may_shrink(kind: OpKind, source: DType, target: DType) -> bool:
+    """Whether a kernel may write elements of another type over its operand: C allows it for bytes only."""
+    return target.bytes <= source.bytes and (target is DType.INT8 or TRAITS[kind].bytewise)
 
 
 def _contiguous_strides(tensor: ProgramTensor) -> tuple[int, int, int]:
