@@ -23,7 +23,10 @@ Shape = tuple[int, int, int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Operator:
-    """One operator with its inputs, [batch, height, width, channels] each, and its output's form."""
+    """One operator with its inputs, [batch, height, width, channels] each, and its output's form.
+
+    expected: the output, where the test of the operator is this table
+    """
 
     kind: OpKind
     dtype: DType
@@ -36,16 +39,17 @@ class Operator:
     images: int = 1
     scratch_bytes: int = 0
     packing: Packing = Packing.PORTABLE
+    expected: np.ndarray | None = None
 
 
 def operator(kind: OpKind, params: Record, *inputs: np.ndarray, rows: RowMap | tuple[RowMap, ...] = SAME,
              out: Shape | None = None, dtype: DType | None = None, output_dtype: DType | None = None, images: int = 1,
-             scratch_bytes: int = 0, **blobs: Any) -> Operator:  # fmt: skip
+             scratch_bytes: int = 0, expected: np.ndarray | None = None, **blobs: Any) -> Operator:  # fmt: skip
     """An operator, by default of the first input's type and shape. `rows`: a map for all inputs, or for each."""
     dtype = dtype or DTYPES[inputs[0].dtype]
     maps = (rows,) * len(inputs) if isinstance(rows, RowMap) else rows
     return Operator(kind, dtype, params, inputs, maps, out or inputs[0].shape, output_dtype or dtype, blobs, images,
-                    scratch_bytes)  # fmt: skip
+                    scratch_bytes, expected=expected)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

@@ -245,7 +245,7 @@ COPIES = [(op, found) for op in (*operators(), rows_4_and_5()) if (found := alia
 
 def test_every_kind_is_tried() -> None:
     in_place_kinds = kinds_with(lambda traits: traits.in_place) - {OpKind.DEQUANTIZE}  # its elements grow
-    assert {op.kind for op, _ in WRITTEN_OVER} == in_place_kinds
+    assert {op.kind for op, _ in WRITTEN_OVER} == in_place_kinds, "tests/runtime/operators.py: one is like its output"
     assert {op.kind for op, _ in COPIES} == {OpKind.COPY, OpKind.CONCAT, OpKind.SELECT}
 
 

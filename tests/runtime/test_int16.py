@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.build import SANITIZERS, compile_program
-from tests.runtime.kernel_harness import SAME, Operator, operator, run_all_ways
-from tests.runtime.operators_int16 import int16_operators
+from tests.runtime.kernel_harness import SAME, operator, run_all_ways
 from tests.runtime.references import high_multiply, requantise, rounding_divide
 from tests.runtime.strategies import Window, int8_array, seeds, windows
 from tests.runtime.test_conv import OFFSETS, conv_sum, depthwise_sum
@@ -48,11 +47,6 @@ def constants(random: np.random.Generator, channels: int, fan_in: int, sum_bits:
     if sum_bits == 64:
         multiplier = np.array([reduced_multiplier(one) for one in multiplier.tolist()], np.int32)
     return {"bias": random.integers(-(1 << 24), 1 << 24, channels), "multiplier": multiplier, "shift": shift}
-
-
-@pytest.mark.parametrize("op", int16_operators(), ids=lambda op: op.kind.name)
-def test_bands_change_nothing(op: Operator) -> None:
-    run_all_ways(op)
 
 
 @settings(max_examples=examples(16, 40), deadline=None)

@@ -1,4 +1,6 @@
-"""The traits of kinds, held against the kernels: every kind has a row, and rows depend on what `access` says."""
+"""The traits of kinds, held against the kernels: every kind has a row, and rows depend on what `access` says.
+
+Every kernel has an operator in the tables, and computes the same bytes in every way that a stage can run it."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -6,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.runtime.kernel_harness import Operator, Way, operator, run
+from tests.runtime.kernel_harness import Operator, Way, operator, run, run_all_ways
 from tests.runtime.operators import operators
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.rowwise import params_of_part
 from tigris_pio.format.enums import OpKind
-from tigris_pio.format.kinds import TRAITS, Access
+from tigris_pio.format.kinds import PARAMS, TRAITS, Access, kinds_with
 from tigris_pio.format.params import TransposeParams
 
 #: Columns and channels of each row change places.
@@ -23,7 +25,22 @@ OPERATORS = [op for op in (*operators(), TURNED)
 
 
 def test_every_kind_has_traits() -> None:
-    assert set(TRAITS) == set(OpKind)
+    lacking = ", ".join(kind.name for kind in {*OpKind} - TRAITS.keys())
+    assert not lacking, f"tigris_pio/format/kinds.py has no row for {lacking}"
+
+
+def test_every_kernel_of_rows_has_an_operator() -> None:
+    """Programs may try the other kernels: tests/runtime/fuzz/compiled.py."""
+    known = {(op.kind, op.dtype) for op in operators()}
+    of_rows = kinds_with(lambda traits: traits.rowwise or traits.access is Access.WINDOW)
+    lacking = ", ".join(f"{kind.name} {dtype.name}" for kind, dtype in PARAMS.keys() - known if kind in of_rows)
+    assert not lacking, f"tests/runtime/operators.py has no operator of {lacking}"
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
+def test_every_way_gives_the_same_bytes(op: Operator) -> None:
+    output = run_all_ways(op)
+    np.testing.assert_array_equal(output, output if op.expected is None else op.expected)
 
 
 def parts(op: Operator, whole: np.ndarray) -> Iterator[tuple[Operator, np.ndarray]]:

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, TensorFlag, UnaryFunction, ViewFlag
 from tigris_pio.format.kinds import PARAMS
-from tigris_pio.format.params import ConvInt8Params, CopyParams, UnaryFloatParams
+from tigris_pio.format.params import ConvInt8Params, CopyParams, UnaryFloatParams, shared
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import Header, IoRecord, OperandRecord, OpRecord, StageRecord, TensorRecord, ViewRecord
 from tigris_pio.host import Session
@@ -257,12 +258,11 @@ def _operator(kind: OpKind, dtype: DType) -> Operator:
 PARAMETER_DAMAGES: dict[tuple[OpKind, DType], list[dict[str, Any]]] = {
     (OpKind.CONV_2D, DType.INT8): [{"groups": 0}, {"groups": 3}, {"kernel_height": 0}, {"kernel_height": 4},
         {"kernel_width": 65535}, {"stride_height": 2}, {"stride_width": 0}, {"dilation_height": 0},
-        {"input_zero_point": 128}, {"output_zero_point": -129}, {"activation_min": 5, "activation_max": 4},
-        {"activation_max": 128}],
+        {"input_zero_point": 128}],
     (OpKind.DEPTHWISE_CONV_2D, DType.INT8): [{"groups": 2}],
     (OpKind.DEPTHWISE_CONV_2D, DType.FLOAT32): [{"kernel_width": 60000}],
     (OpKind.PLAIN_CONV_2D, DType.INT8): [{"groups": 3}, {"kernel_height": 4}, {"kernel_width": 65535},
-        {"input_zero_point": 128}, {"activation_max": 128}],
+        {"input_zero_point": 128}],
     (OpKind.PLAIN_DEPTHWISE_CONV_2D, DType.INT8): [{"groups": 2}, {"stride_width": 0}],
     (OpKind.PLAIN_FULLY_CONNECTED, DType.INT8): [{"rows": 23}, {"out_features": 3}, {"requantise_step": 2}],
     (OpKind.FULLY_CONNECTED, DType.INT8): [{"rows": 23}, {"in_features": 0}, {"out_features": 3},
@@ -272,10 +272,8 @@ PARAMETER_DAMAGES: dict[tuple[OpKind, DType], list[dict[str, Any]]] = {
     (OpKind.MAX_POOL, DType.INT8): [{"rescale": 1}],
     (OpKind.MAX_POOL, DType.FLOAT32): [{"stride_height": 3}],
     (OpKind.ADD, DType.INT8): [{"left_shift": 23}, {"row_step": (16, 15)}, {"row_step": (0, 16)},
-        {"column_step": (4, 5)}, {"channel_step": (1, 2)}, {"column_step": (-4, 4)}, {"shift": (32, 0)},
-        {"output_multiplier": -1}],
+        {"column_step": (4, 5)}, {"channel_step": (1, 2)}, {"column_step": (-4, 4)}],
     (OpKind.MUL, DType.INT8): [{"left_shift": 1}],
-    (OpKind.SUB, DType.FLOAT32): [{"channel_step": (1, -1)}],
     (OpKind.SOFTMAX, DType.INT8): [{"length": 0}, {"length": 3}, {"exponentials": 16}],
     (OpKind.SOFTMAX, DType.FLOAT32): [{"length": 5}],
     (OpKind.UNARY, DType.FLOAT32): [{"function": 0}, {"function": max(UnaryFunction) + 1}],
@@ -301,12 +299,46 @@ def test_parameters_that_contradict_the_tensors(kernel: tuple[OpKind, DType], ea
     op = _operator(*kernel)
     plan = plan_for(op, Way(op.output_shape[1]))
     assert bind_status(plan) == 0
+    for fields in each:
+        assert status_with_params(plan, kernel, **fields) == Status.ERR_PARAMS, fields
+
+
+def status_with_params(plan: bytes, kernel: tuple[OpKind, DType], **fields: Any) -> int:
+    """The status of a plan whose first operator has other parameters."""
     header = Header.unpack(plan)
     start = header.params + OpRecord.unpack(plan, header.ops).params
-    for fields in each:
-        damaged = dataclasses.replace(PARAMS[kernel].unpack(plan, start), **fields).pack()  # type: ignore[type-var]
-        status = bind_status(with_crc(plan[:start] + damaged + plan[start + len(damaged) :]))
-        assert status == Status.ERR_PARAMS, fields
+    damaged = dataclasses.replace(PARAMS[kernel].unpack(plan, start), **fields).pack()  # type: ignore[type-var]
+    return bind_status(with_crc(plan[:start] + damaged + plan[start + len(damaged) :]))
+
+
+def damages_of(record: type[Record], lowest: int, highest: int) -> Iterator[dict[str, Any]]:
+    """Values that no kernel takes, by the shared records that a record embeds."""
+    for part in record.EMBEDDED:
+        yield from damages_of(part, lowest, highest)
+    yield from {
+        shared.Clamp: [{"activation_min": lowest - 1}, {"activation_max": highest + 1},
+                       {"activation_min": 5, "activation_max": 4}],
+        shared.OutputZero: [{"output_zero_point": lowest - 1}, {"output_zero_point": highest + 1}],
+        shared.Requantise: [{"multiplier": -1}, {"shift": 32}, {"shift": -32}],
+        shared.ScaledOutput: [{"output_multiplier": -1}, {"output_shift": 32}, {"output_shift": -32}],
+        shared.Operands: [{"zero_point": (128, 0)}, {"multiplier": (-1, 0)}, {"shift": (0, 32)}],
+        shared.Steps: [{"row_step": (1 << 20, 0)}, {"column_step": (0, 1 << 20)}, {"channel_step": (1, -1)}],
+    }.get(record, ())
+
+
+#: Fields that a kernel does not read.
+UNREAD = {(OpKind.MAX_POOL, "output_zero_point"), (OpKind.MUL, "multiplier"), (OpKind.MUL, "shift")}
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: f"{op.kind.name}-{op.dtype.name}")
+def test_shared_parameters_out_of_range(op: Operator) -> None:
+    """Whatever kernel has them: a new one needs no case of its own."""
+    plan, kernel = plan_for(op, Way(op.output_shape[1])), (op.kind, op.dtype)
+    assert bind_status(plan) == 0
+    ends = (-32768, 32767) if op.output_dtype == DType.INT16 else (-128, 127)
+    for fields in damages_of(PARAMS[kernel], *ends):
+        if not any((op.kind, field) in UNREAD for field in fields):
+            assert status_with_params(plan, kernel, **fields) == Status.ERR_PARAMS, fields
 
 
 @pytest.mark.parametrize("batches", [(5, 1, 1), (2, 1, 1), (1, 2, 1), (1, 2, 2), (3, 2, 2)], ids=str)
