@@ -55,10 +55,8 @@ def apply(tree: Path, diff: str) -> None:
 def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources with the changes of the page; checks.py is what it checks."""
     folder = tmp_path_factory.mktemp("extended")
-    unwanted = shutil.ignore_patterns("__pycache__", "*.so", "emulated", "template")
-    for name in ("tigris_pio", "runtime", "tests/tflite"):
-        shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
-    (folder / "tests" / "__init__.py").touch()
+    unwanted = shutil.ignore_patterns(".*", "__pycache__", "*.so", "build", "dist", "*.egg-info")
+    shutil.copytree(ROOT, folder, ignore=unwanted, dirs_exist_ok=True)
     checks = []
     for block in blocks(PAGE, "diff", "python", "c"):
         made = NEW_FILE.match(block.text)
@@ -82,7 +80,8 @@ def tree(changed: Path) -> Path:
     counted = backend.replace("    if (i < elements)", "    lookups++;\n    if (i < elements)", 1)
     counted = counted.replace("static void run", "int lookups;\nstatic void run", 1)
     (changed / "my_backend.c").write_text(counted, "utf-8")
-    subprocess.run([sys.executable, "-m", "tigris_pio.format.c_header"], cwd=changed, check=True)
+    environment = {**os.environ, "PYTHONPATH": str(changed)}
+    subprocess.run([sys.executable, "-m", "tools.generated"], cwd=changed, env=environment, check=True)
     compile_sources(changed)
     return changed
 
@@ -109,7 +108,7 @@ def test_the_changes_of_the_page_fit_the_sources(changed: Path) -> None:
     """Each hunk has its place; the checks are Python, and the backend is C."""
     checks = (changed / "checks.py").read_text("utf-8")
     compile(checks, "checks.py", "exec")
-    assert checks.count("\nassert ") == 9
+    assert checks.count("\nassert ") == 10
     subprocess.run(["gcc", *C99, "-fsyntax-only", "-Iruntime/include", "my_backend.c"], cwd=changed, check=True)
 
 
@@ -128,3 +127,17 @@ def test_the_checks_of_the_page_hold_and_its_backend_gives_the_portable_bytes(tr
         done = subprocess.run([sys.executable, *words], cwd=tree, env=environment, capture_output=True, text=True,
                               check=False)  # fmt: skip
         assert done.returncode == 0 and said in (None, done.stdout.split()), done.stderr
+
+
+@pytest.mark.thorough
+def test_the_kernel_of_the_page_passes_the_tests_of_kernels(tree: Path) -> None:
+    """Those that find a kernel by the tables, as a contributor would run them."""
+    tests = ["tests/format/test_records.py", "tests/runtime/test_kinds.py", "tests/runtime/test_refusals.py",
+             "tests/runtime/test_bands.py::test_every_kind_is_tried",
+             "tests/runtime/test_bands.py::test_kernels_may_write_over_an_operand",
+             "tests/docs/test_operator_types.py", "tests/compiler/lower/test_refusals.py"]
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "LEAKY_CLIP" in (tree / "SPEC.md").read_text("utf-8")

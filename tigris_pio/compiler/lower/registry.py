@@ -75,8 +75,13 @@ def operator(
 
 def contract_of(node: Node) -> Contract | None:
     """The node's contract; None for an unknown operator."""
+    return REGISTRY.get(full_name(node))
+
+
+def full_name(node: Node) -> str:
+    """The operator's name, behind its domain if its contract is not that of an operator of ONNX."""
     is_own = not node.domain or node.op in _AS_IN_ONNX.get(node.domain, ())
-    return REGISTRY.get(node.op if is_own else f"{node.domain}.{node.op}")
+    return node.op if is_own else f"{node.domain}.{node.op}"
 
 
 def is_lowered(proto: onnx.NodeProto) -> bool:

@@ -18,7 +18,7 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.int16 import elementwise
-from tigris_pio.compiler.lower.registry import operator
+from tigris_pio.compiler.lower.registry import full_name, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.format.enums import DType, OpKind, UnaryFunction
 from tigris_pio.format.params import LookupParams, UnaryFloatParams
@@ -175,7 +175,7 @@ def lower_unary(builder: Builder, node: Node) -> None:
     if node.op == "Clip" and len([name for name in node.inputs if name]) > 1:
         _clip_between(builder, node)
         return
-    emit_unary(builder, node, _TABLE[node.op](node))
+    emit_unary(builder, node, _TABLE[full_name(node)](node))
 
 
 def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
