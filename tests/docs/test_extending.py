@@ -141,3 +141,10 @@ def test_the_kernel_of_the_page_passes_the_tests_of_kernels(tree: Path) -> None:
     done = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]
     assert "LEAKY_CLIP" in (tree / "SPEC.md").read_text("utf-8")
+    save = "import onnx; from checks import clip; onnx.save(clip, 'clip.onnx')"
+    codegen = ["-m", "tigris_pio", "codegen", "clip.onnx", "-m", "64K", "-o", "generated"]
+    for command in (["-c", save], codegen):
+        subprocess.run([sys.executable, *command], cwd=tree, env=environment, check=True)
+    source = tree / "generated" / "clip.c"
+    assert "leaky_clip" in source.read_text("utf-8")
+    subprocess.run(["gcc", *C99, "-fsyntax-only", source], check=True)

@@ -1,4 +1,4 @@
-"""The README of each room, and DESIGN.md: every file and function that they name in backticks exists."""
+"""READMEs of rooms, DESIGN.md and docs/extending.md: every file and function that they name in backticks exists."""
 
 import functools
 import keyword
@@ -16,7 +16,7 @@ LARGE = (
     "tigris_pio/verify",
 )  # fmt: skip
 MOST_LINES = 60
-DESIGN = ROOT / "DESIGN.md"
+DESIGN, EXTENDING = ROOT / "DESIGN.md", ROOT / "docs" / "extending.md"
 ENDINGS = ("py", "c", "h", "S", "md", "toml", "txt", "json", "xz", "tflite", "onnx")
 #: Files that a build makes, or C's own.
 MADE = {"tigris_models.h", "string.h", "math.h", "float.h"}
@@ -41,7 +41,8 @@ def text(path: Path) -> str:
 @functools.cache
 def sources_of(page: Path) -> str:
     """The sources of a page's room; of all rooms for a page that lies in none."""
-    rooms = [ROOT / "tigris_pio", ROOT / "runtime", ROOT / "tests"] if page.parent == ROOT else [page.parent]
+    general = page.parent in (ROOT, ROOT / "docs")
+    rooms = [ROOT / "tigris_pio", ROOT / "runtime", ROOT / "tests"] if general else [page.parent]
     found = [path for room in rooms for path in room.rglob("*") if path.suffix in (".py", ".c", ".h")]
     return "\n".join(map(text, sorted(found)))
 
@@ -73,7 +74,7 @@ def faults(page: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", [*ROOMS, DESIGN], ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", [*ROOMS, DESIGN, EXTENDING], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_names_exist(page: Path) -> None:
     assert faults(page) == []
 

@@ -90,9 +90,13 @@ def test_headers_are_valid_cpp(name: str, tmp_path: Path) -> None:
 
 
 def test_all_headers_go_into_one_file(tmp_path: Path) -> None:
-    """No name is two things, but in those that are the body of several kernels, and in those of assembly."""
+    """No name is two things, but in those that are the body of several kernels, in those of assembly, and in those of a
+    set that stand for the portable ones."""
     headers = sorted({*(RUNTIME / "src").rglob("*.h"), *INCLUDE.glob("tigris*.h")} - set(INCLUDE.glob("*esp_idf*")))
-    headers = [path for path in headers if not path.name.endswith(".S.h") and path.parent.name != "dsp"
+    kernels = RUNTIME / "src" / "kernels"
+    shared = {path.name for path in (kernels / "portable").iterdir()}
+    sets = {path.parent for path in kernels.glob("*/*.h") if path.name in shared} - {kernels / "portable"}
+    headers = [path for path in headers if not path.name.endswith(".S.h") and path.parent not in sets
                and "\nstatic void run(" not in path.read_text("utf-8")]  # fmt: skip
     assert len(headers) > 25
     checks(tmp_path / "all.c", "".join(f'#include "{path}"\n' for path in headers), "gcc", "-std=c99", "-Werror",
