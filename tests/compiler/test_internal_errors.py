@@ -19,7 +19,7 @@ from tigris_pio.platformio.compiler import run as run_by_hook
 PACKAGE = "tigris_pio.compiler."
 #: A function that raises, and the place that the message names.
 FAULTS = {
-    PACKAGE + "normalise.clip_to_relu6._rewritten": "clip_to_relu6 at clip_a",
+    PACKAGE + "normalise.rules._bounds": "clip_to_relu6 at clip_a",
     PACKAGE + "lower.program.contract_of": "lower at clip_a",
     PACKAGE + "lower.fold_tables._lookup_of_product": "fold_tables at clip_a",
     PACKAGE + "lower.streams._inserted": "add_streams at fetch x",

@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 
 import numpy as np
 import onnx
@@ -15,32 +14,33 @@ from tests.compiler.lower.compare import check, kinds, noise
 from tests.compiler.models import Quantiser, make, node, nodes, normal
 from tigris_pio.compiler.ir.graph import Graph
 from tigris_pio.compiler.load import load_model
-from tigris_pio.compiler.normalise import (
-    activation_fuse,
-    batchnorm_fold,
+from tigris_pio.compiler.normalise.activation_fuse import PASS as activation_fuse
+from tigris_pio.compiler.normalise.batchnorm_fold import PASS as batchnorm_fold
+from tigris_pio.compiler.normalise.constant_fold import PASS as constant_fold
+from tigris_pio.compiler.normalise.output_transpose_trim import PASS as output_transpose_trim
+from tigris_pio.compiler.normalise.qdq_fold import PASS as qdq_fold
+from tigris_pio.compiler.normalise.rules import (
     clip_to_relu6,
     concat_axis,
-    constant_fold,
     conv1d_relabel,
     depthwise_relabel,
-    output_transpose_trim,
-    qdq_fold,
     reduce_mean_to_pool,
     resize_scales,
-    shape_fold,
     silu_decompose,
 )
+from tigris_pio.compiler.normalise.shape_fold import PASS as shape_fold
+from tigris_pio.compiler.passes import Pass
 from tigris_pio.errors import ModelError
 from tigris_pio.format.enums import DType, OpKind
 
 RANDOM = np.random.default_rng(3)
 
 
-def after(model: onnx.ModelProto, *modules: ModuleType) -> tuple[Graph, int]:
+def after(model: onnx.ModelProto, *steps: Pass[Graph]) -> tuple[Graph, int]:
     """The graph after these passes, and the number of nodes that the last one folded."""
     graph, folded = load_model(model), 0
-    for module in modules:
-        graph, folded = module.PASS.run(graph)
+    for step in steps:
+        graph, folded = step.run(graph)
     return graph, folded
 
 
@@ -55,7 +55,7 @@ class Case:
     text: str
     left: str
     shape: Sequence[int | str]
-    passes: Sequence[ModuleType]
+    passes: Sequence[Pass[Graph]]
     constants: Mapping[str, object]
     opset: int
     outputs: Sequence[str]
@@ -67,7 +67,7 @@ class Case:
         return make(nodes(self.text), {"x": self.shape}, self.outputs, weights, self.opset)
 
 
-def case(text: str, left: str, shape: Sequence[int | str], *passes: ModuleType, opset: int = 13,
+def case(text: str, left: str, shape: Sequence[int | str], *passes: Pass[Graph], opset: int = 13,
          outputs: str = "y", attributes: Mapping[str, object] | None = None, **constants: object) -> Case:
     return Case(text, left, shape, passes, constants, opset, outputs.split(), attributes or {})
 

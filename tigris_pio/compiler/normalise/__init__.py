@@ -1,6 +1,7 @@
 """Normalisation: passes bring a graph to the operators that lowering knows.
 
     registry.py   normalise(), and the passes in their order; each has a file of its own, with its facts at the end
+    rules.py      passes that replace single nodes
     editor.py     GraphEditor, by which passes change a graph
     verify.py     rules for a graph; finite.py refuses weights that are no numbers
 

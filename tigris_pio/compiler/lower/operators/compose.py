@@ -10,7 +10,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.registry import REGISTRY
-from tigris_pio.compiler.normalise.concat_axis import channels_last_axis
+from tigris_pio.compiler.normalise.rules import channels_last_axis
 
 
 class Composer:

@@ -14,7 +14,7 @@ from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
-from tigris_pio.compiler.normalise.reduce_mean_to_pool import MEAN
+from tigris_pio.compiler.normalise.rules import MEAN
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import MeanOfSumsFloatParams, MeanOfSumsInt8Params, SumMapParams
 from tigris_pio.format.record import Record

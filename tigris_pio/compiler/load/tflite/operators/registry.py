@@ -1,7 +1,6 @@
 """The registry of handlers for operators of TensorFlow Lite.
 
-To add an operator, write a function `(layer)` in the file of its family, and register it under the schema's names. A
-new file needs a line in operators/__init__.py.
+To add an operator, write a function `(layer)` in a file of this folder, and register it under the schema's names.
 
     @handler("SQUARED_DIFFERENCE", summary="any broadcasting")
     def read_squared_difference(layer: Layer) -> None:
