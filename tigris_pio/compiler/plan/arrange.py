@@ -23,7 +23,7 @@ from tigris_pio.compiler.plan.band.paces import tallest_height
 from tigris_pio.compiler.plan.band.parking import Parking, find_parking
 from tigris_pio.compiler.plan.band.spatial import Draft, draft_stage
 from tigris_pio.compiler.plan.band.stairs import Stairs, find_stairs
-from tigris_pio.compiler.plan.cost import stage_cost
+from tigris_pio.compiler.plan.cost import beyond_whole, stage_cost
 from tigris_pio.compiler.plan.cut.pieces import joined
 from tigris_pio.compiler.plan.frontier.frontier import Point, Stretch
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -84,10 +84,7 @@ class Stages:
     @staticmethod
     def of(index: ProgramIndex, alignment: int) -> Stages:
         """Kept with the index."""
-        known = index.cache(_Known)
-        if alignment not in known:
-            known[alignment] = Stages(index, alignment)
-        return known[alignment]
+        return index.once(Stages, alignment)
 
     def option(self, segment: Segment, height: Height, homes: Mapping[str, Home], kind: Kind) -> Option | None:
         """A stage of one kind; None where it is the same as of the kind before."""
@@ -122,10 +119,6 @@ class Stages:
             found = self.option(segment, height, homes, kind)
             if found is not None:
                 yield kind, found
-
-
-class _Known(dict[int, Stages]):
-    """By alignment."""
 
 
 class Plan(NamedTuple):
@@ -308,9 +301,7 @@ class Arranger:
         return picked
 
     def _cost(self, picked: Sequence[tuple[Kind, Option]]) -> float:
-        """Instructions beyond running whole, of all operators but COMMITs."""
-        steps = len(self.index.body.ops)
-        return sum(option.cost for _, option in picked if option.draft.segment.end <= steps) - self.whole
+        return beyond_whole(self.index, ((option.draft, option.cost) for _, option in picked))
 
     def place(self, plan: Plan, homes: Mapping[str, Home]) -> None:
         """Searches for offsets. Where they exceed the limit, what may become of the plan is put in the queue."""

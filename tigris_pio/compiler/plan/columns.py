@@ -78,10 +78,6 @@ def _slow_cost(plan: ExecutionPlan, stage: Stage, slow_byte: float) -> float:
     return (DIRECT_BYTE if works_in_slow_memory(plan, stage) else slow_byte) * (stage.slow_read + stage.slow_written)
 
 
-class _Rows(dict[int, list[tuple[int, dict[str, WindowRows]]]]):
-    """The segments that roll from each first operator on."""
-
-
 class _Region(NamedTuple):
     """The properties of a region in tiles that depend neither on the path to it nor on the memory."""
 
@@ -90,9 +86,15 @@ class _Region(NamedTuple):
     again: float  #: instructions of columns that several tiles make
 
 
-class _Regions(dict[tuple[Tiles, frozenset[str], int], "_Region | None"]):
+def _regions(index: ProgramIndex) -> dict[tuple[Tiles, frozenset[str], int], _Region | None]:
     """The regions of a program, by the tensors of it that are cut where they are made, and the alignment; None: there
     is none."""
+    return {}
+
+
+def _rows_from(index: ProgramIndex, first: int) -> list[tuple[int, dict[str, WindowRows]]]:
+    """The segments that roll from an operator on."""
+    return list(window_rows(index, first, REACH))
 
 
 class _Search:
@@ -126,12 +128,6 @@ class _Search:
         end = len(self.program.ops)
         return [tiles for tiles in _back(self.ways, end) if tiles.number > 1] if end in self.ways else []
 
-    def _rows(self, first: int) -> list[tuple[int, dict[str, WindowRows]]]:
-        known = self.index.cache(_Rows)
-        if first not in known:
-            known[first] = list(window_rows(self.index, first, REACH))
-        return known[first]
-
     def _found(self, most: float) -> dict[int, _Way]:
         ways: dict[int, _Way] = {0: _Way(0.0, 0, 1)}
         for cut in range(len(self.program.ops)):
@@ -156,7 +152,7 @@ class _Search:
             yield end, 1, cost
         bytes_of = (self.index.tensor(name).bytes for name in self._touched(first, first + 1))
         yield first + 1, 1, DIRECT_BYTE * sum(bytes_of)
-        for end, rows in self._rows(first) if first in self.cuts else ():
+        for end, rows in self.index.once(_rows_from, first) if first in self.cuts else ():
             if not self.tileable[end - 1]:
                 return
             if end not in self.cuts:
@@ -191,7 +187,7 @@ class _Search:
         self, region: Tiles, left: Sequence[str], read: list[str], rows: Mapping[str, WindowRows]
     ) -> _Region | None:
         """The region, made once; None if its outputs are too narrow for so many tiles."""
-        known, key = self.index.cache(_Regions), (region, self.apart.intersection(read), self.alignment)
+        known, key = self.index.once(_regions), (region, self.apart.intersection(read), self.alignment)
         if key not in known:
             widths = [self.index.tensor(name).width for name in left]
             spans: Sequence[Mapping[str, Span]] = ()

@@ -40,19 +40,12 @@ class OpCosts(NamedTuple):
 
 def op_costs(index: ProgramIndex) -> OpCosts:
     """The costs of a program's operators, on the index's processor."""
-    cache = index.cache(_OpCosts)
-    if None not in cache:
-        found = [_op_cost(index, step) for step in range(len(index.ops))]
-        cache[None] = OpCosts(*(tuple(column) for column in zip(*found, strict=True))) if found else OpCosts((), (), ())
-    return cache[None]
+    return index.once(_op_costs)
 
 
-class _OpCosts(dict[None, OpCosts]):
-    """The costs of a program's operators: one entry, or none yet."""
-
-
-class _Calls(dict[tuple[int, int], float]):
-    """Instructions of one call of an operator that makes so many rows."""
+def _op_costs(index: ProgramIndex) -> OpCosts:
+    found = [_op_cost(index, step) for step in range(len(index.ops))]
+    return OpCosts(*(tuple(column) for column in zip(*found, strict=True))) if found else OpCosts((), (), ())
 
 
 def _op_cost(index: ProgramIndex, step: int) -> tuple[float, float, float]:
@@ -68,10 +61,26 @@ def _op_cost(index: ProgramIndex, step: int) -> tuple[float, float, float]:
 
 def call_cost(index: ProgramIndex, step: int, rows: int) -> float:
     """Instructions of one call of an operator's kernel that makes `rows` rows of one image."""
-    known = index.cache(_Calls)
-    if (step, rows) not in known:
-        known[step, rows] = index.model.call(index.ops[step], index.program.tensors, rows)
-    return known[step, rows]
+    return index.once(_call_cost, step, rows)
+
+
+def _call_cost(index: ProgramIndex, step: int, rows: int) -> float:
+    return index.model.call(index.ops[step], index.program.tensors, rows)
+
+
+def whole_cost(index: ProgramIndex) -> float:
+    """The cost of all operators but COMMITs if each runs whole."""
+    return index.once(_whole_cost)
+
+
+def _whole_cost(index: ProgramIndex) -> float:
+    return sum(op_costs(index).whole[: len(index.body.ops)])
+
+
+def beyond_whole(index: ProgramIndex, stages: Iterable[tuple[Draft, float]]) -> float:
+    """Instructions beyond running whole, of all operators but COMMITs; `stages`: drafts with their costs."""
+    end = len(index.body.ops)
+    return sum(cost for draft, cost in stages if draft.segment.end <= end) - whole_cost(index)
 
 
 def plan_cost(index: ProgramIndex, drafts: Iterable[Draft]) -> float:

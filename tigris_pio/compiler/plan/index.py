@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -135,24 +136,16 @@ class ProgramIndex:
             for op in self.ops
         )
 
-    def cache(self, kind: type[T]) -> T:
-        """The cache of class `kind` for this program; empty at first."""
-        if kind not in self._caches:
-            self._caches[kind] = kind()
-        found: T = self._caches[kind]
-        return found
+    def once(self, make: Callable[..., T], *key: Any) -> T:
+        """make(index, *key), made once for this program and kept."""
+        known: dict[tuple[Any, ...], T] = self._made[make]
+        if key not in known:
+            known[key] = make(self, *key)
+        return known[key]
 
     @cached_property
-    def _caches(self) -> dict[type, Any]:
-        return {}
-
-    @cached_property
-    def _inputs_of(self) -> dict[tuple[int, int], tuple[str, ...]]:
-        return {}
-
-    @cached_property
-    def _outputs_of(self) -> dict[tuple[int, int], tuple[str, ...]]:
-        return {}
+    def _made(self) -> defaultdict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
+        return defaultdict(dict)
 
     def outlives(self, name: str, end: int) -> bool:
         """Whether an activation is needed at or after step `end`."""
@@ -161,10 +154,7 @@ class ProgramIndex:
     def inputs(self, first: int, end: int) -> tuple[str, ...]:
         """The tensors that operators [first, end) read and that were made before them, constants included, in order of
         use."""
-        found = self._inputs_of.get((first, end))
-        if found is None:
-            found = self._inputs_of[first, end] = self._inputs(first, end)
-        return found
+        return self.once(ProgramIndex._inputs, first, end)
 
     def _inputs(self, first: int, end: int) -> tuple[str, ...]:
         made = {op.output for op in self.ops[first:end]}
@@ -173,8 +163,7 @@ class ProgramIndex:
 
     def outputs(self, first: int, end: int) -> tuple[str, ...]:
         """The tensors that operators [first, end) make and that are needed after them."""
-        found = self._outputs_of.get((first, end))
-        if found is None:
-            found = tuple(op.output for op in self.ops[first:end] if self.outlives(op.output, end))
-            self._outputs_of[first, end] = found
-        return found
+        return self.once(ProgramIndex._outputs, first, end)
+
+    def _outputs(self, first: int, end: int) -> tuple[str, ...]:
+        return tuple(op.output for op in self.ops[first:end] if self.outlives(op.output, end))

@@ -16,7 +16,7 @@ from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.plan.arrange import Arranger, Stages, rearranged
 from tigris_pio.compiler.plan.attempt import Attempt
-from tigris_pio.compiler.plan.cost import op_costs, plan_cost
+from tigris_pio.compiler.plan.cost import beyond_whole, stage_cost, whole_cost
 from tigris_pio.compiler.plan.finish import finish
 from tigris_pio.compiler.plan.frontier.levels import ample
 from tigris_pio.compiler.plan.index import ProgramIndex
@@ -79,7 +79,7 @@ def find_arrangement(
             break
         found = _cheapest(stages, limit, slow, most, noted)
         if found is not None:
-            best, most = found, _cost(index, found)
+            best, most = found, beyond_whole(index, ((draft, stage_cost(index, draft)) for draft in found.drafts))
     return None if best is None else _with_weights(stages, best, limit, weights)
 
 
@@ -97,12 +97,6 @@ def _cheapest(stages: Stages, limit: int, slow: int, most: float, noted: list[At
     return None if found is None or found.fast_bytes > limit else found
 
 
-def _cost(index: ProgramIndex, found: Arrangement) -> float:
-    """Instructions beyond running whole, of all operators but COMMITs."""
-    steps = len(index.body.ops)
-    return plan_cost(index, (draft for draft in found.drafts if draft.segment.end <= steps)) - whole_cost(index)
-
-
 def _with_weights(stages: Stages, found: Arrangement, limit: int, weights: WeightOptions) -> Arrangement:
     """Adds weight blocks if the options want them. Stages that run whole are cut if more blocks fit then."""
     if weights.mode is WeightMode.IN_PLACE:
@@ -114,8 +108,3 @@ def _with_weights(stages: Stages, found: Arrangement, limit: int, weights: Weigh
         finer = rearranged(stages, found, pieces, limit)
         found = found if finer is None else finer
     return add_blocks(index, found, limit, stages.alignment, packed)
-
-
-def whole_cost(index: ProgramIndex) -> float:
-    """The cost of all operators but COMMITs if each runs whole."""
-    return sum(op_costs(index).whole[: len(index.body.ops)])

@@ -55,10 +55,6 @@ def scratch_name(step: int) -> str:
 COARSE = 64
 
 
-class _Drafts(dict[tuple[Segment, int, tuple[Home | None, ...]], Draft]):
-    """Drafts by segment, rows of a band and the homes of what the segment reads and leaves."""
-
-
 def draft_stage(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
     """The stage that runs `segment` in bands of `band_rows` rows; one that is not banded ignores `band_rows`.
 
@@ -66,13 +62,13 @@ def draft_stage(index: ProgramIndex, segment: Segment, band_rows: int, homes: Ma
     """
     first, end = segment.first, segment.end
     seen = tuple(homes.get(name) for name in (*index.inputs(first, end), *index.outputs(first, end)))
-    drafts, key = index.cache(_Drafts), (segment, band_rows if segment.banded else 1, seen)
-    if key not in drafts:
-        drafts[key] = _draft(index, segment, band_rows, homes)
-    return drafts[key]
+    return index.once(_draft, segment, band_rows if segment.banded else 1, seen)
 
 
-def _draft(index: ProgramIndex, segment: Segment, band_rows: int, homes: Mapping[str, Home]) -> Draft:
+def _draft(index: ProgramIndex, segment: Segment, band_rows: int, seen: tuple[Home | None, ...]) -> Draft:
+    """`seen`: the homes of what the segment reads and leaves."""
+    touched = (*index.inputs(segment.first, segment.end), *index.outputs(segment.first, segment.end))
+    homes = {name: home for name, home in zip(touched, seen, strict=True) if home is not None}
     ops = index.ops[segment.first : segment.end]
     outputs = index.outputs(segment.first, segment.end)
     schedule = stage_schedule(index, segment, band_rows)

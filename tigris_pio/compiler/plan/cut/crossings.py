@@ -30,10 +30,7 @@ class Crossings:
     @staticmethod
     def of(index: ProgramIndex, alignment: int) -> Crossings:
         """Kept with the index."""
-        known = index.cache(_Known)
-        if alignment not in known:
-            known[alignment] = Crossings(index, alignment)
-        return known[alignment]
+        return index.once(Crossings, alignment)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -198,10 +195,6 @@ class Crossings:
                     wanted *= min(1.0, made) if rows.numerator else 1.0
                     shares.setdefault(operand.tensor, []).append((step, wanted))
         return shares
-
-
-class _Known(dict[int, Crossings]):
-    """By alignment."""
 
 
 def bits(names: int) -> list[int]:

@@ -43,19 +43,15 @@ def image_bytes(index: ProgramIndex, name: str) -> int:
     return tensor.bytes // tensor.batch
 
 
-class _Known(dict[tuple[int, int, int], list[tuple[int, int, int]]]):
-    """Windows of one image each, by what lies in slow memory and the first and last cut of a segment."""
-
-
 def windows_of_images(sets: Crossings, slow: int, first: int, end: int) -> list[tuple[int, int, int]]:
     """Bytes of one image of each of a set, and the first and last step of a segment that touches it, from its start."""
-    index = sets.index
-    known = index.cache(_Known)
-    if (slow, first, end) in known:
-        return known[slow, first, end]
-    windows = known[slow, first, end] = []
-    for name in sets.named(slow, end):
-        size = round_up(image_bytes(index, name), sets.alignment)
+    return sets.index.once(_windows, sets.alignment, slow, first, end)
+
+
+def _windows(index: ProgramIndex, alignment: int, slow: int, first: int, end: int) -> list[tuple[int, int, int]]:
+    windows = []
+    for name in Crossings.of(index, alignment).named(slow, end):
+        size = round_up(image_bytes(index, name), alignment)
         uses = index.uses_within(name, first, end)
         made = index.lives[name].birth
         birth = made if made >= first else uses[0]

@@ -167,10 +167,6 @@ class _Fits:
                 yield fit
 
 
-class _Known(dict[tuple[int, bool, int], _Fits]):
-    """The fits of each end, kind of home and reach."""
-
-
 def recomputing_fits(
     index: ProgramIndex, end: int, resident: bool, room: int, reach: int
 ) -> Iterator[RecomputingFit]:
@@ -179,10 +175,11 @@ def recomputing_fits(
     `resident` is as in `_Sweep`; `reach` limits the operators a segment may have. Only what the caller takes is
     computed, and kept for the next caller.
     """
-    cache, key = index.cache(_Known), (end, resident, reach)
-    if key not in cache:
-        cache[key] = _Fits(_sweep(index, end, resident, reach))
-    return cache[key].within(room)
+    return index.once(_fits, end, resident, reach).within(room)
+
+
+def _fits(index: ProgramIndex, end: int, resident: bool, reach: int) -> _Fits:
+    return _Fits(_sweep(index, end, resident, reach))
 
 
 def _sweep(index: ProgramIndex, end: int, resident: bool, reach: int) -> Iterator[tuple[int, RecomputingFit]]:

@@ -268,10 +268,6 @@ class Rolled:
             self._pending = -1
 
 
-class _Known(dict[tuple[int, bool, int], Rolled]):
-    """The fits of each first operator, kind of home and reach."""
-
-
 def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, reach: int) -> Rolled:
     """The rolling segments that start at `first`, as far as the windows of what they make and use up may stay within
     `room`; some of these exceed it.
@@ -279,11 +275,9 @@ def rolling_fits(index: ProgramIndex, first: int, resident: bool, room: int, rea
     `resident`: what is from before and what stays lies in fast memory, so their windows are not measured. `reach`
     limits the operators a segment may have.
     """
-    cache, key = index.cache(_Known), (first, resident, reach)
-    if key not in cache:
-        cache[key] = Rolled(index, first, resident, reach)
-    cache[key].extend(room)
-    return cache[key]
+    rolled = index.once(Rolled, first, resident, reach)
+    rolled.extend(room)
+    return rolled
 
 
 class WindowRows(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tigris_pio.compiler.plan.cut.crossings import Crossings
+from tigris_pio.compiler.plan.index import ProgramIndex
 
 
 class Shape(NamedTuple):
@@ -17,15 +18,16 @@ class Shape(NamedTuple):
     once: float
 
 
-class _Known(dict[int, list[Shape]]):
-    """The shapes of the segments from each cut, shortest first."""
+def _no_shapes(index: ProgramIndex, cut: int) -> list[Shape]:
+    """The shapes of the segments from a cut, shortest first; shapes_from fills it."""
+    return []
 
 
 def shapes_from(sets: Crossings, cut: int, count: int, call: tuple[float, ...]) -> list[Shape]:
     """The shapes of at least the first `count` segments from `cut`. `call` has the instructions of each operator's
     call."""
     index = sets.index
-    known = index.cache(_Known).setdefault(cut, [])
+    known = index.once(_no_shapes, cut)
     end = min(cut + count, len(index.ops))
     if len(known) < end - cut:
         reads, made, views, once = 0, 0, 0, 0.0
