@@ -9,7 +9,7 @@ import pytest
 from tests.compiler.models import make, node, ort
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.load import load_model
-from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
+from tigris_pio.compiler.load.onnx.inputs import fix_inputs
 from tigris_pio.errors import ArgumentError, ModelError, UsageError
 from tigris_pio.spelling import Caller, messages_for
 

@@ -18,11 +18,10 @@ from tigris_pio.compiler.load.consistency import check_empty, check_moves, check
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.onnx.branches import inline_branches
 from tigris_pio.compiler.load.onnx.classical import labels_of
-from tigris_pio.compiler.load.onnx.declared_shapes import declared_shape
 from tigris_pio.compiler.load.onnx.extent import check_extent
-from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
 from tigris_pio.compiler.load.onnx.functions import expand_functions
 from tigris_pio.compiler.load.onnx.fused import expand_fused
+from tigris_pio.compiler.load.onnx.inputs import declared_shape, fix_inputs
 from tigris_pio.compiler.load.onnx.nodes import check_names, read_nodes, read_weights
 from tigris_pio.compiler.load.onnx.protobuf import Source, read
 from tigris_pio.compiler.load.onnx.qoperators import expand_qoperators

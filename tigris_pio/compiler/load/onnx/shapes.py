@@ -23,9 +23,8 @@ from tigris_pio.compiler.ir.graph import Node, Tensor
 from tigris_pio.compiler.limits import ConstantBudget, Limits
 from tigris_pio.compiler.load.consistency import check_computed
 from tigris_pio.compiler.load.dimensions import Binding
+from tigris_pio.compiler.load.onnx.corrected_shapes import correct_pool, correct_pools, correct_resizes
 from tigris_pio.compiler.load.onnx.nodes import opsets_of, read_nodes
-from tigris_pio.compiler.load.onnx.pool_shapes import correct_pool, correct_pools
-from tigris_pio.compiler.load.onnx.resize_shapes import correct_resizes
 from tigris_pio.compiler.lower.registry import contract_of, why_unsupported
 from tigris_pio.errors import ModelError
 from tigris_pio.text import visible

@@ -265,6 +265,11 @@ class Layer:
         """Adds a constant, a vector of int64; returns its name."""
         return self.network.add_constant(f"{self.name}/numbers", np.array(values, np.int64))
 
+    def limits(self, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int],
+               steps: Sequence[int] = ()) -> list[str]:
+        """Adds the constants that ONNX's Slice reads behind its input; returns their names. Steps are 1 by default."""
+        return [self.numbers(values) for values in (starts, ends, axes, steps or [1] * len(starts))]
+
     def index(self, value: int) -> str:
         """Adds a constant, one int64 without an axis; returns its name."""
         return self.network.add_constant(f"{self.name}/number", np.array(value, np.int64))
@@ -285,21 +290,19 @@ class Layer:
         return DTYPES[tensor.type], quantisation
 
     def part(self, op: str, inputs: Sequence[str], shape: Sequence[int], attributes: Mapping[str, Any] | None = None,
-             *, like: str = "", real: bool = False, quantised: Quantisation | None = None, domain: str = "") -> str:
+             *, like: str = "", real: bool = False, quantised: Quantisation | None = None,
+             dtype: type[np.generic] = np.float32, domain: str = "") -> str:
         """Adds a node whose result is no tensor of the file; returns the result's name.
 
-        Its type is that of the tensor `like`, float32 with `real`, that of the annotation `quantised`, or else the
-        output's.
+        Its type is that of the tensor `like`, `dtype` if that is given or with `real`, that of the annotation
+        `quantised`, or else the output's.
         """
         tensor = self.network.tensors.get(like)
-        dtype: np.dtype[Any] = np.dtype(np.float32)
-        quantisation: Quantisation | None = None
-        if quantised is not None:
-            dtype, quantisation = quantised.dtype, quantised
-        elif not real:
-            dtype, quantisation = self.annotation() if tensor is None else (tensor.dtype, tensor.quantisation)
+        kind, quantisation = np.dtype(dtype), quantised
+        if quantised is None and not real and dtype is np.float32:
+            kind, quantisation = self.annotation() if tensor is None else (tensor.dtype, tensor.quantisation)
         name = self.network.fresh(f"{self.name}/{op.lower()}")
-        self.network.add_tensor(name, shape, dtype, quantisation)
+        self.network.add_tensor(name, shape, kind, quantisation)
         self.network.add_node(self.network.fresh(f"{self.name}/{op}"), op, inputs, (name,), attributes, domain)
         return name
 
@@ -359,6 +362,10 @@ class Layer:
         self.network.add_node(self.network.fresh(f"{self.name}/wide"), "Cast", (name,), (wide,),
                               {"to": onnx.TensorProto.INT64})
         return wide
+
+    def real(self, name: str) -> str:
+        """A tensor of whole numbers as float32, which is exact up to 2^24; returns the result's name."""
+        return self.part("Cast", [name], self.network.tensors[name].shape, {"to": onnx.TensorProto.FLOAT}, real=True)
 
     def reshaped(self, name: str, shape: Sequence[int]) -> str:
         """Reshapes a tensor of the graph; returns the result's name."""

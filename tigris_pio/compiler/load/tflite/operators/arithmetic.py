@@ -35,12 +35,9 @@ def _read_integers(layer: Layer, op: str, activation: int = 0) -> None:
     if layer.network.is_constant(layer.input(0)) and layer.network.is_constant(layer.input(1)) and not activation:
         layer.elementwise(op, (0, 1))
         return
-    network, shape, pair = layer.network, layer.broadcast(0, 1), []
-    for position in (0, 1):
-        name = layer.input(position)
-        value = network.weights.get(name)
-        pair.append(layer.part("Cast", [name], layer.shape(position), {"to": _FLOAT}, real=True) if value is None else
-                    network.add_constant(f"{layer.name}/real", value.astype(np.float32)))
+    network, shape, names = layer.network, layer.broadcast(0, 1), [layer.input(position) for position in (0, 1)]
+    pair = [network.add_constant(f"{layer.name}/real", network.weights[name].astype(np.float32))
+            if network.is_constant(name) else layer.real(name) for name in names]
     known = layer.scope.steps.get(layer.output().index)
     if known is None or abs(known.values).max() > 1 << 24:
         network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, because integers are "
@@ -126,16 +123,14 @@ def read_add_n(layer: Layer) -> None:
     rows = [layer.reshaped(name, (1, *shape)) for name in names]
     joined = layer.part("Concat", rows, (len(names), *shape), {"axis": 0}, like=names[0])
     sums = layer.part("CUMSUM", [joined], (len(names), *shape), {"axis": 0}, domain="tflite")
-    limits = [layer.numbers(values) for values in ([len(names) - 1], [len(names)], [0], [1])]
-    layer.write("Reshape", [layer.part("Slice", [sums, *limits], (1, *shape)), layer.numbers(shape)], shape)
+    last = layer.part("Slice", [sums, *layer.limits([len(names) - 1], [len(names)], [0])], (1, *shape))
+    layer.write("Reshape", [last, layer.numbers(shape)], shape)
 
 
 @handler("FLOOR_DIV", summary="any broadcasting; float32, and constants of integers")
 def read_floor_div(layer: Layer) -> None:
     """Div, Floor."""
-    values = [layer.constant(position) for position in (0, 1)]
-    if values[0] is not None and values[1] is not None and values[0].dtype.kind in "iu" and values[1].all():
-        layer.write_constant(values[0] // values[1])
+    if _write_constant(layer, np.floor_divide):
         return
     names, shape, image = layer.operands(0, 1)
     layer.write("Floor", [layer.part("Div", names, shape)], layer.broadcast(0, 1), image=image)
@@ -144,13 +139,20 @@ def read_floor_div(layer: Layer) -> None:
 @handler("FLOOR_MOD", summary="any broadcasting; float32, and constants of integers")
 def read_floor_mod(layer: Layer) -> None:
     """x - y * floor(x / y)."""
-    values = [layer.constant(position) for position in (0, 1)]
-    if values[0] is not None and values[1] is not None and values[0].dtype.kind in "iu" and values[1].all():
-        layer.write_constant(values[0] % values[1])
+    if _write_constant(layer, np.mod):
         return
     (first, second), shape, image = layer.operands(0, 1)
     whole = layer.part("Floor", [layer.part("Div", [first, second], shape)], shape)
     layer.write("Sub", [first, layer.part("Mul", [second, whole], shape)], layer.broadcast(0, 1), image=image)
+
+
+def _write_constant(layer: Layer, function: np.ufunc) -> bool:
+    """Writes the output of two constants of integers; False for other inputs."""
+    first, second = (layer.constant(position) for position in (0, 1))
+    if first is None or second is None or first.dtype.kind not in "iu" or not second.all():
+        return False
+    layer.write_constant(function(first, second))
+    return True
 
 
 def is_int8(layer: Layer) -> bool:

@@ -33,7 +33,7 @@ def read_detection(layer: Layer) -> None:
     if count < 1:
         raise layer.fault(f"max_detections {count}")
     boxes = _decoded(layer, encodings)
-    every = _part(layer, "Slice", [layer.input(_SCORES), *_limits(layer, scores[2] - classes, scores[2], 2)],
+    every = _part(layer, "Slice", [layer.input(_SCORES), *layer.limits([scores[2] - classes], [scores[2]], [2])],
                   (1, scores[1], classes))
     every = _part(layer, "Reshape", [every, layer.numbers((scores[1], classes))], (scores[1], classes))
     ranked = every
@@ -43,11 +43,10 @@ def read_detection(layer: Layer) -> None:
         "per_class": int(number(layer, "detections_per_class", 100.0)) if regular else count, "inclusive": 1,
         "by_score": int(regular), "score_threshold": number(layer, "nms_score_threshold"),
         "threshold": number(layer, "nms_iou_threshold")}, real=True, domain=DOMAIN)
-    kind, position, score = (_part(layer, "Slice", [found, *_limits(layer, column, column + 1, 1)], (count, 1))
+    kind, position, score = (_part(layer, "Slice", [found, *layer.limits([column], [column + 1], [1])], (count, 1))
                           for column in range(3))
     if not regular:
-        best = _part(layer, "ArgMax", [every], (scores[1], 1), {"axis": 1, "keepdims": 1}, np.dtype(np.int64))
-        best = _part(layer, "Cast", [best], (scores[1], 1), {"to": onnx.TensorProto.FLOAT})
+        best = layer.real(layer.part("ArgMax", [every], (scores[1], 1), {"axis": 1, "keepdims": 1}, dtype=np.int64))
         kind = _gathered(layer, best, position, (count, 1))
     one = _part(layer, "Add", [position, layer.number(1.0)], (count, 1))
     is_one = _part(layer, "Clip", [one, layer.number(0.0), layer.number(1.0)], (count, 1))
@@ -58,24 +57,15 @@ def read_detection(layer: Layer) -> None:
         layer.write("Reshape", [result, layer.numbers(shape)], shape, output=output)
 
 
-def _part(layer: Layer, op: str, inputs: list[str], shape: tuple[int, ...], attributes: dict[str, int] | None = None,
-          dtype: np.dtype | None = None) -> str:
-    """Adds a node with a result of float32 or of `dtype`; returns the result's name."""
-    if dtype is None:
-        return layer.part(op, inputs, shape, attributes, real=True)
-    name = layer.network.add_tensor(layer.network.fresh(f"{layer.name}/{op.lower()}"), shape, dtype)
-    layer.network.add_node(layer.network.fresh(f"{layer.name}/{op}"), op, inputs, (name,), attributes)
-    return name
-
-
-def _limits(layer: Layer, start: int, end: int, axis: int) -> list[str]:
-    return [layer.numbers(values) for values in ([start], [end], [axis], [1])]
+def _part(layer: Layer, op: str, inputs: list[str], shape: tuple[int, ...],
+          attributes: dict[str, int] | None = None) -> str:
+    return layer.part(op, inputs, shape, attributes, real=True)
 
 
 def _gathered(layer: Layer, source: str, position: str, shape: tuple[int, int]) -> str:
     """The rows of a matrix at the indices [count, 1]; a negative index selects from the end."""
     flat = _part(layer, "Reshape", [position, layer.numbers(shape[:1])], shape[:1])
-    positions = _part(layer, "Cast", [flat], shape[:1], {"to": onnx.TensorProto.INT64}, np.dtype(np.int64))
+    positions = layer.part("Cast", [flat], shape[:1], {"to": onnx.TensorProto.INT64}, dtype=np.int64)
     return _part(layer, "Gather", [source, positions], shape, {"axis": 0})
 
 
@@ -92,7 +82,7 @@ def _decoded(layer: Layer, encodings: tuple[int, ...]) -> str:
         raise layer.fault(f"scales {scales}")
     halves = []
     for first in (0, 2):
-        part = _part(layer, "Slice", [layer.input(_ENCODINGS), *_limits(layer, first, first + 2, 2)], (1, count, 2))
+        part = _part(layer, "Slice", [layer.input(_ENCODINGS), *layer.limits([first], [first + 2], [2])], (1, count, 2))
         halves.append(_part(layer, "Reshape", [part, layer.numbers((count, 2))], (count, 2)))
     size = anchors[:, 2:]
     factors = [layer.network.add_constant(f"{layer.name}/{name}", value.astype(np.float32)) for name, value in (

@@ -32,7 +32,7 @@ def read_one_hot(layer: Layer) -> None:
         raise layer.fault(f"depth {depth} along axis {axis} of {list(shape)}")
     axis = len(shape) if axis < 0 else axis
     result = (*shape[:axis], depth, *shape[axis:])
-    spread = layer.reshaped(_real(layer, layer.input(0)), (*shape[:axis], 1, *shape[axis:]))
+    spread = layer.reshaped(layer.real(layer.input(0)), (*shape[:axis], 1, *shape[axis:]))
     numbers = np.arange(depth, dtype=np.float32).reshape(-1, *(1,) * (len(shape) - axis))
     name = layer.network.fresh(f"{layer.name}/hot")
     hot = layer.network.add_tensor(name, result, np.dtype(np.bool_))
@@ -63,7 +63,7 @@ def read_scatter_nd(layer: Layer) -> None:
             return
         network.warnings.append(f"node {layer.name}: results beyond {1 << 24} are rounded, because integers are "
                                 "computed in float32")
-        inputs = [zeros, layer.whole(layer.input(0)), _real(layer, source)]
+        inputs = [zeros, layer.whole(layer.input(0)), layer.real(source)]
         result = layer.part("ScatterND", inputs, target, attributes, real=True)
         layer.write("Cast", [result], target, {"to": onnx.helper.np_dtype_to_tensor_dtype(layer.annotation()[0])})
         return
@@ -95,7 +95,7 @@ def read_reverse_sequence(layer: Layer) -> None:
     own = number + steps * np.arange(count, dtype=np.float32)[:, np.newaxis]
     step, odd, position = (layer.network.add_constant(f"{layer.name}/{what}", value) for what, value in (
         ("step", number), ("odd", 2 * number + 1), ("place", own)))
-    length = layer.reshaped(_real(layer, layer.input(1)), (count, 1))
+    length = layer.reshaped(layer.real(layer.input(1)), (count, 1))
     # A step s below `length` gets the element of step length - 1 - s: it lies length - (2 s + 1) steps behind.
     left = layer.part("Sub", [length, step], grid, real=True)
     moves = layer.part("Clip", [left, layer.number(0.0), layer.number(1.0)], grid, real=True)
@@ -119,8 +119,7 @@ def read_dynamic_update_slice(layer: Layer) -> None:
     if not moved:
         layer.write("Identity", [layer.input(1)], shape)
         return
-    limits = [layer.numbers(values) for values in ([0], [moved], [0], [1])]
-    begin = layer.part("Slice", [_real(layer, layer.input(2)), *limits], (moved,), real=True)
+    begin = layer.part("Slice", [layer.real(layer.input(2)), *layer.limits([0], [moved], [0])], (moved,), real=True)
     begin = layer.part("Max", [begin, layer.number(0.0)], (moved,), real=True)
     most = layer.network.add_constant(f"{layer.name}/most", np.array(free[:moved], np.float32))
     begin = layer.part("Min", [begin, most], (moved,), real=True)
@@ -129,8 +128,3 @@ def read_dynamic_update_slice(layer: Layer) -> None:
     offset = layer.network.add_constant(f"{layer.name}/offsets", np.ascontiguousarray(offsets))
     indices = layer.whole(layer.part("Add", [begin, offset], positions, real=True))
     layer.write("ScatterND", [layer.input(0), indices, layer.input(1)], shape)
-
-
-def _real(layer: Layer, name: str) -> str:
-    """Whole numbers as float32, which is exact up to 2^24; returns the result's name."""
-    return layer.part("Cast", [name], layer.network.tensors[name].shape, {"to": onnx.TensorProto.FLOAT}, real=True)

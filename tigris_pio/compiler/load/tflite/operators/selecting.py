@@ -75,14 +75,8 @@ def _keep_ranges(layer: Layer, ranges: Sequence[range], result: tuple[int, ...])
         return
     source = layer.input(0)
     if kept != layer.shape(0) or any(step != 1 for step in steps):
-        source = _sliced(layer, source, kept, starts, ends, steps)
+        source = layer.part("Slice", [source, *layer.limits(starts, ends, range(len(kept)), steps)], kept, like=source)
     layer.write("Reshape", [source, layer.numbers(result)], result)
-
-
-def _sliced(layer: Layer, source: str, kept: tuple[int, ...], starts: Sequence[int], ends: Sequence[int],
-            steps: Sequence[int]) -> str:
-    limits = [layer.numbers(values) for values in (starts, ends, range(len(kept)), steps)]
-    return layer.part("Slice", [source, *limits], kept, like=source)
 
 
 def write_slice(layer: Layer, starts: Sequence[int], ends: Sequence[int], steps: Sequence[int],
@@ -93,8 +87,8 @@ def write_slice(layer: Layer, starts: Sequence[int], ends: Sequence[int], steps:
         return
     image = len(result) == 4 and not layer.network.is_constant(layer.input(0))
     axes = [TO_IMAGE.index(axis) for axis in range(4)] if image else range(len(result))
-    limits = [layer.numbers(values) for values in (starts, ends, axes, steps)]
-    layer.write("Slice", [layer.image(0) if image else layer.input(0), *limits], result, image=image, output=output)
+    source = layer.image(0) if image else layer.input(0)
+    layer.write("Slice", [source, *layer.limits(starts, ends, axes, steps)], result, image=image, output=output)
 
 
 @handler("SPLIT", summary="constant axis")
@@ -127,9 +121,9 @@ def _split(layer: Layer, index: int, axis: int, sizes: Sequence[int]) -> None:
     source = layer.image(index) if image else layer.input(index)
     along = TO_IMAGE.index(axis) if image else axis
     for output, size in enumerate(sizes):
-        limits = [layer.numbers(values) for values in ([start], [start + size], [along], [1])]
         result = (*shape[:axis], size, *shape[axis + 1 :])
-        layer.write("Slice", [source, *limits], result, output=output, image=image)
+        layer.write("Slice", [source, *layer.limits([start], [start + size], [along])], result, output=output,
+                    image=image)
         start += size
 
 
@@ -143,7 +137,7 @@ def read_unpack(layer: Layer) -> None:
     axis %= len(shape)
     kept, result = (*shape[:axis], 1, *shape[axis + 1 :]), shape[:axis] + shape[axis + 1 :]
     for output in range(outputs):
-        limits = [layer.numbers(values) for values in ([output], [output + 1], [axis], [1])]
+        limits = layer.limits([output], [output + 1], [axis])
         one = layer.part("Slice", [layer.input(0), *limits], kept, like=layer.input(0))
         layer.write("Reshape", [one, layer.numbers(result)], result, output=output)
 

@@ -1,4 +1,4 @@
-"""Makes constants of the inputs that the user sets, before any other step reads the model."""
+"""Reads the shapes that a model's inputs declare, and makes constants of the inputs that the user sets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from tigris_pio.compiler.load.dimensions import Declared
 from tigris_pio.compiler.load.fixed_values import check_name, fixed_array, given
-from tigris_pio.errors import UsageError
+from tigris_pio.errors import ModelError, UsageError
 
 
 def fix_inputs(model: onnx.ModelProto, values: Mapping[str, object], origin: str) -> onnx.ModelProto:
@@ -53,3 +54,17 @@ _TYPES = frozenset((
     onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.INT16, onnx.TensorProto.UINT16,
     onnx.TensorProto.INT32, onnx.TensorProto.UINT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT64,
 ))  # fmt: skip
+
+
+def declared_shape(value: onnx.ValueInfoProto, origin: str) -> Declared:
+    """The declared shape of an input. Raises ModelError if it is no tensor, or has no shape."""
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise ModelError(f"{origin}: input {value.name} is a {kind or 'value without a type'}, not a tensor")
+    if not value.type.tensor_type.HasField("shape"):
+        raise ModelError(f"{origin}: input {value.name} has no shape; export the model with static input shapes")
+    shape: list[int | str] = []
+    for dim in value.type.tensor_type.shape.dim:
+        fixed = dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0
+        shape.append(int(dim.dim_value) if fixed else str(dim.dim_param))
+    return tuple(shape)
