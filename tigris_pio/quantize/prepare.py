@@ -15,9 +15,8 @@ from onnx import helper, version_converter
 from tigris_pio.compiler.ir.names import Names
 from tigris_pio.compiler.load.dimensions import bind_dimensions
 from tigris_pio.compiler.load.model import is_tflite
-from tigris_pio.compiler.load.onnx.declared_shapes import declared_shape
-from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
 from tigris_pio.compiler.load.onnx.fused import expand_fused
+from tigris_pio.compiler.load.onnx.inputs import declared_shape, fix_inputs
 from tigris_pio.compiler.load.onnx.protobuf import read
 from tigris_pio.errors import ModelError, UsageError
 from tigris_pio.quantize.library import quantization, quiet

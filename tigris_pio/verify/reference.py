@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from tigris_pio.compiler.load.onnx.fixed_inputs import fix_inputs
+from tigris_pio.compiler.load.onnx.inputs import fix_inputs
 from tigris_pio.compiler.load.onnx.protobuf import read
 from tigris_pio.errors import ModelError, ToolError
 from tigris_pio.verify.own_inputs import open_session, with_all_outputs

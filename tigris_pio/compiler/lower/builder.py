@@ -71,6 +71,13 @@ class Builder:
         self.graph.weights[name] = value  # type: ignore[index]  # __init__ copied this dictionary
         self.tensors[name] = Tensor(name, value.shape, value.dtype)
 
+    def declare(self, base: str, shape: Sequence[int], like: str = "") -> str:
+        """Declares a graph tensor between two kernel calls, of the type of `like` or float32; returns its name."""
+        name = self.fresh(base)
+        tensor = self.tensors[like] if like else Tensor(name, (), np.dtype(np.float32))
+        self.tensors[name] = dataclasses.replace(tensor, name=name, shape=tuple(shape))
+        return name
+
     def float_constant(self, name: str) -> np.ndarray:
         """A constant's real values as float32, dequantised if it is quantised. Refuses values that float32 rounds."""
         stored = self.graph.weights[name]

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from tigris_pio.compiler.lower import numerics
-from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind, Rounding
 from tigris_pio.format.params import LookupParams, QuantizeInt16Params, QuantizeParams, RescaleParams
@@ -56,10 +55,7 @@ def rescale(source: Numeric, result: Numeric, slopes: tuple[float, float] | None
     low, high: limits of the result as real numbers
     """
     factors = slopes or (source.scale / result.scale,) * 2
-    try:
-        pairs = [numerics.quantize_multiplier(abs(slope)) for slope in factors]
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    pairs = [numerics.quantize_multiplier(abs(slope)) for slope in factors]
     lowest, highest = numerics.activation_range(low, high, result.scale, result.zero_point, result.dtype)
     negate = 4 if factors[1] == -factors[0] < 0 else int(factors[0] < 0) | int(factors[1] < 0) << 1
     return RescaleParams(

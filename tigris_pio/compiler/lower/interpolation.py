@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tigris_pio.compiler.lower.refusal import Refusal
+
 #: Fractional bits of integer weights in one direction.
 WEIGHT_BITS = 10
 
@@ -41,11 +43,11 @@ class Taps:
 
 
 def coordinates(axis: Scaling, mode: str, region: tuple[float, float] = (0.0, 1.0)) -> np.ndarray:
-    """The input coordinate of each output index, float32. Raises ValueError for an unknown mode."""
+    """The input coordinate of each output index, float32. Refuses an unknown mode."""
     if mode not in _COORDINATES:
         if mode == "tf_crop_and_resize":
             return _cropped(axis, region)
-        raise ValueError(f"coordinate_transformation_mode {mode}")
+        raise Refusal(f"coordinate_transformation_mode {mode}")
     return _COORDINATES[mode](axis, np.arange(axis.count, dtype=np.float32), np.float32(axis.scale))
 
 
@@ -90,7 +92,7 @@ _COORDINATES: Mapping[str, Callable[[Scaling, np.ndarray, np.float32], np.ndarra
 
 
 def nearest(axis: Scaling, positions: np.ndarray, mode: str) -> np.ndarray:
-    """The input index nearest to each coordinate. Raises ValueError for an unknown mode."""
+    """The input index nearest to each coordinate. Refuses an unknown mode."""
     functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "round_prefer_floor": lambda x: np.ceil(x - np.float32(0.5)),
         "round_prefer_ceil": lambda x: np.floor(x + np.float32(0.5)),
@@ -100,7 +102,7 @@ def nearest(axis: Scaling, positions: np.ndarray, mode: str) -> np.ndarray:
         "simple": np.ceil if axis.scale < 1 else np.floor,
     }
     if mode not in functions:
-        raise ValueError(f"nearest_mode {mode}")
+        raise Refusal(f"nearest_mode {mode}")
     return np.asarray(np.clip(functions[mode](positions), 0, axis.size - 1).astype(np.int64))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.format.enums import DType, Rounding
 from tigris_pio.format.rounding import rounded
 
@@ -34,12 +35,12 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     """(multiplier, shift) with real ~ multiplier * 2^(shift - 31) and multiplier in [2^30, 2^31).
 
     As in TensorFlow Lite's QuantizeMultiplier, values below about 2^-32 become (0, 0), and values from 2^30 on become
-    the largest pair. Raises ValueError for NaN and infinity.
+    the largest pair. Refuses NaN and infinity.
     """
     if real == 0.0:
         return 0, 0
     if not math.isfinite(real):
-        raise ValueError(f"a scale ratio of {real:g} is not finite")
+        raise Refusal(f"a scale ratio of {real:g} is not finite")
     mantissa, shift = math.frexp(real)
     multiplier = math.floor(mantissa * 2**31 + 0.5)
     if multiplier == 2**31:

@@ -1,7 +1,8 @@
-"""Elementwise functions of one tensor.
+"""Elementwise functions of one tensor, and Cast.
 
 Between int8 tensors each function is a LOOKUP in a table of 256 bytes, computed in double and rounded half away from
-zero. In float32 it is UNARY or TRIGONOMETRIC.
+zero. In float32 it is UNARY or TRIGONOMETRIC. Integers and booleans are stored as float32, so only a Cast that changes
+values needs a kernel.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
-from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
+from tigris_pio.compiler.lower.element_types import STORED_TYPES
+from tigris_pio.compiler.lower.operators.calls import emit_same, emit_table
+from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.int16 import elementwise
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import full_name, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.format.enums import DType, OpKind, UnaryFunction
-from tigris_pio.format.params import LookupParams, UnaryFloatParams
+from tigris_pio.format.params import UnaryFloatParams
 
 _Function = Callable[[Any], Any]
 
@@ -101,8 +105,6 @@ def _leaky(alpha: float) -> Unary:
 
 def _clip_between(builder: Builder, node: Node) -> None:
     """A Clip whose bounds are inputs, as Max and Min."""
-    from tigris_pio.compiler.lower.operators.compose import Composer  # noqa: PLC0415 (it imports this module)
-
     low, high = (*node.inputs[1:], "", "")[:2]
     composer, name = Composer(builder, node), node.inputs[0]
     if low and high:
@@ -169,6 +171,12 @@ _TABLE: dict[str, Callable[[Node], Unary]] = {
 _STEP_FUNCTIONS = frozenset(("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"))
 
 
+@operator("TigrisTable", summary="")
+def lower_table(builder: Builder, node: Node) -> None:
+    """LOOKUP in a table of 256 bytes that normalisation made of several int8 nodes."""
+    emit_table(builder, node.inputs[0], node.outputs[0], builder.graph.weights[node.inputs[1]])
+
+
 @operator(*_TABLE, summary="elementwise", like_input=True)
 def lower_unary(builder: Builder, node: Node) -> None:
     """LOOKUP or UNARY in the element order of the input."""
@@ -185,7 +193,6 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
         return
     if builder.is_int8(name, output):
         source, result = builder.numeric(name), builder.numeric(output)
-        value = builder.value(name)
         codes = (np.arange(-128, 128) - source.zero_point) * source.scale
         if node.op in _STEP_FUNCTIONS or builder.graph.tflite:
             codes = codes.astype(np.float32).astype(np.float64)
@@ -197,14 +204,11 @@ def emit_unary(builder: Builder, node: Node, unary: Unary) -> None:
         if unary.kernel is UnaryFunction.CLAMP and source == result:
             limits = numerics.activation_range(unary.alpha, unary.beta, result.scale, result.zero_point)
             table = np.clip(np.arange(-128, 128), *limits).astype(np.int8)
-        builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,
-                     builder.storages[value.storage].cell, LookupParams(0), blobs={"table": table})
+        emit_table(builder, name, output, table)
         return
-    value = builder.value(name, FLOAT)
     params = UnaryFloatParams(unary.kernel, unary.alpha, unary.beta)
     kind = OpKind.TRIGONOMETRIC if UnaryFunction.SIN <= unary.kernel <= UnaryFunction.ATANH else OpKind.UNARY
-    builder.emit(kind, DType.FLOAT32, [(value.storage, RowMap.same())], output, value.layout, FLOAT,
-                 builder.storages[value.storage].cell, params)
+    emit_same(builder, kind, DType.FLOAT32, builder.value(name, FLOAT), output, FLOAT, params)
 
 
 def _as_in_tflite(op: str, real: np.ndarray, result: Numeric) -> np.ndarray:
@@ -231,3 +235,20 @@ def _emit_int16(builder: Builder, node: Node, unary: Unary) -> bool:
     if logistic and elementwise.emit_logistic(builder, node, kernel is UnaryFunction.TANH):
         return True
     return elementwise.emit_lines(builder, node, unary.function)
+
+
+@operator("Cast", "CastLike", summary="between float32, bool and integers where no integer can overflow")
+def lower_cast(builder: Builder, node: Node) -> None:
+    """UNARY for a truncation or a comparison with 0; an alias for all other casts."""
+    source, target = (builder.tensors[name].value_dtype for name in (node.inputs[0], node.outputs[0]))
+    for dtype in (source, target):
+        if dtype.name not in STORED_TYPES:
+            raise Refusal(f"it casts {source} to {target}; float32, bool and integers are supported")
+    if target == np.bool_ and source != np.bool_:
+        emit_unary(builder, node, Unary(lambda x: x != 0, UnaryFunction.IS_TRUE))
+    elif target.kind in "iu" and target.itemsize < 4 and not np.can_cast(source, target):
+        raise Refusal(f"it casts {source} to {target}, which cannot hold all values")
+    elif target.kind in "iu" and source.kind == "f":
+        emit_unary(builder, node, Unary(np.trunc, UnaryFunction.TRUNCATE))
+    else:
+        Composer(builder, node).finish("Identity", node.inputs[:1])

@@ -11,13 +11,11 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.broadcast import BroadcastCall, Operand, broadcast
-from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.operators.broadcast import Operand, arithmetic_params, broadcast
 from tigris_pio.compiler.lower.registry import TFLITE
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import BinaryInt8Params, DivideInt8Params, ExtremeParams, PreluInt8Params
-from tigris_pio.format.record import Record
+from tigris_pio.format.params import DivideInt8Params, ExtremeParams, PreluInt8Params
 
 #: The error of an output, in its steps, that rounded slopes of PRelu may cause. Rounding the output adds 0.5.
 _SLOPE_ERROR = 0.45
@@ -50,13 +48,6 @@ def operands(builder: Builder, names: Sequence[str], numeric: Numeric | None = N
     return found
 
 
-def _emit(builder: Builder, node: Node, kind: OpKind, call: BroadcastCall, params: Record,
-          blobs: dict[str, np.ndarray] | None = None) -> None:
-    output = node.outputs[0]
-    builder.emit(kind, DType.INT8, call.sources, output, call.layout, builder.numeric(output), call.cell,
-                 params, blobs=blobs)
-
-
 def emit_extreme(builder: Builder, node: Node) -> bool:
     """Emits EXTREME in the output's scale; False if an input or the output has none."""
     if not builder.is_int8(node.outputs[0]) or all(builder.is_constant(name) for name in node.inputs):
@@ -65,7 +56,8 @@ def emit_extreme(builder: Builder, node: Node) -> bool:
     if found is None:
         return False
     call = broadcast(builder, found, builder.shape(node.outputs[0]))
-    _emit(builder, node, OpKind.EXTREME, call, ExtremeParams(int(node.op == "Min"), **call.steps))
+    params = ExtremeParams(int(node.op == "Min"), **call.steps)
+    call.emit(builder, node, OpKind.EXTREME, DType.INT8, builder.numeric(node.outputs[0]), params)
     return True
 
 
@@ -82,17 +74,14 @@ def emit_prelu(builder: Builder, node: Node) -> bool:
         if rounded is None:
             return False
         found = [Operand(builder.shape(name), source, name), rounded]
-    try:
-        identity = numerics.quantize_multiplier(source.scale / result.scale)
-        negative = numerics.quantize_multiplier(source.scale * found[1].numeric.scale / result.scale)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    identity = numerics.quantize_multiplier(source.scale / result.scale)
+    negative = numerics.quantize_multiplier(source.scale * found[1].numeric.scale / result.scale)
     codes = np.arange(-128, 128) - source.zero_point
     table = np.clip(numerics.multiply_rounded(codes, *identity) + result.zero_point, -128, 127).astype(np.int8)
     call = broadcast(builder, found, builder.shape(output))
     params = PreluInt8Params((source.zero_point, found[1].numeric.zero_point), *negative, result.zero_point, 0,
                              **call.steps)
-    _emit(builder, node, OpKind.PRELU, call, params, {"table": table})
+    call.emit(builder, node, OpKind.PRELU, DType.INT8, result, params, {"table": table})
     return True
 
 
@@ -122,10 +111,7 @@ def emit_divide(builder: Builder, node: Node) -> bool:
         return False
     first, second, result = found[0].numeric, found[1].numeric, builder.numeric(output)
     divisor = second.scale * result.scale
-    try:
-        multiplier, shift = numerics.quantize_multiplier(first.scale / divisor)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    multiplier, shift = numerics.quantize_multiplier(first.scale / divisor)
     call = broadcast(builder, found, builder.shape(output))
     params = DivideInt8Params((first.zero_point, second.zero_point), multiplier, result.zero_point,
                               **fused.int8_fields(node, result), headroom=0, power=0, reciprocal=0,
@@ -135,7 +121,7 @@ def emit_divide(builder: Builder, node: Node) -> bool:
         "power": np.array([_POWER_OF_ZERO, *(value.bit_length() - 2 - shift for value in range(1, 256))], np.int8),
         "reciprocal": np.array([2 * fixed_point.reciprocal(max(value, 1)) for value in range(256)], np.uint32),
     }
-    _emit(builder, node, OpKind.DIVIDE, call, params, blobs)
+    call.emit(builder, node, OpKind.DIVIDE, DType.INT8, result, params, blobs)
     return True
 
 
@@ -145,18 +131,7 @@ def emit_squared_difference(builder: Builder, node: Node) -> bool:
     found = operands(builder, node.inputs) if builder.is_int8(output) else None
     if found is None:
         return False
-    numbers, result = [item.numeric for item in found], builder.numeric(output)
-    twice = 2 * max(item.scale for item in numbers)
-    try:
-        inputs = [numerics.quantize_multiplier(item.scale / twice) for item in numbers]
-        scaled = numerics.quantize_multiplier(twice * twice / (math.ldexp(1.0, 2 * _SQUARE_SHIFT) * result.scale))
-    except ValueError as error:
-        raise Refusal(str(error)) from None
     call = broadcast(builder, found, builder.shape(output))
-    params = BinaryInt8Params(
-        zero_point=(numbers[0].zero_point, numbers[1].zero_point), multiplier=(inputs[0][0], inputs[1][0]),
-        shift=(inputs[0][1], inputs[1][1]), left_shift=_SQUARE_SHIFT, output_zero_point=result.zero_point,
-        output_multiplier=scaled[0], output_shift=scaled[1], **fused.int8_fields(node, result), **call.steps,
-    )
-    _emit(builder, node, OpKind.SQUARED_DIFFERENCE, call, params)
+    params = arithmetic_params(node, call, [item.numeric for item in found], builder.numeric(output), _SQUARE_SHIFT)
+    call.emit(builder, node, OpKind.SQUARED_DIFFERENCE, DType.INT8, builder.numeric(output), params)
     return True

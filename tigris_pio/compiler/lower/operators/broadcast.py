@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, channels_last, default_dims, refined, row_major
+from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Cell, Dims, Numeric, Value
-from tigris_pio.format.enums import OpKind
-from tigris_pio.format.params import TransposeParams
+from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.params import BinaryInt8Params, TransposeParams
+from tigris_pio.format.record import Record
 from tigris_pio.format.records import MAX_RANK
 
 
@@ -79,6 +82,32 @@ class BroadcastCall:
     layout: Layout
     cell: Cell
 
+    def emit(self, builder: Builder, node: Node, kind: OpKind, dtype: DType, numeric: Numeric, params: Record,
+             blobs: Mapping[str, np.ndarray] | None = None) -> None:
+        """Emits the call, whose result has the type `numeric`."""
+        builder.emit(kind, dtype, self.sources, node.outputs[0], self.layout, numeric, self.cell, params, blobs=blobs)
+
+
+def arithmetic_params(node: Node, call: BroadcastCall, inputs: Sequence[Numeric], result: Numeric,
+                      left_shift: int) -> BinaryInt8Params:
+    """TensorFlow Lite's constants of ADD (PrepareGeneral), SUB, MUL and SQUARED_DIFFERENCE.
+
+    left_shift: of the inputs of the others before they are scaled; MUL has none
+    """
+    first, second = inputs
+    twice = 2 * max(first.scale, second.scale)
+    ratios = (first.scale / twice, second.scale / twice, twice / (math.ldexp(1.0, left_shift) * result.scale))
+    if node.op in ("Mul", "Div"):
+        left_shift, ratios = 0, (0.0, 0.0, first.scale * second.scale / result.scale)
+    elif node.op == "SQUARED_DIFFERENCE":
+        ratios = (*ratios[:2], twice * twice / (math.ldexp(1.0, 2 * left_shift) * result.scale))
+    multipliers, shifts = zip(*map(numerics.quantize_multiplier, ratios), strict=True)
+    return BinaryInt8Params(
+        zero_point=(first.zero_point, second.zero_point), multiplier=multipliers[:2], shift=shifts[:2],
+        left_shift=left_shift, output_zero_point=result.zero_point, output_multiplier=multipliers[2],
+        output_shift=shifts[2], **fused.int8_fields(node, result), **call.steps,
+    )
+
 
 def broadcast(builder: Builder, operands: Sequence[Operand], shape: tuple[int, ...]) -> BroadcastCall:
     """The kernel call for an output of `shape`.
@@ -108,8 +137,7 @@ def _expanded(builder: Builder, item: Operand, shape: tuple[int, ...]) -> Operan
     pad = MAX_RANK - len(shape)
     bytes_each = item.numeric.dtype.bytes
     params = TransposeParams(len(shape), bytes_each, (*shape, *(1,) * pad), (*steps, *(0,) * pad))
-    name = builder.fresh(f"{item.name}/expanded")
-    builder.tensors[name] = dataclasses.replace(builder.tensors[item.name], name=name, shape=shape)
+    name = builder.declare(f"{item.name}/expanded", shape, item.name)
     builder.emit(OpKind.TRANSPOSE, item.numeric.dtype, [(value.storage, None)], name, row_major(shape), item.numeric,
                  Cell(default_dims(shape)), params, per_image=False)
     return dataclasses.replace(item, shape=shape, name=name)

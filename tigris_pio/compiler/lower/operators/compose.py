@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.registry import REGISTRY
 from tigris_pio.compiler.normalise.rules import channels_last_axis
@@ -29,8 +29,7 @@ class Composer:
     def add(self, op: str, inputs: Sequence[str], shape: Sequence[int],
             attributes: Mapping[str, Any] | None = None) -> str:
         """Lowers a part whose result has this shape; returns the result's name."""
-        result = self.builder.fresh(f"{self.node.outputs[0]}/{op.lower()}")
-        self.builder.tensors[result] = Tensor(result, tuple(shape), np.dtype(np.float32))
+        result = self.builder.declare(f"{self.node.outputs[0]}/{op.lower()}", shape)
         self._lower(op, inputs, result, attributes or {})
         return result
 

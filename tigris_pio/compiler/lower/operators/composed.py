@@ -1,8 +1,9 @@
-"""Operators composed of a few others: Det, AffineGrid, training BatchNormalization, Binarizer, optimizers."""
+"""Operators composed of a few others: Det, AffineGrid, Col2Im, integer products, Binarizer, optimizers and more."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -177,3 +178,60 @@ def _adam(step: _Step, node: Node, value: str, gradient: str, old: list[str]) ->
     new = step.apply("Sub", value, step.apply("Div", step.apply("Mul", first, rate), deviation))
     post = 1.0 - float(node.attributes.get("norm_coefficient_post", 0.0))
     return [step.apply("Mul", new, post), first, second]
+
+
+@operator("Col2Im", summary="1-D and 2-D, any pads, strides and dilations; constant shapes")
+def lower_col2im(builder: Builder, node: Node) -> None:
+    """From [N, C * prod(block), L]. Elements of the same place are added."""
+    name, output = node.inputs[0], node.outputs[0]
+    image, block = integer_input(builder, node, 1, "image shape"), integer_input(builder, node, 2, "block shape")
+    if image is None or block is None or image.size != block.size:
+        raise Refusal("its image and block shapes do not fit together")
+    rank, taps = block.size, int(block.prod())
+    strides = tuple(node.attributes.get("strides", (1,) * rank))
+    dilations = tuple(node.attributes.get("dilations", (1,) * rank))
+    pads = tuple(node.attributes.get("pads", (0,) * 2 * rank))
+    grid = tuple(
+        (int(size) + pads[axis] + pads[axis + rank] - dilations[axis] * (int(width) - 1) - 1) // strides[axis] + 1
+        for axis, (size, width) in enumerate(zip(image, block, strict=True))
+    )
+    batch, columns, length = builder.shape(name)
+    if columns % taps or math.prod(grid) != length:
+        raise Refusal(f"{columns} x {length} elements do not make blocks of {block.tolist()} on a grid of {list(grid)}")
+    composer = Composer(builder, node)
+    weights = np.tile(np.eye(taps), (columns // taps, 1)).reshape(columns, 1, *block.tolist())
+    laid_out = composer.add("Reshape", [name], (batch, columns, *grid))
+    attributes = {"group": columns // taps, "strides": strides, "dilations": dilations, "pads": pads}
+    assert builder.shape(output)[1] == columns // taps
+    composer.finish("ConvTranspose", [laid_out, composer.constant(weights)], attributes)
+
+
+@operator("ConvInteger", "MatMulInteger", summary="computed in float32: exact within 2^24")
+def lower_integer_product(builder: Builder, node: Node) -> None:
+    """Conv or MatMul behind two Subs; constants are subtracted by the compiler."""
+    composer = Composer(builder, node)
+    first, second = (_centred(composer, index) for index in (0, 1))
+    plain = node.op.removesuffix("Integer")
+    composer.finish(plain, [first, second], dict(node.attributes))
+
+
+def _centred(composer: Composer, index: int) -> str:
+    """An operand minus its zero point, of which MatMulInteger may have one for each row of A or column of B."""
+    builder, node = composer.builder, composer.node
+    name = node.inputs[index]
+    zero_point = node.inputs[index + 2] if index + 2 < len(node.inputs) else ""
+    shape = builder.shape(name)
+    if not zero_point:
+        return composer.constant(builder.float_constant(name)) if builder.is_constant(name) else name
+    own = builder.shape(zero_point)
+    wanted = own
+    if len(own) == 1 and own[0] > 1 and (node.op == "ConvInteger" or index == 0):
+        behind = len(shape) - 1 if node.op == "ConvInteger" else 1
+        wanted = (own[0], *(1,) * behind)
+    if builder.is_constant(zero_point):
+        taken = composer.constant(builder.float_constant(zero_point).reshape(wanted))
+        if builder.is_constant(name):
+            return composer.constant(builder.float_constant(name) - builder.float_constant(taken))
+    else:
+        taken = zero_point if wanted == own else composer.add("Reshape", [zero_point], wanted)
+    return composer.add("Sub", [name, taken], shape)

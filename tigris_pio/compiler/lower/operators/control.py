@@ -9,12 +9,7 @@ from tigris_pio.compiler.lower.registry import operator, why_data_dependent
 
 
 @operator("If", summary="a condition that is known when compiling: from constants, shapes, inputs that are set")
-def lower_if(builder: Builder, node: Node) -> None:
-    """Always refuses."""
-    raise Refusal(why_data_dependent(node))
-
-
 @operator("Loop", summary="a number of trips that follows from constants, shapes or inputs that are set; unrolled")
-def lower_loop(builder: Builder, node: Node) -> None:
+def lower_control(builder: Builder, node: Node) -> None:
     """Always refuses."""
     raise Refusal(why_data_dependent(node))

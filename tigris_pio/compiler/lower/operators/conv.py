@@ -12,32 +12,35 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import channels_last
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.calls import emit_image, image
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.operators.int16.layers import (
+from tigris_pio.compiler.lower.operators.int16.types import (
+    Int16Types,
     layer_bias,
     layer_constants,
     layer_types,
     sum_constants,
     svdf_types,
 )
-from tigris_pio.compiler.lower.operators.int16.types import Int16Types
 from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry, image_dims, read_geometry
 from tigris_pio.compiler.lower.operators.select import emit_selection
-from tigris_pio.compiler.lower.operators.sums import emit_scaled_sums, has_float_sums, scaled_sums
 from tigris_pio.compiler.lower.operators.weights import (
+    emit_scaled_sums,
     float_bias,
+    has_float_sums,
     has_int8_weights,
     int8_weights,
     int32_bias,
     product_scales,
     requantisation,
+    scaled_sums,
     warn_float,
 )
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.selection import OUTSIDE
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import AsymmetricConvInt8Params, ConvFloatParams, ConvInt8Params, ConvInt16Params
 from tigris_pio.format.record import Record
 
@@ -59,9 +62,7 @@ def lower_conv(builder: Builder, node: Node) -> None:
     depthwise = node.op == "DepthwiseConv"
     groups = int(node.attributes.get("group", 1))
     int8 = builder.is_int8(name, node.outputs[0]) and has_int8_weights(builder, weight)
-    numeric = builder.numeric(node.outputs[0]) if int8 else FLOAT
-    source = builder.value_in_order(name, channels_last(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
-    storage = builder.with_dims(source, image_dims(builder.shape(name)))
+    storage = image(builder, name, builder.numeric(name) if int8 else FLOAT)
     params: Record
     kind = OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D
     if int8:
@@ -69,12 +70,8 @@ def lower_conv(builder: Builder, node: Node) -> None:
     else:
         warn_float(builder, node, weight)
         params, blobs = _float_constants(builder, node, geometry, weight, bias, depthwise, groups)
-    shape = builder.shape(node.outputs[0])
-    builder.emit(
-        kind, DType.INT8 if int8 else DType.FLOAT32,
-        [(storage, geometry.row_map())], node.outputs[0], channels_last(shape), numeric,
-        Cell(image_dims(shape), fixed=True), params, blobs=blobs,
-    )
+    emit_image(builder, node, kind, (storage, geometry.row_map()), builder.numeric(node.outputs[0]) if int8 else FLOAT,
+               params, blobs)
 
 
 def _emit_int16(builder: Builder, node: Node, geometry: KernelGeometry) -> bool:
@@ -94,8 +91,9 @@ def _emit_int16(builder: Builder, node: Node, geometry: KernelGeometry) -> bool:
     params = ConvInt16Params(**geometry.fields(), groups=1 if depthwise else groups, sum_bits=constants.bits,
                              weight_bytes=1, **fused.int8_fields(node, found.output), weights=0, bias=0, multiplier=0,
                              shift=0)
-    emit_conv(builder, node, OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D, geometry, found, params,
-              constants.blobs(_ordered(weights.values, depthwise)))
+    emit_image(builder, node, OpKind.DEPTHWISE_CONV_2D if depthwise else OpKind.CONV_2D,
+               (image(builder, name, found.inputs[0]), geometry.row_map()), found.output, params,
+               constants.blobs(_ordered(weights.values, depthwise)))
     return True
 
 
@@ -113,8 +111,7 @@ def _emit_sums(builder: Builder, node: Node, geometry: KernelGeometry) -> bool:
     if made is None:
         return False
     taps = _gather_taps(builder, node, geometry)
-    source = builder.value_in_order(taps, channels_last(builder.shape(taps)), builder.numeric(taps))
-    storage = builder.with_dims(source, image_dims(builder.shape(taps)))
+    storage = image(builder, taps, builder.numeric(taps))
     emit_scaled_sums(builder, node, [(storage, RowMap.same())], channels_last(shape),
                      Cell(image_dims(shape), fixed=True), (math.prod(shape[2:]), matrix.shape[1], len(matrix)), made,
                      True)
@@ -129,7 +126,7 @@ def _gather_taps(builder: Builder, node: Node, geometry: KernelGeometry) -> str:
     parts = [_selected(builder, name, (batch, channels, rows, width), {2: _inside(line, height)}) for line in lines]
     name = parts[0]
     if len(parts) > 1:
-        name = _declare_like(builder, name, (batch, len(parts) * channels, rows, width))
+        name = builder.declare(f"{name}/taps", (batch, len(parts) * channels, rows, width), name)
         Composer(builder, node).add_as("Concat", parts, name, {"axis": 1})
     places = _tap_indices(columns, geometry, 1).reshape(-1)
     return _selected(builder, name, (batch, len(parts) * channels, rows, len(places)), {3: _inside(places, width)})
@@ -150,15 +147,8 @@ def _selected(builder: Builder, name: str, shape: tuple[int, ...], selections: d
     """Emits a SELECT to a tensor of this shape; returns its name, or `name` if everything is selected."""
     if all(np.array_equal(chosen, np.arange(builder.shape(name)[axis])) for axis, chosen in selections.items()):
         return name
-    result = _declare_like(builder, name, shape)
+    result = builder.declare(f"{name}/taps", shape, name)
     emit_selection(builder, name, result, selections)
-    return result
-
-
-def _declare_like(builder: Builder, name: str, shape: tuple[int, ...]) -> str:
-    """Declares a tensor of another shape and the same type; returns its name."""
-    result = builder.fresh(f"{name}/taps")
-    builder.tensors[result] = dataclasses.replace(builder.tensors[name], name=result, shape=shape)
     return result
 
 
@@ -171,18 +161,8 @@ def _emit_svdf_layer(builder: Builder, node: Node, geometry: KernelGeometry, fou
     made = sum_constants(products, layer_bias(builder, bias, products), found, 32, single=True)
     params = ConvInt16Params(**geometry.fields(), groups=int(node.attributes["group"]), sum_bits=32, weight_bytes=2,
                              **fused.int8_fields(node, found.output), weights=0, bias=0, multiplier=0, shift=0)
-    emit_conv(builder, node, OpKind.CONV_2D, geometry, found, params, made.blobs(_ordered(weights, False)))
-
-
-def emit_conv(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeometry, found: Int16Types,
-              params: ConvInt16Params, blobs: dict[str, np.ndarray]) -> None:
-    """Emits the kernel call of an int16 convolution."""
-    name, output = node.inputs[0], node.outputs[0]
-    source = builder.value_in_order(name, channels_last(builder.shape(name)), found.inputs[0])
-    storage = builder.with_dims(source, image_dims(builder.shape(name)))
-    shape = builder.shape(output)
-    builder.emit(kind, DType.INT16, [(storage, geometry.row_map())], output, channels_last(shape), found.output,
-                 Cell(image_dims(shape), fixed=True), params, blobs=blobs)
+    emit_image(builder, node, OpKind.CONV_2D, (image(builder, node.inputs[0], found.inputs[0]), geometry.row_map()),
+               found.output, params, made.blobs(_ordered(weights, False)))
 
 
 def _kernel_geometry(builder: Builder, node: Node) -> KernelGeometry:

@@ -9,10 +9,10 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.element_order import channels_last
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_constants, layer_types
-from tigris_pio.compiler.lower.operators.kernel_geometry import Pair, image_dims
+from tigris_pio.compiler.lower.operators.calls import emit_image, image
+from tigris_pio.compiler.lower.operators.int16.types import layer_bias, layer_constants, layer_types
+from tigris_pio.compiler.lower.operators.kernel_geometry import Pair
 from tigris_pio.compiler.lower.operators.weights import (
     float_bias,
     has_int8_weights,
@@ -23,8 +23,8 @@ from tigris_pio.compiler.lower.operators.weights import (
 )
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
-from tigris_pio.compiler.lower.storage import FLOAT, Cell
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.compiler.lower.storage import FLOAT
+from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import TransposeConvFloatParams, TransposeConvInt8Params, TransposeConvInt16Params
 from tigris_pio.format.record import Record
 
@@ -66,15 +66,12 @@ def lower_conv_transpose(builder: Builder, node: Node) -> None:
     if _emit_int16(builder, node, geometry):
         return
     int8 = builder.is_int8(name, output) and has_int8_weights(builder, weight)
-    numeric = builder.numeric(output) if int8 else FLOAT
-    value = builder.value_in_order(name, channels_last(builder.shape(name)), builder.numeric(name) if int8 else FLOAT)
-    storage = builder.with_dims(value, image_dims(builder.shape(name)))
+    storage = image(builder, name, builder.numeric(name) if int8 else FLOAT)
     if not int8:
         warn_float(builder, node, weight)
     params, blobs = (_int8 if int8 else _float)(builder, node, geometry, weight, bias)
-    shape = builder.shape(output)
-    builder.emit(OpKind.TRANSPOSE_CONV, numeric.dtype if int8 else DType.FLOAT32, [(storage, geometry.row_map())],
-                 output, channels_last(shape), numeric, Cell(image_dims(shape), fixed=True), params, blobs=blobs)
+    emit_image(builder, node, OpKind.TRANSPOSE_CONV, (storage, geometry.row_map()),
+               builder.numeric(output) if int8 else FLOAT, params, blobs)
 
 
 def _geometry(builder: Builder, node: Node) -> TransposeGeometry:
@@ -168,10 +165,6 @@ def _emit_int16(builder: Builder, node: Node, geometry: TransposeGeometry) -> bo
         **geometry.fields(), sum_bits=constants.bits, **fused.int8_fields(node, found.output), weights=0, bias=0,
         multiplier=0, shift=0,
     )
-    value = builder.value_in_order(name, channels_last(builder.shape(name)), found.inputs[0])
-    storage = builder.with_dims(value, image_dims(builder.shape(name)))
-    shape = builder.shape(node.outputs[0])
-    builder.emit(OpKind.TRANSPOSE_CONV, DType.INT16, [(storage, geometry.row_map())], node.outputs[0],
-                 channels_last(shape), found.output, Cell(image_dims(shape), fixed=True), params,
-                 blobs=constants.blobs(weights))
+    emit_image(builder, node, OpKind.TRANSPOSE_CONV, (image(builder, name, found.inputs[0]), geometry.row_map()),
+               found.output, params, constants.blobs(weights))
     return True

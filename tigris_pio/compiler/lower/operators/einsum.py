@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -103,10 +103,11 @@ def _product(builder: Builder, node: Node, operands: Sequence[_Operand], result:
     a = _matrix(builder, node, first, [*both, *rows, *summed], (batch, size(rows), depth))
     b = _matrix(builder, node, second, [*both, *summed, *columns], (batch, depth, size(columns)))
     made = [*both, *rows, *columns]
-    product = _like(builder, node, node.outputs[0], (batch, size(rows), size(columns)))
+    part = f"{node.outputs[0]}/part"
+    product = builder.declare(part, (batch, size(rows), size(columns)), node.outputs[0])
     composer = Composer(builder, node)
     composer.add_as("MatMul", [a, b], product)
-    shaped = _like(builder, node, node.outputs[0], tuple(sizes[letter] for letter in made))
+    shaped = builder.declare(part, [sizes[letter] for letter in made], node.outputs[0])
     composer.add_as("Reshape", [product], shaped)
     composer.finish("Transpose", [shaped], {"perm": [made.index(letter) for letter in result]})
 
@@ -118,17 +119,10 @@ def _matrix(builder: Builder, node: Node, operand: _Operand, order: Sequence[str
         name = builder.fresh(f"{node.outputs[0]}/{operand.name}")
         builder.define_constant(name, np.transpose(builder.float_constant(operand.name), permutation).reshape(shape))
         return name
-    turned = _like(builder, node, operand.name, tuple(builder.shape(operand.name)[axis] for axis in permutation))
-    shaped = _like(builder, node, operand.name, shape)
+    part = f"{node.outputs[0]}/part"
+    turned = builder.declare(part, [builder.shape(operand.name)[axis] for axis in permutation], operand.name)
+    shaped = builder.declare(part, shape, operand.name)
     composer = Composer(builder, node)
     composer.add_as("Transpose", [operand.name], turned, {"perm": permutation})
     composer.add_as("Reshape", [turned], shaped)
     return shaped
-
-
-def _like(builder: Builder, node: Node, name: str, shape: tuple[int, ...]) -> str:
-    """Declares a tensor of this shape with the element type and quantisation of another; returns its name."""
-    tensor = builder.tensors[name]
-    result = builder.fresh(f"{node.outputs[0]}/part")
-    builder.tensors[result] = Tensor(result, shape, tensor.dtype, tensor.quantisation)
-    return result

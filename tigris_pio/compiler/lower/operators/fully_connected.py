@@ -12,20 +12,21 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import default_dims, refined, row_major
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.aliases import transposed_alias
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.operators.int16.layers import layer_bias, layer_constants, layer_types
-from tigris_pio.compiler.lower.operators.int16.types import Int16Types
+from tigris_pio.compiler.lower.operators.int16.types import Int16Types, layer_bias, layer_constants, layer_types
 from tigris_pio.compiler.lower.operators.mat_mul import emit_product
-from tigris_pio.compiler.lower.operators.sums import emit_scaled_sums, has_float_sums, scaled_sums
-from tigris_pio.compiler.lower.operators.transpose import transposed_alias
 from tigris_pio.compiler.lower.operators.vectors import settle_contiguous_vectors
 from tigris_pio.compiler.lower.operators.weights import (
     Int8Weights,
+    emit_scaled_sums,
     float_bias,
+    has_float_sums,
     has_int8_weights,
     int8_weights,
     int32_bias,
     requantisation,
+    scaled_sums,
     warn_float,
 )
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -146,8 +147,7 @@ def _matrix_of(composer: Composer, name: str, transpose: bool) -> str:
 def _transposed(builder: Builder, name: str) -> str:
     """The name of the transposed matrix, an alias of the same memory."""
     shape = builder.shape(name)
-    alias = builder.fresh(f"{name}/transA")
-    builder.tensors[alias] = dataclasses.replace(builder.tensors[name], name=alias, shape=(shape[1], shape[0]))
+    alias = builder.declare(f"{name}/transA", shape[::-1], name)
     transposed_alias(builder, name, alias, (1, 0))
     return alias
 

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 
-from tigris_pio.compiler.ir.graph import Node, Tensor
+from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import default_dims, row_major
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.select import (
     check_inside,
-    declare,
     emit_flat_selection,
     emit_selection,
     integer_input,
@@ -68,7 +67,7 @@ def lower_gather_elements(builder: Builder, node: Node) -> None:
         name, taken = node.inputs[0], builder.shape(node.inputs[1])
         kept = {other: np.arange(size) for other, size in enumerate(taken) if other != axis and size != shape[other]}
         if kept:
-            name = declare(builder, f"{name}/kept", (*taken[:axis], shape[axis], *taken[axis + 1 :]), name)
+            name = builder.declare(f"{name}/kept", (*taken[:axis], shape[axis], *taken[axis + 1 :]), name)
             emit_selection(builder, node.inputs[0], name, kept)
         inner, count = math.prod(taken[axis + 1 :]), taken[axis]
         emit_gather(builder, name, node.inputs[1], node.outputs[0],
@@ -228,8 +227,7 @@ def _emit_reduction(builder: Builder, node: Node, places: np.ndarray, inner: int
     for number in range(rounds):
         table = np.full(math.prod(shape) // inner, OUTSIDE)
         table[places[turn == number]] = np.flatnonzero(turn == number)
-        spread = builder.fresh(f"{node.outputs[0]}/spread")
-        builder.tensors[spread] = Tensor(spread, shape, np.dtype(np.float32))
+        spread = builder.declare(f"{node.outputs[0]}/spread", shape)
         emit_flat_selection(builder, updates, spread, table, inner, neutral)
         if number + 1 < rounds:
             name = composer.add(op, [name, spread], shape)
@@ -252,7 +250,7 @@ def _emit_update(builder: Builder, name: str, updates: str, output: str, places:
     total = sum(counts)
     both = builder.emit_part(f"{output}/both", OpKind.CONCAT, numeric.dtype, sources,
                              Cell((1, 1, total, 1), fixed=True), numeric, ConcatParams(_COLUMNS))
-    joined = declare(builder, f"{output}/joined", (total,), output)
+    joined = builder.declare(f"{output}/joined", (total,), output)
     builder.add_value(joined, Value(both, row_major((total,))))
     table = np.arange(counts[0] // inner)
     table[places.reshape(-1)] = counts[0] // inner + np.arange(places.size)

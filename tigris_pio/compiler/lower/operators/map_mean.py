@@ -12,7 +12,6 @@ from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import channels_last
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry
-from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Dims, Numeric
 from tigris_pio.compiler.normalise.rules import MEAN
 from tigris_pio.format.enums import DType, OpKind
@@ -63,10 +62,7 @@ def _int8_mean(node: Node, taps: int, source: Numeric, result: Numeric) -> MeanO
     multiplier, shift = 0, 0
     rescale = is_tflite_mean(node, source, result)
     if rescale:
-        try:
-            multiplier, shift = numerics.mean_multiplier(source.scale / result.scale, taps)
-        except ValueError as error:
-            raise Refusal(str(error)) from None
+        multiplier, shift = numerics.mean_multiplier(source.scale / result.scale, taps)
     return MeanOfSumsInt8Params(
         taps=taps, rescale=rescale_mode(node, rescale), input_zero_point=source.zero_point,
         output_zero_point=result.zero_point, **fused.int8_fields(node, result), multiplier=multiplier, shift=shift,

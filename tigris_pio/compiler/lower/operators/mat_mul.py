@@ -16,8 +16,7 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, default_dims, refined, row_major
 from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.int16.layers import sum_constants
-from tigris_pio.compiler.lower.operators.int16.types import Int16Types, int16_types
+from tigris_pio.compiler.lower.operators.int16.types import Int16Types, int16_types, sum_constants
 from tigris_pio.compiler.lower.operators.vectors import settle_contiguous_vectors
 from tigris_pio.compiler.lower.operators.weights import warn_float
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -181,10 +180,7 @@ def _is_int8(builder: Builder, name: str) -> bool:
 
 
 def _int8_fields(node: Node, first: Numeric, second: Numeric, result: Numeric) -> dict[str, Any]:
-    try:
-        multiplier, shift = numerics.quantize_multiplier(first.scale * second.scale / result.scale)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    multiplier, shift = numerics.quantize_multiplier(first.scale * second.scale / result.scale)
     return {"zero_point": (first.zero_point, second.zero_point), "output_zero_point": result.zero_point,
             "output_multiplier": multiplier, "output_shift": shift, **fused.int8_fields(node, result)}
 

@@ -1,4 +1,4 @@
-"""A depthwise 1x1 convolution for y = factor[c] * x + offset[c].
+"""A depthwise 1x1 convolution for y = factor[c] * x + offset[c], as of a BatchNormalization outside of a Conv.
 
 In int8 the factor of each channel is a weight of +-127 with its own scale, so the factor is not rounded.
 """
@@ -12,10 +12,14 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import channels_last, default_dims
 from tigris_pio.compiler.lower.operators import fused
+from tigris_pio.compiler.lower.operators.composed import lower_training_batch_normalization
 from tigris_pio.compiler.lower.operators.conv import int8_params
 from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry
 from tigris_pio.compiler.lower.operators.weights import requantisation
+from tigris_pio.compiler.lower.refusal import Refusal
+from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell
+from tigris_pio.compiler.normalise.batchnorm_fold import factor_and_offset
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import ConvFloatParams
 from tigris_pio.format.record import Record
@@ -49,3 +53,19 @@ def emit_per_channel(builder: Builder, node: Node, name: str, factor: np.ndarray
         blobs = {"weights": factor.astype(np.float32).reshape(1, 1, -1), "bias": offset.astype(np.float32)}
     builder.emit(OpKind.DEPTHWISE_CONV_2D, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
                  layout, numeric, Cell(dims, fixed=True), params, blobs=blobs)
+
+
+@operator("BatchNormalization", summary="in inference, constant statistics; folded into a Conv before it")
+def lower_batch_normalization(builder: Builder, node: Node) -> None:
+    """A factor and an offset for each channel."""
+    if node.attributes.get("training_mode", 0):
+        lower_training_batch_normalization(builder, node)
+        return
+    if any(name and builder.is_read(name) for name in node.outputs[1:]):
+        raise Refusal("its statistics are read, but it returns them only in training mode")
+    if any(not builder.is_constant(name) for name in node.inputs[1:5]):
+        raise Refusal("its statistics are computed at run time")
+    terms = factor_and_offset(node, [builder.float_constant(name) for name in node.inputs[1:5]])
+    if terms is None:
+        raise Refusal("a variance is below zero")
+    emit_per_channel(builder, node, node.inputs[0], *terms)

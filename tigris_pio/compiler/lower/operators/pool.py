@@ -1,9 +1,16 @@
-"""Average and max pooling, local and global."""
+"""Average, max and Lp pooling, local and global.
+
+A pool over three spatial axes runs over rows and columns with depth as a batch, then over depth. The maximum or mean of
+a box is that of its planes' maxima or means, because all planes have equally many taps. The reshapes are free: data
+stays [N, D, H, W, C].
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +20,13 @@ from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import channels_last
 from tigris_pio.compiler.lower.operators import fused, map_mean
+from tigris_pio.compiler.lower.operators.aliases import transposed_alias
+from tigris_pio.compiler.lower.operators.calls import emit_image, image
+from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.int16.types import int16_types
-from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry, image_dims, read_geometry
-from tigris_pio.compiler.lower.operators.pool_3d import lower_pool_3d
-from tigris_pio.compiler.lower.operators.select import declare
-from tigris_pio.compiler.lower.operators.transpose import transposed_alias
+from tigris_pio.compiler.lower.operators.kernel_geometry import KernelGeometry, image_dims, read_geometry, read_pads
 from tigris_pio.compiler.lower.refusal import Refusal
-from tigris_pio.compiler.lower.registry import operator
+from tigris_pio.compiler.lower.registry import REGISTRY, operator
 from tigris_pio.compiler.lower.storage import FLOAT, Cell, Numeric
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.params import BinaryFloatParams, PoolFloatParams, PoolInt8Params
@@ -39,7 +46,7 @@ def lower_max_pool(builder: Builder, node: Node) -> None:
     if any(name and builder.is_read(name) for name in node.outputs[1:]):
         raise Refusal("its output of indices is read")
     if len(builder.shape(node.inputs[0])) == _THREE_SPATIAL:
-        lower_pool_3d(builder, node, lower_max_pool)
+        _lower_pool_3d(builder, node)
         return
     _emit(builder, node, OpKind.MAX_POOL, _kernel_geometry(builder, node), False)
 
@@ -55,7 +62,7 @@ def lower_global_max_pool(builder: Builder, node: Node) -> None:
 def lower_average_pool(builder: Builder, node: Node) -> None:
     """AVERAGE_POOL of the taps inside the tensor, or of all taps of the padded tensor."""
     if len(builder.shape(node.inputs[0])) == _THREE_SPATIAL:
-        lower_pool_3d(builder, node, lower_average_pool)
+        _lower_pool_3d(builder, node)
         return
     geometry = _kernel_geometry(builder, node)
     if node.attributes.get(WHOLE_KERNEL):
@@ -80,7 +87,7 @@ def _flattened_node(builder: Builder, node: Node) -> Node:
     shape = builder.shape(node.inputs[0])
     if len(shape) < _THREE_SPATIAL:
         return node
-    name = declare(builder, f"{node.outputs[0]}/map", (*shape[:2], math.prod(shape[2:-1]), shape[-1]), node.inputs[0])
+    name = builder.declare(f"{node.outputs[0]}/map", (*shape[:2], math.prod(shape[2:-1]), shape[-1]), node.inputs[0])
     transposed_alias(builder, node.inputs[0], name, (0, 1, 2, 3), builder.shape(name))
     return dataclasses.replace(node, inputs=(name,))
 
@@ -122,9 +129,7 @@ def _emit(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeometry, 
     source = builder.numeric(name) if int8 else FLOAT
     # A maximum keeps the scale of its input; the kernel of an average rescales.
     result = source if kind == OpKind.MAX_POOL or not int8 else builder.numeric(output)
-    value = builder.value_in_order(name, channels_last(builder.shape(name)), source)
-    storage = builder.with_dims(value, image_dims(builder.shape(name)))
-    shape = builder.shape(output)
+    storage = image(builder, name, source)
     params: Record
     if kind == OpKind.AVERAGE_POOL and map_mean.is_whole_map(geometry, builder.dims(storage)):
         map_mean.emit_map_mean(builder, node, storage, source, result)
@@ -134,8 +139,7 @@ def _emit(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeometry, 
     else:
         params, blobs = PoolFloatParams(**geometry.fields(), include_pad=int(include_pad),
                                         **fused.float_fields(node)), {}
-    builder.emit(kind, DType.INT8 if int8 else DType.FLOAT32, [(storage, geometry.row_map())], output,
-                 channels_last(shape), result, Cell(image_dims(shape), fixed=True), params, blobs=blobs)
+    emit_image(builder, node, kind, (storage, geometry.row_map()), result, params, blobs)
 
 
 def _emit_int16(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeometry, include_pad: bool) -> bool:
@@ -146,12 +150,8 @@ def _emit_int16(builder: Builder, node: Node, kind: OpKind, geometry: KernelGeom
         return False
     source = found.inputs[0]
     result = source if kind == OpKind.MAX_POOL else found.output
-    value = builder.value_in_order(name, channels_last(builder.shape(name)), source)
-    storage = builder.with_dims(value, image_dims(builder.shape(name)))
     params, blobs = _int8(node, kind, geometry, include_pad, source, result)
-    shape = builder.shape(output)
-    builder.emit(kind, DType.INT16, [(storage, geometry.row_map())], output, channels_last(shape), result,
-                 Cell(image_dims(shape), fixed=True), params, blobs=blobs)
+    emit_image(builder, node, kind, (image(builder, name, source), geometry.row_map()), result, params, blobs)
     return True
 
 
@@ -163,7 +163,7 @@ def _emit_uneven_means(builder: Builder, node: Node, geometry: KernelGeometry) -
     name, output = node.inputs[0], node.outputs[0]
     source, result = builder.shape(name), builder.shape(output)
     dims, layout = image_dims(result), channels_last(result)
-    storage = builder.with_dims(builder.value_in_order(name, channels_last(source), FLOAT), image_dims(source))
+    storage = image(builder, name, FLOAT)
     plain_node = dataclasses.replace(node, attributes={})
     params = PoolFloatParams(**geometry.fields(), include_pad=0, **fused.float_fields(plain_node))
     mean = builder.emit_part(f"{output}/mean", OpKind.AVERAGE_POOL, DType.FLOAT32, [(storage, geometry.row_map())],
@@ -207,10 +207,7 @@ def _int8(node: Node, kind: OpKind, geometry: KernelGeometry, include_pad: bool,
     if rescale and math.prod(geometry.kernel) > _MOST_TAPS:
         raise Refusal(f"an int8 mean of {math.prod(geometry.kernel)} taps; at most {_MOST_TAPS} have multipliers")
     if rescale:
-        try:
-            multiplier, shift = _multipliers(node, source.scale / result.scale, math.prod(geometry.kernel))
-        except ValueError as error:
-            raise Refusal(str(error)) from None
+        multiplier, shift = _multipliers(node, source.scale / result.scale, math.prod(geometry.kernel))
         blobs = {"multiplier": multiplier, "shift": shift}
     params = PoolInt8Params(
         **geometry.fields(),
@@ -219,3 +216,78 @@ def _int8(node: Node, kind: OpKind, geometry: KernelGeometry, include_pad: bool,
         output_zero_point=result.zero_point, **fused.int8_fields(node, result), multiplier=0, shift=0,
     )
     return params, blobs
+
+
+def _lower_pool_3d(builder: Builder, node: Node) -> None:
+    """Emits a pool over three axes."""
+    name, output = node.inputs[0], node.outputs[0]
+    batch, channels, depth, height, width = builder.shape(name)
+    result = builder.shape(output)[2:]
+    over_planes, over_depth = _attributes(node, (depth, height, width))
+    lower = REGISTRY[node.op].lower
+
+    planes = builder.declare(f"{output}/planes", (batch * depth, channels, height, width), name)
+    transposed_alias(builder, name, planes, (0, 2, 1, 3, 4), (batch, channels, depth, height, width))
+    between = name
+    if node.op == "AveragePool" and not _is_coarse(builder, name, output):
+        between = builder.declare(f"{output}/float", ())
+    pooled = builder.declare(f"{output}/pooled", (batch * depth, channels, result[1], result[2]), between)
+    lower(builder, dataclasses.replace(node, inputs=(planes,), outputs=(pooled,), attributes=over_planes))
+
+    # [N, D, C, H, W] -> [N, (H, W, C), D] in the same memory.
+    lines = builder.declare(f"{output}/lines", (batch, result[1] * result[2] * channels, depth), between)
+    transposed_alias(builder, pooled, lines, (0, 3, 4, 2, 1), (batch, depth, channels, result[1], result[2]))
+    shortened = builder.declare(f"{output}/shortened", (batch, result[1] * result[2] * channels, result[0]), output)
+    lower(builder, dataclasses.replace(node, inputs=(lines,), outputs=(shortened,), attributes=over_depth))
+    transposed_alias(builder, shortened, output, (0, 3, 4, 1, 2), (batch, result[1], result[2], channels, result[0]))
+
+
+def _is_coarse(builder: Builder, name: str, output: str) -> bool:
+    """Whether a mean rounded to the input's steps is exact enough for the output."""
+    return not builder.is_int8(name, output) or builder.numeric(output).scale >= builder.numeric(name).scale
+
+
+def _attributes(node: Node, size: tuple[int, int, int]) -> tuple[dict[str, object], dict[str, object]]:
+    """The attributes of the pool over planes and of the pool over depth."""
+    kernel = tuple(node.attributes["kernel_shape"])
+    strides = tuple(node.attributes.get("strides", (1, 1, 1)))
+    dilations = tuple(node.attributes.get("dilations", (1, 1, 1)))
+    if any(len(item) != 3 for item in (kernel, strides, dilations)) or min(*kernel, *strides, *dilations) < 1:
+        raise Refusal(f"kernel {list(kernel)}, strides {list(strides)} or dilations {list(dilations)} contradict its "
+                      "3 spatial dimensions")
+    begin, end = read_pads(node, size, kernel, strides, dilations)
+    kept = {key: value for key, value in node.attributes.items() if key not in ("auto_pad", "activation_min",
+                                                                               "activation_max")}
+    last = {key: value for key, value in node.attributes.items() if key.startswith("activation_")}
+    planes = {**kept, "kernel_shape": kernel[1:], "strides": strides[1:], "dilations": dilations[1:],
+              "pads": (*begin[1:], *end[1:])}
+    depth = {**kept, **last, "kernel_shape": kernel[:1], "strides": strides[:1], "dilations": dilations[:1],
+             "pads": (begin[0], end[0])}
+    return planes, depth
+
+
+@operator("LpPool", summary="1-D to 3-D, any p, pads, strides, dilations and ceil_mode; in float32")
+def lower_lp_pool(builder: Builder, node: Node) -> None:
+    """(sum of |x|^p)^(1/p) over the kernel's taps; padding is zero."""
+    _emit_lp(builder, node, {key: value for key, value in node.attributes.items() if key != "p"})
+
+
+@operator("GlobalLpPool", summary="1-D to 3-D, any p; in float32")
+def lower_global_lp_pool(builder: Builder, node: Node) -> None:
+    """(sum of |x|^p)^(1/p) over the whole map."""
+    _emit_lp(builder, node, {"kernel_shape": builder.shape(node.inputs[0])[2:]})
+
+
+def _emit_lp(builder: Builder, node: Node, geometry: Mapping[str, Any]) -> None:
+    composer = Composer(builder, node)
+    shape, result = builder.shape(node.inputs[0]), builder.shape(node.outputs[0])
+    p = float(node.attributes.get("p", 2))
+    power = composer.add("Abs", node.inputs[:1], shape)
+    if p != 1:
+        power = composer.add("Pow", [power, composer.constant(p)], shape)
+    mean = composer.add("AveragePool", [power], result, {**geometry, WHOLE_KERNEL: 1})
+    total = [mean, composer.constant(float(math.prod(geometry["kernel_shape"])))]
+    if p == 1:
+        composer.finish("Mul", total)
+    else:
+        composer.finish("Pow", [composer.add("Mul", total, result), composer.constant(1 / p)])

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Tensor
-from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.conversion import dequantise, quantise, rescale
+from tigris_pio.compiler.lower.operators.calls import emit_same
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
@@ -137,8 +137,7 @@ def lower_recode(builder: Builder, node: Node) -> None:
     else:
         kind, params, blobs = quantise(Numeric(written.dtype, 1.0, _shift(source)), builder.graph.rounding)
     dtype = DType.INT16 if _is_int16(source) or _is_int16(result) else DType.INT8
-    builder.emit(kind, dtype, [(value.storage, RowMap.same())], result.name, value.layout, written,
-                 builder.storages[value.storage].cell, params, blobs=blobs)
+    emit_same(builder, kind, dtype, value, result.name, written, params, blobs)
 
 
 def _shift(numbers: Tensor) -> int:

@@ -170,8 +170,7 @@ def _initial_state(composer: Composer, layer: _Layer, name: str, place: int) -> 
         return builder.add_constant(f"{name or composer.node.outputs[0] or composer.node.name}/initial",
                                     np.ascontiguousarray(array, np.float32), FLOAT, dims)
     if len(layer.reverse) > 1:
-        part = builder.fresh(f"{name}/initial")
-        builder.tensors[part] = Tensor(part, (1, *dims[2:]), np.dtype(np.float32))
+        part = builder.declare(f"{name}/initial", (1, *dims[2:]))
         emit_selection(builder, name, part, {0: np.array([place])})
         name = part
     return builder.with_dims(builder.value_in_order(name, row_major(builder.shape(name)), FLOAT), dims)
@@ -192,8 +191,7 @@ def _select_states(composer: Composer, states: str, step: int | None, units: np.
     columns = np.arange(batch) if height > 1 else (chosen[:, np.newaxis] * batch + np.arange(batch)).reshape(-1)
     params, blobs = select_params((rows, columns, units), (height, width, state), 0.0, DType.FLOAT32)
     shape = (len(chosen), batch, len(units))
-    part = builder.fresh(f"{states}/picked")
-    builder.tensors[part] = Tensor(part, shape, np.dtype(np.float32))
+    part = builder.declare(f"{states}/picked", shape)
     builder.emit(OpKind.SELECT, DType.FLOAT32, [(storage, selected_rows(rows, height))], part, row_major(shape), FLOAT,
                  Cell((1, len(rows), len(columns), len(units)), fixed=True), params, blobs=blobs)
     return part

@@ -64,11 +64,8 @@ def _int8_params(function: ReduceFunction, found: Vectors, source: Numeric, resu
     """The parameters, with TensorFlow Lite's constants of SUM and MEAN."""
     multiplier, shift = 0, 0
     if function in _SUMS:
-        try:
-            multiplier, shift = numerics.mean_multiplier(
-                source.scale / result.scale, found.length if function == ReduceFunction.MEAN else 1)
-        except ValueError as error:
-            raise Refusal(str(error)) from None
+        multiplier, shift = numerics.mean_multiplier(
+            source.scale / result.scale, found.length if function == ReduceFunction.MEAN else 1)
     return ReduceInt8Params(function, found.length, found.inner, source.zero_point, result.zero_point, multiplier,
                             shift)
 

@@ -91,13 +91,6 @@ def _can_hold(numeric: Numeric, fill: float) -> bool:
     return low - 0.5 <= code <= high + 0.5 and abs(code - round(code)) < _WHOLE
 
 
-def declare(builder: Builder, base: str, shape: Sequence[int], like: str) -> str:
-    """Declares a graph tensor between two kernel calls of a node, with the element type of `like`; returns its name."""
-    name = builder.fresh(base)
-    builder.tensors[name] = dataclasses.replace(builder.tensors[like], name=name, shape=tuple(shape))
-    return name
-
-
 def _emit_alias(builder: Builder, name: str, output: str) -> None:
     if builder.is_constant(name):
         builder.add_value(output, builder.value(name, builder.numeric(output)))

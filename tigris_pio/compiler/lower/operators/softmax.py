@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
-from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, refined
 from tigris_pio.compiler.lower.exponential import softmax_exponentials
+from tigris_pio.compiler.lower.operators.calls import emit_same
 from tigris_pio.compiler.lower.operators.int16.lines import populate_lut
 from tigris_pio.compiler.lower.operators.int16.types import int16_types
 from tigris_pio.compiler.lower.refusal import Refusal
@@ -42,13 +42,9 @@ def lower_softmax(builder: Builder, node: Node) -> None:
     source = builder.numeric(name) if int8 else FLOAT if found is None else found.inputs[0]
     axes = _axes(builder, node)
     length = math.prod(builder.shape(name)[axis] for axis in axes)
-    value = _vectors(builder, name, axes, source)
-    dims = builder.dims(value.storage)
-    if dims[3] != length:
-        dims = (1, 1, math.prod(dims) // length, length)
-    storage = builder.with_dims(value, dims)
+    value = last_vectors(builder, name, axes, source)
     if found is not None and length <= _LONGEST_INT16:
-        _emit_int16(builder, node, Value(storage, value.layout), length, source.scale)
+        _emit_int16(builder, node, value, length, source.scale)
         return
     if found is not None:
         raise Refusal(f"int16 vectors of {length} elements; at most {_LONGEST_INT16} fit 32 bits")
@@ -57,9 +53,8 @@ def lower_softmax(builder: Builder, node: Node) -> None:
         raise Refusal("its beta is not 1, which only int8 and int16 kernels support")
     result = builder.numeric(output) if wide else _OUTPUT if int8 else FLOAT
     params: Record = SoftmaxInt8Params(length, 0) if int8 else SoftmaxFloatParams(length)
-    blobs = {"exponentials": _exponentials(source.scale * beta)} if int8 else {}
-    builder.emit(OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, [(storage, RowMap.same())], output,
-                 value.layout, result, builder.storages[storage].cell, params, blobs=blobs)
+    blobs = {"exponentials": softmax_exponentials(*numerics.softmax_scaling(source.scale * beta))} if int8 else {}
+    emit_same(builder, OpKind.SOFTMAX, DType.INT8 if int8 else DType.FLOAT32, value, output, result, params, blobs)
 
 
 def _is_int8_to_int16(builder: Builder, name: str, output: str) -> bool:
@@ -69,37 +64,16 @@ def _is_int8_to_int16(builder: Builder, name: str, output: str) -> bool:
             and abs(result.scale * (1 << 16) - 1) < 1e-3)
 
 
-def last_axis_vectors(builder: Builder, name: str, numeric: Numeric) -> tuple[str, Layout]:
-    """A storage whose rows hold whole vectors along the last axis, and its layout."""
-    shape = builder.shape(name)
-    value = _vectors(builder, name, (len(shape) - 1,) if shape else (), numeric)
-    length, dims = shape[-1] if shape else 1, builder.dims(value.storage)
-    if dims[3] != length:
-        dims = (1, 1, math.prod(dims) // length, length)
-    return builder.with_dims(value, dims), value.layout
-
-
 def _emit_int16(builder: Builder, node: Node, value: Value, length: int, scale: float) -> None:
     """Emits TensorFlow Lite's int16 Softmax, with differences from -65535, which stands for -10, to 0."""
-    try:
-        factor = scale * float(node.attributes.get(BETA, 1.0)) / (10.0 / 65535.0)
-        if factor < 0:
-            raise ValueError(f"its beta is {node.attributes[BETA]:g}, below 0")
-        multiplier, shift = numerics.quantize_multiplier(factor)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    factor = scale * float(node.attributes.get(BETA, 1.0)) / (10.0 / 65535.0)
+    if factor < 0:
+        raise Refusal(f"its beta is {node.attributes[BETA]:g}, below 0")
+    multiplier, shift = numerics.quantize_multiplier(factor)
     blobs = {"exponentials": populate_lut(np.exp, 10.0, numerics.INT16_MAX),
              "reciprocals": populate_lut(lambda x: 1 / (1 + x), 1.0, numerics.INT16_MIN)}
     params = SoftmaxInt16Params(length, multiplier, shift, 0, 0)
-    builder.emit(OpKind.SOFTMAX, DType.INT16, [(value.storage, RowMap.same())], node.outputs[0], value.layout,
-                 _OUTPUT_INT16, builder.storages[value.storage].cell, params, blobs=blobs)
-
-
-def _exponentials(scale: float) -> np.ndarray:
-    try:
-        return softmax_exponentials(*numerics.softmax_scaling(scale))
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    emit_same(builder, OpKind.SOFTMAX, DType.INT16, value, node.outputs[0], _OUTPUT_INT16, params, blobs)
 
 
 def _axes(builder: Builder, node: Node) -> tuple[int, ...]:
@@ -109,8 +83,16 @@ def _axes(builder: Builder, node: Node) -> tuple[int, ...]:
     return tuple(range(int(node.attributes.get("axis", 1)) % rank, rank))
 
 
-def _vectors(builder: Builder, name: str, axes: tuple[int, ...], numeric: Numeric) -> Value:
-    """The tensor with these axes stored last."""
+def last_vectors(builder: Builder, name: str, axes: tuple[int, ...], numeric: Numeric) -> Value:
+    """The tensor with these axes stored last, in channels that hold whole vectors along them."""
+    value = _with_last(builder, name, axes, numeric)
+    length, dims = math.prod(builder.shape(name)[axis] for axis in axes), builder.dims(value.storage)
+    if dims[3] != length:
+        dims = (1, 1, math.prod(dims) // length, length)
+    return Value(builder.with_dims(value, dims), value.layout)
+
+
+def _with_last(builder: Builder, name: str, axes: tuple[int, ...], numeric: Numeric) -> Value:
     shape = builder.shape(name)
     if not builder.is_constant(name):
         value = builder.value(name, numeric)

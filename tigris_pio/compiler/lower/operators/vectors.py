@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, refined
 from tigris_pio.compiler.lower.storage import FLOAT, Dims, Numeric, Value
+from tigris_pio.format.enums import OpKind
+from tigris_pio.format.record import Record
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +82,19 @@ def settle_vector_rows(builder: Builder, found: Vectors) -> tuple[str, Dims] | N
 def rowwise_map(rows: bool) -> RowMap | None:
     """The row map of a kernel that computes row by row, or reads its whole input."""
     return RowMap.same() if rows else None
+
+
+def emit_vectors(builder: Builder, kind: OpKind, found: Vectors, output: str, numeric: Numeric, params: Record,
+                 blobs: Mapping[str, np.ndarray] | None = None) -> None:
+    """Emits a call that computes vectors of type `numeric` from `found`, row by row if rows hold whole vectors."""
+    rows = settle_vector_rows(builder, found)
+    storage = found.value.storage if rows is None else rows[0]
+    dims = builder.dims(storage)
+    whole_image = math.prod(dims[1:]) % (found.length * found.inner) == 0
+    if rows is None and whole_image:
+        storage = builder.with_dims(found.value, dims)
+    builder.emit(kind, numeric.dtype, [(storage, rowwise_map(rows is not None))], output, found.value.layout, numeric,
+                 builder.storages[storage].cell, params, blobs=blobs, per_image=whole_image)
 
 
 def settle_contiguous_vectors(builder: Builder, storage: str, length: int) -> Dims | None:

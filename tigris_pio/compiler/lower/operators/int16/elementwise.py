@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node, Quantisation, Tensor
-from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.conversion import rescale
-from tigris_pio.compiler.lower.operators import fused
-from tigris_pio.compiler.lower.operators.broadcast import bound_masks, broadcast
+from tigris_pio.compiler.lower.operators.broadcast import arithmetic_params, bound_masks, broadcast
+from tigris_pio.compiler.lower.operators.calls import emit_same
 from tigris_pio.compiler.lower.operators.int16.lines import line_table
 from tigris_pio.compiler.lower.operators.int16.types import FINER, Int16Types, has_int16, int16_operands, int16_types
-from tigris_pio.compiler.lower.refusal import Refusal
-from tigris_pio.compiler.lower.storage import Numeric, Value
+from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import BinaryInt8Params, ExtremeParams, LogisticInt16Params, LookupInt16Params
-from tigris_pio.format.record import Record
+from tigris_pio.format.params import ExtremeParams, LogisticInt16Params, LookupInt16Params
 
 _KINDS = {"Add": OpKind.ADD, "Sub": OpKind.SUB, "Mul": OpKind.MUL}
 _LEFT_SHIFT = 15
@@ -43,27 +40,9 @@ def emit_binary(builder: Builder, node: Node) -> bool:
         terms = bound_masks(builder, terms, found.output)
         found = Int16Types(tuple(item.numeric for item in terms), found.output)
     call = broadcast(builder, terms, builder.shape(node.outputs[0]))
-    params = BinaryInt8Params(**_factors(node, found), zero_point=(0, 0), output_zero_point=0,
-                              **fused.int8_fields(node, found.output), **call.steps)
-    builder.emit(_KINDS[node.op], DType.INT16, call.sources, node.outputs[0], call.layout, found.output,
-                 call.cell, params)
+    params = arithmetic_params(node, call, found.inputs, found.output, _LEFT_SHIFT)
+    call.emit(builder, node, _KINDS[node.op], DType.INT16, found.output, params)
     return True
-
-
-def _factors(node: Node, found: Int16Types) -> dict[str, Any]:
-    """The factor fields of BinaryInt8Params, with TensorFlow Lite's constants."""
-    first, second, result = found.inputs[0].scale, found.inputs[1].scale, found.output.scale
-    double = 2 * max(first, second)
-    ratios = (first / double, second / double, double / (math.ldexp(1.0, _LEFT_SHIFT) * result))
-    if node.op == "Mul":
-        ratios = (0.0, 0.0, first * second / result)
-    try:
-        pairs = [numerics.quantize_multiplier(ratio) for ratio in ratios]
-    except ValueError as error:
-        raise Refusal(str(error)) from None
-    return {"multiplier": (pairs[0][0], pairs[1][0]), "shift": (pairs[0][1], pairs[1][1]),
-            "left_shift": 0 if node.op == "Mul" else _LEFT_SHIFT, "output_multiplier": pairs[2][0],
-            "output_shift": pairs[2][1]}
 
 
 def emit_extreme(builder: Builder, node: Node) -> bool:
@@ -73,8 +52,8 @@ def emit_extreme(builder: Builder, node: Node) -> bool:
         return False
     same = Int16Types((found.output,) * 2, found.output)
     call = broadcast(builder, int16_operands(builder, node.inputs, same), builder.shape(node.outputs[0]))
-    builder.emit(OpKind.EXTREME, DType.INT16, call.sources, node.outputs[0], call.layout, found.output,
-                 call.cell, ExtremeParams(int(node.op == "Min"), **call.steps))
+    params = ExtremeParams(int(node.op == "Min"), **call.steps)
+    call.emit(builder, node, OpKind.EXTREME, DType.INT16, found.output, params)
     return True
 
 
@@ -90,7 +69,7 @@ def emit_rescale(builder: Builder, node: Node, slopes: tuple[float, float], low:
         return False
     result = builder.numeric(output)
     params = rescale(builder.numeric(name), result, slopes, low, high)
-    _emit(builder, builder.value(name), output, OpKind.RESCALE, result, params)
+    emit_same(builder, OpKind.RESCALE, DType.INT16, builder.value(name), output, result, params)
     return True
 
 
@@ -115,7 +94,7 @@ def emit_hard_sigmoid(builder: Builder, node: Node, alpha: float, beta: float) -
     if abs(offset) > numerics.INT16_MAX:
         return False
     params = dataclasses.replace(params, output_zero_point=offset)
-    _emit(builder, builder.value(name, found.inputs[0]), output, OpKind.RESCALE, found.output, params)
+    emit_same(builder, OpKind.RESCALE, DType.INT16, builder.value(name, found.inputs[0]), output, found.output, params)
     return True
 
 
@@ -141,8 +120,8 @@ def emit_logistic(builder: Builder, node: Node, hyperbolic: bool) -> bool:
     if multiplier > numerics.INT16_MAX:
         return False
     params = LogisticInt16Params(multiplier, shift, int(hyperbolic), 0)
-    _emit(builder, builder.value(name, found.inputs[0]), output, OpKind.LOGISTIC, _FRACTION, params,
-          {"table": _logistic_table()})
+    emit_same(builder, OpKind.LOGISTIC, DType.INT16, builder.value(name, found.inputs[0]), output, _FRACTION, params,
+              {"table": _logistic_table()})
     return True
 
 
@@ -178,12 +157,7 @@ def emit_lines(builder: Builder, node: Node, function: Callable[[Any], Any]) -> 
     table, missed = line_table(function, source, found.output, not int8)
     if missed > _MOST_MISSED * max(1.0, builder.numeric(output).scale / found.output.scale):
         return False
-    _emit(builder, builder.value(name, source), output, OpKind.LOOKUP, found.output, LookupInt16Params(0),
-          {"table": table})
+    emit_same(builder, OpKind.LOOKUP, DType.INT16, builder.value(name, source), output, found.output,
+              LookupInt16Params(0), {"table": table})
     return True
 
-
-def _emit(builder: Builder, value: Value, output: str, kind: OpKind, numeric: Numeric, params: Record,
-          blobs: dict[str, np.ndarray] | None = None) -> None:
-    builder.emit(kind, DType.INT16, [(value.storage, RowMap.same())], output, value.layout, numeric,
-                 builder.storages[value.storage].cell, params, blobs=blobs)

@@ -1,7 +1,7 @@
-"""The symmetric int16 types in which int16 kernels read and write the graph's tensors.
+"""The symmetric int16 types in which int16 kernels read and write the graph's tensors, and constants of layers.
 
 int16 kernels have no zero points. An int8 input minus its zero point is an int16 of the same scale, without loss. An
-int8 output is rounded from an int16 with a finer step.
+int8 output is rounded from an int16 with a finer step. Weights are int8.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ import dataclasses
 
 import numpy as np
 
+from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.broadcast import Operand
+from tigris_pio.compiler.lower.operators.weights import has_int8_weights, int32_bias
+from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.compiler.normalise.quantisation import symmetric_scale
 from tigris_pio.format.enums import DType
@@ -81,3 +84,76 @@ def _constant(builder: Builder, name: str, numeric: Numeric) -> np.ndarray | Non
     if own.scale == numeric.scale:
         return stored.astype(np.int16)
     return numerics.quantize(builder.float_constant(name), numeric.scale, numeric.zero_point, numeric.dtype)
+
+
+#: An attribute of TensorFlow Lite layers: the bits of their sums, 32 or 64.
+SUM_BITS = "sum_bits"
+#: An attribute of layers whose scale ratios TensorFlow Lite Micro computes in single precision.
+SINGLE = "single"
+_LARGEST_INPUT = 1 << 15
+_LARGEST_SHIFT = 14
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """The constants that turn a layer's sums into outputs. bits: the record's `sum_bits`"""
+
+    bits: int
+    bias: np.ndarray
+    multiplier: np.ndarray
+    shift: np.ndarray
+
+    def blobs(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """The arrays by the names of their fields in the parameter record."""
+        return {"weights": weights, "bias": self.bias, "multiplier": self.multiplier, "shift": self.shift}
+
+
+def layer_types(builder: Builder, node: Node, name: str, weight: str) -> Int16Types | None:
+    """The int16 types of a layer's input `name` and output; None unless weights are int8 and one of both is int16."""
+    return int16_types(builder, (name,), node.outputs[0]) if has_int8_weights(builder, weight) else None
+
+
+def svdf_types(builder: Builder, node: Node, name: str, weight: str) -> Int16Types | None:
+    """The int16 types of the layer behind an SVDF's memory, which has int16 weights; None for any other layer.
+
+    Its output is int8. The int16 result has the same step, so that the conversion only adds the zero point.
+    """
+    said = builder.tensors[weight].quantisation
+    if said is None or said.dtype != np.int16 or said.axis is not None or SINGLE not in node.attributes:
+        return None
+    found = int16_types(builder, (name,), node.outputs[0])
+    result = Numeric(DType.INT16, builder.numeric(node.outputs[0]).scale)
+    return None if found is None else Int16Types(found.inputs, result)
+
+
+def layer_constants(builder: Builder, node: Node, weights: np.ndarray, products: np.ndarray, bias: np.ndarray,
+                    found: Int16Types) -> Sums:
+    """Constants of a layer with weights [outputs, …].
+
+    products: the units of sums, float64 [outputs]
+    bias: int64 in these units
+
+    Without the attribute SUM_BITS, sums have 32 bits if they fit, because multipliers of 32-bit sums are finer.
+    """
+    count = len(bias)
+    widest = np.abs(weights.astype(np.int64)).reshape(count, -1).sum(axis=1) * _LARGEST_INPUT + np.abs(bias)
+    bits = int(node.attributes.get(SUM_BITS, 32 if widest.max() <= numerics.INT32_MAX else 64))
+    return sum_constants(products, bias, found, bits, SINGLE in node.attributes)
+
+
+def sum_constants(products: np.ndarray, bias: np.ndarray, found: Int16Types, bits: int, single: bool = False) -> Sums:
+    """Constants of sums of `bits` bits. single: scale ratios are float32"""
+    ratios = products / found.output.scale
+    if single:
+        ratios = (products.astype(np.float32) / np.float32(found.output.scale)).astype(np.float64)
+    multiplier, shift = numerics.quantize_multipliers(ratios)
+    if bits == 64:
+        multiplier = np.array([numerics.reduced_multiplier(int(item)) for item in multiplier], np.int32)
+        if shift.max() > _LARGEST_SHIFT:
+            raise Refusal(f"a scale ratio of {float(products.max()) / found.output.scale:g} is too large for int16")
+    return Sums(bits, bias.astype(np.int64), multiplier, shift)
+
+
+def layer_bias(builder: Builder, name: str, products: np.ndarray, factor: float = 1.0) -> np.ndarray:
+    """The bias in units of `products`, int64 [outputs]."""
+    return int32_bias(builder, name, len(products), products, factor)

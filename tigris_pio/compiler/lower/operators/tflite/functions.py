@@ -1,4 +1,4 @@
-"""Functions of one int8 tensor, as tables of TensorFlow Lite Micro's result for each value."""
+"""Functions of one int8 tensor, as tables of TensorFlow Lite Micro's result for each value; QUANTIZE and DEQUANTIZE."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from collections.abc import Callable
 import numpy as np
 
 from tigris_pio.compiler.ir.graph import Node
-from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.exponential import exp_of_negative
+from tigris_pio.compiler.lower.operators.calls import emit_table, int8_types
 from tigris_pio.compiler.lower.operators.int16.elementwise import emit_rescale
 from tigris_pio.compiler.lower.operators.int16.types import has_int16
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import TFLITE, operator
-from tigris_pio.compiler.lower.storage import Numeric
-from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.params import LookupParams
+from tigris_pio.compiler.lower.storage import FLOAT, Numeric
+from tigris_pio.format.enums import DType
 
 #: Fraction bits of a root in RSQRT before it is scaled.
 _ROOT_SHIFT = 20
@@ -169,21 +168,15 @@ _FUNCTIONS: dict[str, Callable[[Node, Numeric, Numeric], _Function]] = {
 @operator(*_FUNCTIONS, domain=TFLITE, summary="int8")
 def lower_function(builder: Builder, node: Node) -> None:
     """LOOKUP."""
-    name, output = node.inputs[0], node.outputs[0]
     if _lower_int16(builder, node):
         return
-    if not builder.is_int8(name, output):
-        raise Refusal("its input and output are not both int8 with a scale")
-    source, result = builder.numeric(name), builder.numeric(output)
+    source, result = int8_types(builder, node)
     try:
         function = _FUNCTIONS[node.op](node, source, result)
         values = np.array([function(code - source.zero_point) for code in range(-128, 128)]) + result.zero_point
     except ValueError as error:
         raise Refusal(str(error)) from None
-    value = builder.value(name)
-    builder.emit(OpKind.LOOKUP, DType.INT8, [(value.storage, RowMap.same())], output, value.layout, result,
-                 builder.storages[value.storage].cell, LookupParams(0),
-                 blobs={"table": np.clip(values, -128, 127).astype(np.int8)})
+    emit_table(builder, node.inputs[0], node.outputs[0], np.clip(values, -128, 127).astype(np.int8))
 
 
 def _lower_int16(builder: Builder, node: Node) -> bool:
@@ -199,3 +192,40 @@ def _lower_int16(builder: Builder, node: Node) -> bool:
         return emit_rescale(builder, node, (ratio, -ratio))
     below = source.scale * float(np.float32(node.attributes["alpha"])) / result.scale
     return emit_rescale(builder, node, (ratio, below))
+
+
+@operator("QUANTIZE", domain=TFLITE, summary="float32, int8 and uint8 to int8 and uint8")
+def lower_quantize(builder: Builder, node: Node) -> None:
+    """QUANTIZE from float32; from int8 a LOOKUP with the results of fixed-point rescaling."""
+    name, output = node.inputs[0], node.outputs[0]
+    result = builder.numeric(output)
+    if not builder.is_quantised(name):
+        value = builder.value(name, FLOAT)
+        builder.convert(output, value, result, output)
+        return
+    source, value = builder.numeric(name), builder.value(name)
+    if source == result:
+        builder.add_alias(name, output, [item.layout for item in builder.values[name]])
+        return
+    if DType.INT16 in (source.dtype, result.dtype):
+        builder.convert(output, value, result, output)
+        return
+    multiplier, shift = numerics.quantize_multiplier(source.scale / result.scale)
+    codes = np.arange(-128, 128) - source.zero_point
+    table = np.clip(numerics.multiply_rounded(codes, multiplier, shift) + result.zero_point, -128, 127).astype(np.int8)
+    emit_table(builder, name, output, table)
+
+
+@operator("DEQUANTIZE", domain=TFLITE, summary="int8 and uint8 to float32")
+def lower_dequantize(builder: Builder, node: Node) -> None:
+    """DEQUANTIZE."""
+    name, output = node.inputs[0], node.outputs[0]
+    builder.convert(output, builder.value(name), builder.numeric(output), output)
+
+
+@operator("SVDF", domain=TFLITE, summary="the newest row of its memory")
+def lower_memory(builder: Builder, node: Node) -> None:
+    """LOOKUP. As in the reference, the zero point is added after clamping to int8, and the sum wraps to 8 bits."""
+    name, output = node.inputs[0], node.outputs[0]
+    shifted = np.arange(-128, 128) + builder.numeric(output).zero_point - builder.numeric(name).zero_point
+    emit_table(builder, name, output, ((shifted + 128) % 256 - 128).astype(np.int8))

@@ -17,7 +17,6 @@ from tigris_pio.compiler.lower.element_order import row_major
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import TFLITE, operator
 from tigris_pio.compiler.lower.selection import select_params, selected_rows
-from tigris_pio.compiler.lower.sigmoid_table import sigmoid_table
 from tigris_pio.compiler.lower.storage import Cell, Dims, Numeric, Value
 from tigris_pio.format.enums import DType, OpKind, RecurrentCell
 from tigris_pio.format.params import CopyParams, RecurrentInt16Params
@@ -96,13 +95,10 @@ def _folded(bias: np.ndarray, weights: np.ndarray, zero_point: int) -> np.ndarra
 def _params(node: Node, size: tuple[int, int, int], source_type: Numeric, hidden_type: Numeric) -> RecurrentInt16Params:
     batch, inputs, units = size
     scale = float(np.float32(node.attributes["cell_scale"]))
-    try:
-        sides = [_multipliers(numeric, node.attributes[name])
-                 for numeric, name in ((source_type, "scales"), (hidden_type, "recurrent_scales"))]
-        to_cell = numerics.quantize_multiplier(_ACTIVATION_SCALE * _ACTIVATION_SCALE / scale)
-        to_hidden = numerics.quantize_multiplier(_ACTIVATION_SCALE * _ACTIVATION_SCALE / hidden_type.scale)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    sides = [_multipliers(numeric, node.attributes[name])
+             for numeric, name in ((source_type, "scales"), (hidden_type, "recurrent_scales"))]
+    to_cell = numerics.quantize_multiplier(_ACTIVATION_SCALE * _ACTIVATION_SCALE / scale)
+    to_hidden = numerics.quantize_multiplier(_ACTIVATION_SCALE * _ACTIVATION_SCALE / hidden_type.scale)
     return RecurrentInt16Params(
         RecurrentCell.LSTM, 1, batch, inputs, units, 0, 0, 0, 0, 0, 0, *sides[0], *sides[1], *to_cell,
         *_clip(float(node.attributes["cell_clip"]), scale), *_tanh(scale), *to_hidden, hidden_type.zero_point,
@@ -130,3 +126,19 @@ def _tanh(scale: float) -> tuple[int, int]:
     if power > 2 or power < -43:
         raise Refusal(f"its cell has a scale of {scale:g}, outside 2^-43 to 4")
     return (3 << (power + 12), 0) if power >= -12 else (3, -12 - power)
+
+
+_ENTRIES, _STEPS_OF_ONE = 256, 24
+#: Entries of TensorFlow Lite's table that are one more than the nearest integer, because it lacks full precision.
+_ONE_MORE = (
+    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46,
+    49, 50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
+)
+
+
+def sigmoid_table() -> np.ndarray:
+    """The values sigmoid(i / 24) for i = 0 … 255 as Q0.16, uint16."""
+    exact = 65536 / (1 + np.exp(-np.arange(_ENTRIES) / _STEPS_OF_ONE))
+    table: np.ndarray = np.rint(exact).astype(np.uint16)
+    table[list(_ONE_MORE)] += 1
+    return table
