@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.runtime import references
 from tigris_pio.compiler.lower import numerics
-from tigris_pio.compiler.lower.exponential import softmax_exponentials
+from tigris_pio.compiler.lower.fixed_point import softmax_exponentials
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.format.enums import Rounding
 from tigris_pio.format.rounding import rounded

@@ -1,4 +1,4 @@
-"""The passes of programs. Each has a file of its own, whose head says what it is for.
+"""The passes of programs. The head of the file that holds a pass says what it is for.
 
 PASSES run behind lowering, in this order, and those that options ask for (`pipeline.py`) after them. The planner asks
 for the forms at the end.
@@ -14,9 +14,8 @@ from tigris_pio.compiler.lower.columns import Tiles, tile_columns
 from tigris_pio.compiler.lower.fold_products import fold_products
 from tigris_pio.compiler.lower.fold_tables import fold_tables
 from tigris_pio.compiler.lower.hoist_selections import hoist_selections
-from tigris_pio.compiler.lower.join_layers import join_layers
+from tigris_pio.compiler.lower.parts_of_layers import join_layers, split_layers
 from tigris_pio.compiler.lower.rings import roll_rings
-from tigris_pio.compiler.lower.split_layers import split_layers
 from tigris_pio.compiler.lower.verify import check_program
 from tigris_pio.compiler.passes import Pass, run_pass
 

@@ -16,7 +16,6 @@ from tigris_pio.compiler.lower.operators.calls import emit_image, image
 from tigris_pio.compiler.lower.operators.compose import Composer
 from tigris_pio.compiler.lower.operators.int16.types import (
     Int16Types,
-    layer_bias,
     layer_constants,
     layer_types,
     sum_constants,
@@ -87,7 +86,7 @@ def _emit_int16(builder: Builder, node: Node, geometry: KernelGeometry) -> bool:
     depthwise, groups = node.op == "DepthwiseConv", int(node.attributes.get("group", 1))
     weights = int8_weights(builder, weight, 0, node, found.output, symmetric=True)
     products = np.broadcast_to(found.inputs[0].scale * weights.scales, (len(weights.values),))
-    constants = layer_constants(builder, node, weights.values, products, layer_bias(builder, bias, products), found)
+    constants = layer_constants(builder, node, weights.values, products, bias, found)
     params = ConvInt16Params(**geometry.fields(), groups=1 if depthwise else groups, sum_bits=constants.bits,
                              weight_bytes=1, **fused.int8_fields(node, found.output), weights=0, bias=0, multiplier=0,
                              shift=0)
@@ -158,7 +157,7 @@ def _emit_svdf_layer(builder: Builder, node: Node, geometry: KernelGeometry, fou
     weights = builder.graph.weights[weight]
     scale = builder.numeric(weight).scale
     products = np.full(len(weights), float(np.float32(found.inputs[0].scale) * np.float32(scale)))
-    made = sum_constants(products, layer_bias(builder, bias, products), found, 32, single=True)
+    made = sum_constants(products, int32_bias(builder, bias, len(products), products), found, 32, single=True)
     params = ConvInt16Params(**geometry.fields(), groups=int(node.attributes["group"]), sum_bits=32, weight_bytes=2,
                              **fused.int8_fields(node, found.output), weights=0, bias=0, multiplier=0, shift=0)
     emit_image(builder, node, OpKind.CONV_2D, (image(builder, node.inputs[0], found.inputs[0]), geometry.row_map()),

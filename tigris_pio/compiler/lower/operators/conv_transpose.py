@@ -11,8 +11,8 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.calls import emit_image, image
-from tigris_pio.compiler.lower.operators.int16.types import layer_bias, layer_constants, layer_types
-from tigris_pio.compiler.lower.operators.kernel_geometry import Pair
+from tigris_pio.compiler.lower.operators.int16.types import layer_constants, layer_types
+from tigris_pio.compiler.lower.operators.kernel_geometry import Pair, pair
 from tigris_pio.compiler.lower.operators.weights import (
     float_bias,
     has_int8_weights,
@@ -23,7 +23,7 @@ from tigris_pio.compiler.lower.operators.weights import (
 )
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
-from tigris_pio.compiler.lower.storage import FLOAT
+from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.params import TransposeConvFloatParams, TransposeConvInt8Params, TransposeConvInt16Params
 from tigris_pio.format.record import Record
@@ -93,11 +93,7 @@ def _geometry(builder: Builder, node: Node) -> TransposeGeometry:
     pad = _pad_begin(node, source[2:], result[2:], kernel, strides, dilations)
     if min(pad) < 0:
         raise Refusal(f"negative pads {list(pad)}")
-    return TransposeGeometry(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(pad, 0), groups)
-
-
-def _pair(values: tuple[int, ...], fill: int) -> Pair:
-    return int(values[0]), int(values[1]) if len(values) > 1 else fill
+    return TransposeGeometry(pair(kernel, 1), pair(strides, 1), pair(dilations, 1), pair(pad, 0), groups)
 
 
 def _pad_begin(node: Node, source: tuple[int, ...], result: tuple[int, ...], kernel: tuple[int, ...],
@@ -133,15 +129,20 @@ def _float(builder: Builder, node: Node, geometry: TransposeGeometry, weight: st
     return params, {"weights": weights, "bias": float_bias(builder, bias, weights.shape[0])}
 
 
+def _weights(builder: Builder, node: Node, geometry: TransposeGeometry, source: Numeric,
+             result: Numeric) -> tuple[np.ndarray, np.ndarray]:
+    """int8 weights in the kernel's order, and the units of sums for each output."""
+    given = int8_weights(builder, node.inputs[1], 1, node, result, symmetric=True)
+    scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
+    weights = _ordered(given.values, geometry.groups)
+    return weights, np.broadcast_to(source.scale * scales, (len(weights),))
+
+
 def _int8(builder: Builder, node: Node, geometry: TransposeGeometry, weight: str,
           bias: str) -> tuple[Record, dict[str, np.ndarray]]:
     source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
-    given = int8_weights(builder, weight, 1, node, result, symmetric=True)
-    weights = _ordered(given.values, geometry.groups)
-    count = weights.shape[0]
-    scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
-    products = np.broadcast_to(source.scale * scales, (count,))
-    stored = int32_bias(builder, bias, count, products)
+    weights, products = _weights(builder, node, geometry, source, result)
+    stored = int32_bias(builder, bias, len(products), products)
     constants = requantisation(builder, stored, weights, products, source, result, folds=False)
     params = TransposeConvInt8Params(
         **geometry.fields(), input_zero_point=source.zero_point, output_zero_point=result.zero_point,
@@ -156,11 +157,8 @@ def _emit_int16(builder: Builder, node: Node, geometry: TransposeGeometry) -> bo
     found = layer_types(builder, node, name, weight)
     if found is None:
         return False
-    given = int8_weights(builder, weight, 1, node, found.output, symmetric=True)
-    weights = _ordered(given.values, geometry.groups)
-    scales = np.tile(given.scales, geometry.groups) if given.scales.size > 1 else given.scales
-    products = np.broadcast_to(found.inputs[0].scale * scales, (len(weights),))
-    constants = layer_constants(builder, node, weights, products, layer_bias(builder, bias, products), found)
+    weights, products = _weights(builder, node, geometry, found.inputs[0], found.output)
+    constants = layer_constants(builder, node, weights, products, bias, found)
     params = TransposeConvInt16Params(
         **geometry.fields(), sum_bits=constants.bits, **fused.int8_fields(node, found.output), weights=0, bias=0,
         multiplier=0, shift=0,

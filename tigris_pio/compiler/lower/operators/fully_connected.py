@@ -14,7 +14,7 @@ from tigris_pio.compiler.lower.element_order import default_dims, refined, row_m
 from tigris_pio.compiler.lower.operators import fused
 from tigris_pio.compiler.lower.operators.aliases import transposed_alias
 from tigris_pio.compiler.lower.operators.compose import Composer
-from tigris_pio.compiler.lower.operators.int16.types import Int16Types, layer_bias, layer_constants, layer_types
+from tigris_pio.compiler.lower.operators.int16.types import Int16Types, layer_constants, layer_types
 from tigris_pio.compiler.lower.operators.mat_mul import emit_product
 from tigris_pio.compiler.lower.operators.vectors import settle_contiguous_vectors
 from tigris_pio.compiler.lower.operators.weights import (
@@ -206,8 +206,7 @@ def _emit_int16(builder: Builder, node: Node, product: _Product, found: Int16Typ
     weights = int8_weights(builder, product.matrix, _weight_axis(builder, product), node, found.output, symmetric=True)
     matrix = _matrix(weights.values, product, features).reshape(product.outputs, product.inputs)
     products = np.broadcast_to(found.inputs[0].scale * weights.scales * product.alpha, (product.outputs,))
-    bias = layer_bias(builder, product.bias, products, product.beta)
-    constants = layer_constants(builder, node, matrix, products, bias, found)
+    constants = layer_constants(builder, node, matrix, products, product.bias, found, product.beta)
     params = FullyConnectedInt16Params(
         product.rows, product.inputs, product.outputs, constants.bits, **fused.int8_fields(node, found.output),
         weights=0, bias=0, multiplier=0, shift=0,

@@ -206,7 +206,7 @@ _COMBINED = {"none": 0, "add": 1, "mul": 2, "max": 3, "min": 4}
 def _emit_scatter(builder: Builder, node: Node, places: np.ndarray, inner: int) -> None:
     reduction = node.attributes.get("reduction", "none")
     if reduction == "none":
-        _emit_replacement(builder, node, places, inner)
+        _emit_update(builder, node.inputs[0], node.inputs[2], node.outputs[0], places, inner)
     elif reduction in _REDUCTIONS:
         _emit_reduction(builder, node, places.reshape(-1), inner)
     else:
@@ -235,12 +235,8 @@ def _emit_reduction(builder: Builder, node: Node, places: np.ndarray, inner: int
             composer.finish(op, [name, spread])
 
 
-def _emit_replacement(builder: Builder, node: Node, places: np.ndarray, inner: int) -> None:
-    """Joins input and updates, and selects the last update of each slice, or the input."""
-    _emit_update(builder, node.inputs[0], node.inputs[2], node.outputs[0], places, inner)
-
-
 def _emit_update(builder: Builder, name: str, updates: str, output: str, places: np.ndarray, inner: int) -> None:
+    """Joins input and updates, and selects the last update of each slice, or the input."""
     numeric = builder.numeric(output)  # updates may exceed the input's range
     counts = [math.prod(builder.shape(item)) for item in (name, updates)]
     sources = []

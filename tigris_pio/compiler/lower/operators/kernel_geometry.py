@@ -79,10 +79,11 @@ def read_geometry(node: Node, source: Sequence[int], result: Sequence[int], kern
                       f"{[*begin, *end]} beyond {MOST}")
     if min(*begin, *end) < 0:
         raise Refusal(f"negative pads {[*begin, *end]}")
-    return KernelGeometry(_pair(kernel, 1), _pair(strides, 1), _pair(dilations, 1), _pair(begin, 0), _pair(end, 0))
+    return KernelGeometry(pair(kernel, 1), pair(strides, 1), pair(dilations, 1), pair(begin, 0), pair(end, 0))
 
 
-def _pair(values: Sequence[int], fill: int) -> Pair:
+def pair(values: Sequence[int], fill: int) -> Pair:
+    """(rows, columns) of the values of one or two axes; `fill` is that of a missing column axis."""
     return (int(values[0]), int(values[1]) if len(values) > 1 else fill)
 
 

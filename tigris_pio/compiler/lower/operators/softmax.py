@@ -10,7 +10,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.element_order import Layout, refined
-from tigris_pio.compiler.lower.exponential import softmax_exponentials
+from tigris_pio.compiler.lower.fixed_point import softmax_exponentials
 from tigris_pio.compiler.lower.operators.calls import emit_same
 from tigris_pio.compiler.lower.operators.int16.lines import populate_lut
 from tigris_pio.compiler.lower.operators.int16.types import int16_types

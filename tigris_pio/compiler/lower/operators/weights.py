@@ -57,11 +57,12 @@ class Int8Weights:
 
 @dataclasses.dataclass(frozen=True)
 class Requantisation:
-    """The int32 bias with the input's zero point folded in, and the fixed-point factor of the output."""
+    """The bias with the input's zero point folded in, the fixed-point factor of the output, and the bits of sums."""
 
     bias: np.ndarray
     multiplier: np.ndarray
     shift: np.ndarray
+    bits: int = 32
 
     def blobs(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays by the names of their fields in the parameter record."""
@@ -196,12 +197,19 @@ def _bounded_bias(bias: np.ndarray, reach: np.ndarray, ratios: np.ndarray) -> np
     return bounded
 
 
+def _has_bias(builder: Builder, name: str, count: int) -> bool:
+    """Whether there is a bias. Refuses one that is no constant, or not of one or `count` numbers."""
+    if name and not builder.is_constant(name):
+        raise Refusal("its bias is computed at run time")
+    if name and builder.graph.weights[name].size not in (1, count):
+        raise Refusal(f"its bias has size {builder.graph.weights[name].size} instead of {count}")
+    return bool(name)
+
+
 def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, factor: float = 1.0) -> np.ndarray:
     """The bias in units of `products`, int64 [count]; zeros if absent. factor: multiplies it (Gemm's beta)"""
-    if not name:
+    if not _has_bias(builder, name, count):
         return np.zeros(count, np.int64)
-    if not builder.is_constant(name):
-        raise Refusal("its bias is computed at run time")
     stored, quantisation = builder.graph.weights[name], builder.tensors[name].quantisation
     if quantisation is None:
         ratio, integers = factor / products, builder.float_constant(name).reshape(-1).astype(np.float64)
@@ -210,20 +218,14 @@ def int32_bias(builder: Builder, name: str, count: int, products: np.ndarray, fa
         ratio = quantisation.scale.reshape(-1).astype(np.float64) * factor / products
         if np.all(np.abs(ratio - 1) < _SAME_SCALE):
             ratio = np.ones(1)
-    if integers.size not in (1, count):
-        raise Refusal(f"its bias has size {integers.size} instead of {count}")
     return np.broadcast_to(np.clip(np.rint(integers * ratio), -_MOST, _MOST), (count,)).astype(np.int64)
 
 
 def float_bias(builder: Builder, name: str, count: int, factor: float = 1.0) -> np.ndarray:
     """The bias as float32 [count]; zeros if absent. factor: multiplies it (Gemm's beta)"""
-    if not name:
+    if not _has_bias(builder, name, count):
         return np.zeros(count, np.float32)
-    if not builder.is_constant(name):
-        raise Refusal("its bias is computed at run time")
     real = builder.float_constant(name).reshape(-1) * np.float32(factor)
-    if real.size not in (1, count):
-        raise Refusal(f"its bias has size {real.size} instead of {count}")
     return np.ascontiguousarray(np.broadcast_to(real, (count,)), np.float32)
 
 

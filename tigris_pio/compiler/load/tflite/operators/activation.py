@@ -26,10 +26,8 @@ def read_plain(layer: Layer) -> None:
     """Reads operators that become one node."""
     name = layer.operator.name
     quantisation = layer.quantisation(0)
-    if name in _OWN and quantisation is not None and (quantisation.dtype == np.int8 or name in _OWN_INT16):
-        layer.elementwise(name, (0,), domain="tflite")
-        return
-    if name in _OWN_OUTPUTS and _has_own_output(layer, *_OWN_OUTPUTS[name]):
+    own = name in _OWN and quantisation is not None and (quantisation.dtype == np.int8 or name in _OWN_INT16)
+    if own or (name in _OWN_OUTPUTS and _has_own_output(layer, *_OWN_OUTPUTS[name])):
         layer.elementwise(name, (0,), domain="tflite")
         return
     image = layer.as_images(0)
@@ -67,15 +65,10 @@ def read_gelu(layer: Layer) -> None:
 
 
 @handler("PRELU", summary="any broadcasting of constant slopes")
-def read_prelu(layer: Layer) -> None:
-    """PRelu."""
-    layer.elementwise("PRelu", (0, 1))
-
-
 @handler("SQUARE", summary="elementwise")
-def read_square(layer: Layer) -> None:
-    """Mul by itself."""
-    layer.elementwise("Mul", (0, 0))
+def read_pair(layer: Layer) -> None:
+    """PRelu; Mul of the input by itself."""
+    layer.elementwise(*{"PRELU": ("PRelu", (0, 1)), "SQUARE": ("Mul", (0, 0))}[layer.operator.name])
 
 
 @handler("RSQRT", summary="elementwise")

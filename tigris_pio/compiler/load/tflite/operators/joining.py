@@ -112,14 +112,12 @@ def read_range(layer: Layer) -> None:
 def read_cumsum(layer: Layer) -> None:
     """CumSum; with its own arithmetic in int8."""
     options, shape = layer.options("CumsumOptions"), layer.shape(0)
+    attributes = {name.lower(): int(options[name]) for name in ("Exclusive", "Reverse")}
+    axis = layer.axis(1, len(shape))
     if layer.declared(0).type == "int8" and layer.quantisation(0) is not None:
-        attributes = {"axis": layer.axis(1, len(shape)), "exclusive": int(options["Exclusive"]),
-                      "reverse": int(options["Reverse"])}
-        layer.write("CUMSUM", [layer.input(0)], shape, attributes, domain="tflite")
-        return
-    axis = layer.index(layer.axis(1, len(shape)))
-    attributes = {"exclusive": int(options["Exclusive"]), "reverse": int(options["Reverse"])}
-    layer.write("CumSum", [layer.input(0), axis], shape, attributes)
+        layer.write("CUMSUM", [layer.input(0)], shape, {"axis": axis, **attributes}, domain="tflite")
+    else:
+        layer.write("CumSum", [layer.input(0), layer.index(axis)], shape, attributes)
 
 
 @handler("EMBEDDING_LOOKUP", summary="rows of a constant, at constant or computed indices")

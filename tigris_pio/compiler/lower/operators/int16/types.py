@@ -14,7 +14,7 @@ from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.compiler.lower.builder import Builder
 from tigris_pio.compiler.lower.operators.broadcast import Operand
-from tigris_pio.compiler.lower.operators.weights import has_int8_weights, int32_bias
+from tigris_pio.compiler.lower.operators.weights import Requantisation, has_int8_weights, int32_bias
 from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.storage import Numeric
 from tigris_pio.compiler.normalise.quantisation import symmetric_scale
@@ -94,20 +94,6 @@ _LARGEST_INPUT = 1 << 15
 _LARGEST_SHIFT = 14
 
 
-@dataclasses.dataclass(frozen=True)
-class Sums:
-    """The constants that turn a layer's sums into outputs. bits: the record's `sum_bits`"""
-
-    bits: int
-    bias: np.ndarray
-    multiplier: np.ndarray
-    shift: np.ndarray
-
-    def blobs(self, weights: np.ndarray) -> dict[str, np.ndarray]:
-        """The arrays by the names of their fields in the parameter record."""
-        return {"weights": weights, "bias": self.bias, "multiplier": self.multiplier, "shift": self.shift}
-
-
 def layer_types(builder: Builder, node: Node, name: str, weight: str) -> Int16Types | None:
     """The int16 types of a layer's input `name` and output; None unless weights are int8 and one of both is int16."""
     return int16_types(builder, (name,), node.outputs[0]) if has_int8_weights(builder, weight) else None
@@ -126,22 +112,24 @@ def svdf_types(builder: Builder, node: Node, name: str, weight: str) -> Int16Typ
     return None if found is None else Int16Types(found.inputs, result)
 
 
-def layer_constants(builder: Builder, node: Node, weights: np.ndarray, products: np.ndarray, bias: np.ndarray,
-                    found: Int16Types) -> Sums:
+def layer_constants(builder: Builder, node: Node, weights: np.ndarray, products: np.ndarray, bias: str,
+                    found: Int16Types, factor: float = 1.0) -> Requantisation:
     """Constants of a layer with weights [outputs, …].
 
     products: the units of sums, float64 [outputs]
-    bias: int64 in these units
+    bias: the name of the bias or empty; factor: multiplies it (Gemm's beta)
 
     Without the attribute SUM_BITS, sums have 32 bits if they fit, because multipliers of 32-bit sums are finer.
     """
-    count = len(bias)
-    widest = np.abs(weights.astype(np.int64)).reshape(count, -1).sum(axis=1) * _LARGEST_INPUT + np.abs(bias)
+    count = len(products)
+    added = int32_bias(builder, bias, count, products, factor)
+    widest = np.abs(weights.astype(np.int64)).reshape(count, -1).sum(axis=1) * _LARGEST_INPUT + np.abs(added)
     bits = int(node.attributes.get(SUM_BITS, 32 if widest.max() <= numerics.INT32_MAX else 64))
-    return sum_constants(products, bias, found, bits, SINGLE in node.attributes)
+    return sum_constants(products, added, found, bits, SINGLE in node.attributes)
 
 
-def sum_constants(products: np.ndarray, bias: np.ndarray, found: Int16Types, bits: int, single: bool = False) -> Sums:
+def sum_constants(products: np.ndarray, bias: np.ndarray, found: Int16Types, bits: int,
+                  single: bool = False) -> Requantisation:
     """Constants of sums of `bits` bits. single: scale ratios are float32"""
     ratios = products / found.output.scale
     if single:
@@ -151,9 +139,4 @@ def sum_constants(products: np.ndarray, bias: np.ndarray, found: Int16Types, bit
         multiplier = np.array([numerics.reduced_multiplier(int(item)) for item in multiplier], np.int32)
         if shift.max() > _LARGEST_SHIFT:
             raise Refusal(f"a scale ratio of {float(products.max()) / found.output.scale:g} is too large for int16")
-    return Sums(bits, bias.astype(np.int64), multiplier, shift)
-
-
-def layer_bias(builder: Builder, name: str, products: np.ndarray, factor: float = 1.0) -> np.ndarray:
-    """The bias in units of `products`, int64 [outputs]."""
-    return int32_bias(builder, name, len(products), products, factor)
+    return Requantisation(bias.astype(np.int64), multiplier, shift, bits)

@@ -10,7 +10,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.exponential import exp_of_negative
+from tigris_pio.compiler.lower.fixed_point import exp_of_negative
 from tigris_pio.compiler.lower.operators.calls import emit_table, int8_types
 from tigris_pio.compiler.lower.operators.int16.elementwise import emit_rescale
 from tigris_pio.compiler.lower.operators.int16.types import has_int16

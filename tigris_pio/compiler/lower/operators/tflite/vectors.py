@@ -9,7 +9,7 @@ import numpy as np
 from tigris_pio.compiler.ir.graph import Node
 from tigris_pio.compiler.lower import fixed_point, numerics
 from tigris_pio.compiler.lower.builder import Builder
-from tigris_pio.compiler.lower.exponential import softmax_exponentials
+from tigris_pio.compiler.lower.fixed_point import softmax_exponentials
 from tigris_pio.compiler.lower.operators.calls import emit_same, int8_types
 from tigris_pio.compiler.lower.operators.softmax import last_vectors
 from tigris_pio.compiler.lower.operators.vectors import emit_vectors, vectors
