@@ -61,25 +61,26 @@ def alignment(value: object) -> int:
 
 def dims(value: object) -> dict[str, int]:
     """Sizes of free dimensions, by name."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise ArgumentError(f"dims: {_shown(value)} is no mapping of names to sizes, like {{'length': 512}}")
+    given = _mapping("dims", value, "names to sizes, like {'length': 512}")
     right = "a positive whole number"
-    return {text("dims", name): integer(f"dims[{name!r}]", item, right) for name, item in value.items()}
+    return {text("dims", name): integer(f"dims[{name!r}]", item, right) for name, item in given.items()}
 
 
 def fixed(value: object) -> dict[str, object]:
     """Values of inputs, by name: a number, several numbers, or their text."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise ArgumentError(f"set: {_shown(value)} is no mapping of inputs to values, like {{'sr': 16000}}")
-    for name, item in value.items():
+    given = _mapping("set", value, "inputs to values, like {'sr': 16000}")
+    for name, item in given.items():
         kind = np.asarray(item).dtype.kind
         if kind not in "biufU":
             raise ArgumentError(f"set[{name!r}]: {_shown(item)} is no number; give one, or as many as the input has")
-    return {text("set", name): item for name, item in value.items()}
+    return {text("set", name): item for name, item in given.items()}
+
+
+def _mapping(option: str, value: object, right: str) -> Mapping[object, object]:
+    """A mapping, empty for None; the message asks for one of `right`."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ArgumentError(f"{option}: {_shown(value)} is no mapping of {right}")
+    return value or {}
 
 
 def states(value: object) -> tuple[tuple[str, str], ...]:

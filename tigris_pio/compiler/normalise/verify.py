@@ -40,13 +40,8 @@ def check_graph(graph: Graph, infer: Callable[[Node], bool] | None = None) -> No
     defined = {*graph.sources, *graph.weights}
     for node in graph.nodes:
         where = f"node {node.name} ({node.op})"
-        for name in (*filter(None, node.inputs), *captured_names(node)):
-            if not (name in defined and name in graph.tensors):
-                raise BrokenGraph(f"{where} reads {name}, defined by nothing before it")
-        for name in filter(None, node.outputs):
-            if name in defined:
-                raise BrokenGraph(f"{where} defines {name}, which is defined already")
-            defined.add(name)
+        _check_order(graph, node, defined, where)
+        defined |= {*filter(None, node.outputs)}
         _check_types(graph, node, where)
         if infer is not None and infer(node):
             _check_shapes(graph, node, where)
@@ -55,6 +50,16 @@ def check_graph(graph: Graph, infer: Callable[[Node], bool] | None = None) -> No
             raise BrokenGraph(f"nothing defines the model's output {name}")
     for state in graph.states:
         _check_state(graph, state, defined)
+
+
+def _check_order(graph: Graph, node: Node, defined: Collection[str], where: str) -> None:
+    for name in (*filter(None, node.inputs), *captured_names(node)):
+        if not (name in defined and name in graph.tensors):
+            raise BrokenGraph(f"{where} reads {name}, defined by nothing before it")
+    written = [name for name in node.outputs if name]
+    twice = next((place for place, name in enumerate(written) if name in defined or name in written[:place]), None)
+    if twice is not None:
+        raise BrokenGraph(f"{where} defines {written[twice]}, which is defined already")
 
 
 def _check_state(graph: Graph, state: State, defined: Collection[str]) -> None:

@@ -41,17 +41,18 @@ def bound_masks(builder: Builder, operands: Sequence[Operand], result: Numeric) 
     """
     if builder.graph.tflite:
         return list(operands)
-    found = []
-    for item, other in zip(operands, reversed(operands), strict=True):
-        reach = _largest(other.numeric) + _largest(result)
-        if _least_but_zero(item) < reach:
-            found.append(item)
-            continue
-        high = numerics.limits(item.numeric.dtype)[1]
-        narrow = Numeric(item.numeric.dtype, float(np.float32(1.01 * reach / high)))
-        constant = None if item.constant is None else numerics.quantize(_real(item), narrow.scale, 0, narrow.dtype)
-        found.append(dataclasses.replace(item, numeric=narrow, constant=constant))
-    return found
+    pairs = zip(operands, reversed(operands), strict=True)
+    return [_bounded(item, _largest(other.numeric) + _largest(result)) for item, other in pairs]
+
+
+def _bounded(item: Operand, reach: float) -> Operand:
+    """The operand, or a narrower one if all its values but zero are `reach` or more."""
+    if _least_but_zero(item) < reach:
+        return item
+    high = numerics.limits(item.numeric.dtype)[1]
+    narrow = Numeric(item.numeric.dtype, float(np.float32(1.01 * reach / high)))
+    constant = None if item.constant is None else numerics.quantize(_real(item), narrow.scale, 0, narrow.dtype)
+    return dataclasses.replace(item, numeric=narrow, constant=constant)
 
 
 def _real(item: Operand) -> np.ndarray:
