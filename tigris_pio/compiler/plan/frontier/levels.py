@@ -19,9 +19,10 @@ BESIDE = 32
 
 
 def ample(index: ProgramIndex, weights: WeightOptions = IN_PLACE) -> int:
-    """Bytes of fast memory in which all runs whole, with blocks of weights if they are brought there."""
+    """Bytes of fast memory in which all runs whole, no tensor over another, with blocks of weights if they are brought
+    there."""
     blocks = 0 if weights.mode is WeightMode.IN_PLACE else block_bytes(index.ops)
-    return int(index.live.max(initial=0)) + BESIDE * len(index.ops) + 4096 + blocks
+    return int((index.live + index.shared).max(initial=0)) + BESIDE * len(index.ops) + 4096 + blocks
 
 
 def levels(low: int, high: int, limit: int | None = None, steps: int | None = None) -> np.ndarray:
