@@ -67,7 +67,7 @@ static inline int32_t fast_subtraction(const void *constants, int32_t a, int32_t
 
 static inline void run_fast(const tigris_kernel_call *call, tigris_integer_function function)
 {
-    const tigris_binary_int8_params *params = call->params;
+    const tigris_binary_int8_params *params = tigris_params(call);
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     const fast_add p = {{params->zero_point[0], params->zero_point[1]},
                         {(uint32_t)params->multiplier[0] << 1, (uint32_t)params->multiplier[1] << 1},
@@ -85,10 +85,10 @@ static void run_add(const tigris_kernel_call *call)
         return;
     }
 #endif
-    if (is_fast(call->params)) {
+    if (is_fast(tigris_params(call))) {
         run_fast(call, fast_addition);
     } else {
-        tigris_run_binary(call, tigris_binary_int8_steps(call->params), add, call->params);
+        tigris_run_binary(call, tigris_binary_int8_steps(tigris_params(call)), add, tigris_params(call));
     }
 }
 
@@ -99,10 +99,10 @@ static void run_subtract(const tigris_kernel_call *call)
         return;
     }
 #endif
-    if (is_fast(call->params)) {
+    if (is_fast(tigris_params(call))) {
         run_fast(call, fast_subtraction);
     } else {
-        tigris_run_binary(call, tigris_binary_int8_steps(call->params), subtract, call->params);
+        tigris_run_binary(call, tigris_binary_int8_steps(tigris_params(call)), subtract, tigris_params(call));
     }
 }
 

@@ -47,7 +47,7 @@ static void add_tap(const depthwise *d, const int8_t *in, const int16_t *w, uint
 static void sum_taps(const depthwise *d, const pixel *at, uint32_t channel, uint32_t lanes, uint32_t *sums)
 {
     const tigris_conv_int8_params *params = d->params;
-    const tigris_tensor_record *tensor = d->in->tensor;
+    const tigris_tensor_record *tensor = tigris_tensor_of(d->in);
     const int16_t *w = d->weights + channel;
     for (uint32_t i = 0; i < lanes; i++) {
         sums[i] = (uint32_t)d->bias[channel + i];
@@ -69,26 +69,26 @@ static void sum_taps(const depthwise *d, const pixel *at, uint32_t channel, uint
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
+    const tigris_conv_int8_params *params = tigris_params(call);
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     const int32_t *multiplier = tigris_int32_data(call, params->multiplier);
     const int8_t *shift = tigris_int8_data(call, params->shift);
     depthwise d;
     d.params = params;
-    d.in = &call->inputs[0];
-    d.weights = (const int16_t *)(const void *)(call->weights + params->weights);
+    d.in = tigris_input_band(call, 0);
+    d.weights = (const int16_t *)(const void *)(tigris_weights(call) + params->weights);
     d.bias = tigris_int32_data(call, params->bias);
-    d.outputs = call->output->tensor->channels;
-    d.multiplier = d.outputs / d.in->tensor->channels;
+    d.outputs = tigris_output_tensor(call)->channels;
+    d.multiplier = d.outputs / tigris_tensor_of(d.in)->channels;
     int8_t *to = tigris_int8_output(call);
-    for (int32_t y = 0; y < call->output->rows; y++) {
+    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
         pixel at;
-        at.row = y * params->stride_height - d.in->pad_top;
-        at.rows = tigris_valid_taps(at.row, params->kernel_height, params->dilation_height, d.in->rows);
-        for (uint32_t x = 0; x < call->output->tensor->width; x++) {
+        at.row = y * params->stride_height - tigris_pad_top(d.in);
+        at.rows = tigris_valid_taps(at.row, params->kernel_height, params->dilation_height, tigris_row_count(d.in));
+        for (uint32_t x = 0; x < tigris_output_tensor(call)->width; x++) {
             at.column = (int32_t)x * params->stride_width - params->pad_left;
             at.columns = tigris_valid_taps(at.column, params->kernel_width, params->dilation_width,
-                                           (int32_t)d.in->tensor->width);
+                                           (int32_t)tigris_tensor_of(d.in)->width);
             for (uint32_t channel = 0; channel < d.outputs; channel += LANES) {
                 const uint32_t lanes = d.outputs - channel < LANES ? d.outputs - channel : LANES;
                 uint32_t sums[LANES];

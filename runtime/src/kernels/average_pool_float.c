@@ -6,7 +6,7 @@ static float average(const tigris_pool_float_params *params, const tigris_band *
                      uint32_t channel)
 {
     const float *input = (const float *)(const void *)in->data;
-    const uint32_t step = params->dilation_width * in->tensor->channels;
+    const uint32_t step = params->dilation_width * tigris_tensor_of(in)->channels;
     float sum = 0.0F;
     for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
         uint32_t at = channel + tigris_pool_offset(in, pixel, i, params->dilation_height, params->dilation_width);

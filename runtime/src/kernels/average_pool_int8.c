@@ -153,7 +153,7 @@ static void rescale_pixel_2x2(const tigris_pool_window *window, const divisor *s
 
 static divisor divisor_of(const tigris_kernel_call *call, int32_t taps)
 {
-    const tigris_pool_int8_params *params = call->params;
+    const tigris_pool_int8_params *params = tigris_params(call);
     const int32_t count = params->include_pad != 0U ? params->kernel_height * params->kernel_width : taps;
     divisor by = {count, count / 2, (count - (params->rescale == 2U ? 1 : 0)) / 2, (count - taps) * params->input_zero_point, 0, 0,
                   {params->output_zero_point, params->activation_min, params->activation_max}};
@@ -167,8 +167,8 @@ static divisor divisor_of(const tigris_kernel_call *call, int32_t taps)
 
 TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to)
 {
-    const uint32_t channels = call->output->tensor->channels;
-    const int is_rescaled = ((const tigris_pool_int8_params *)call->params)->rescale == 1U;
+    const uint32_t channels = tigris_output_tensor(call)->channels;
+    const int is_rescaled = ((const tigris_pool_int8_params *)tigris_params(call))->rescale == 1U;
     const int8_t *data = tigris_pool_input(call);
     const divisor by = divisor_of(call, window->taps);
     if (by.count == 0) {

@@ -8,7 +8,7 @@
 /* Elements from the start of input `band` to column 0 of its row for output row `row`. */
 static inline int32_t tigris_binary_row(const tigris_band *band, int32_t row, int32_t row_step)
 {
-    return row_step == 0 ? 0 : (row - band->first) * row_step;
+    return row_step == 0 ? 0 : (row - tigris_first_row(band)) * row_step;
 }
 
 /* Whether the steps of input `index` stay inside it for every output element. A row step of 0 reads one row for all. */

@@ -24,7 +24,7 @@ static inline float multiply(const void *params, const void *a, const void *b)
 
 TIGRIS_INLINE void run_binary(const tigris_kernel_call *call, tigris_binary_float_function function)
 {
-    const tigris_binary_float_params *params = call->params;
+    const tigris_binary_float_params *params = tigris_params(call);
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     tigris_run_binary_float(call, steps, (uint32_t)sizeof(float), function, params);
 }

@@ -62,7 +62,7 @@ static inline float apply_to(const void *params, const void *a, const void *b)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_binary_function_params *params = call->params;
+    const tigris_binary_function_params *params = tigris_params(call);
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     tigris_run_binary_float(call, steps, (uint32_t)sizeof(float), apply_to, params);
 }

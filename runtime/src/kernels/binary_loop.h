@@ -30,10 +30,10 @@ TIGRIS_INLINE int32_t tigris_binary_element(const uint8_t *at, int32_t bytes)
 TIGRIS_INLINE void tigris_run_elements(const tigris_kernel_call *call, tigris_binary_steps steps,
                                        tigris_integer_function function, const void *constants, int32_t bytes)
 {
-    const tigris_band *in = call->inputs;
-    const tigris_tensor_record *output = call->output->tensor;
-    uint8_t *to = call->output_data;
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
+    const tigris_band *in = tigris_input_band(call, 0);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
+    uint8_t *to = tigris_output_data(call);
+    for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
         const uint8_t *a = in[0].data + tigris_binary_row(&in[0], y, steps.row[0]) * bytes;
         const uint8_t *b = in[1].data + tigris_binary_row(&in[1], y, steps.row[1]) * bytes;
         for (uint32_t x = 0; x < output->width; x++) {

@@ -12,10 +12,10 @@ typedef float (*tigris_binary_float_function)(const void *params, const void *a,
 TIGRIS_INLINE void tigris_run_binary_float(const tigris_kernel_call *call, tigris_binary_steps steps, uint32_t bytes,
                                            tigris_binary_float_function function, const void *params)
 {
-    const tigris_band *in = call->inputs;
-    const tigris_tensor_record *output = call->output->tensor;
+    const tigris_band *in = tigris_input_band(call, 0);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
     float *to = tigris_float_output(call);
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
+    for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
         const uint8_t *a = in[0].data + (uint32_t)tigris_binary_row(&in[0], y, steps.row[0]) * bytes;
         const uint8_t *b = in[1].data + (uint32_t)tigris_binary_row(&in[1], y, steps.row[1]) * bytes;
         for (uint32_t x = 0; x < output->width; x++) {

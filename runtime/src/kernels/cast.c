@@ -85,10 +85,10 @@ static void store(uint8_t *to, uint32_t dtype, float x)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_cast_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const uint8_t *input = tigris_band_row(&call->inputs[0], call->output->first);
-    uint8_t *output = call->output_data;
+    const tigris_cast_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const uint8_t *input = tigris_band_row(tigris_input_band(call, 0), tigris_output_first(call));
+    uint8_t *output = tigris_output_data(call);
     for (uint32_t i = 0; i < elements; i++) {
         store(output, params->target, load(input, params->source));
         input += tigris_dtype_bytes(params->source);

@@ -37,7 +37,7 @@ static inline float holds(const void *params, const void *a, const void *b)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_compare_int8_params *params = call->params;
+    const tigris_compare_int8_params *params = tigris_params(call);
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     tigris_run_binary_float(call, steps, (uint32_t)sizeof(int8_t), holds, params);
 }

@@ -10,15 +10,15 @@ enum { AXIS_ROWS, AXIS_COLUMNS, AXIS_CHANNELS };
 /* Copies the rows of `in` that fall into the output band; `start` is the output row of its row 0. */
 static void copy_rows(const tigris_kernel_call *call, const tigris_band *in, int32_t start)
 {
-    const tigris_band *out = call->output;
-    const int32_t in_first = start + in->first;
-    const int32_t in_end = in_first + in->rows;
-    const int32_t out_end = out->first + out->rows;
-    const int32_t first = in_first > out->first ? in_first : out->first;
+    const tigris_band *out = tigris_output_band(call);
+    const int32_t in_first = start + tigris_first_row(in);
+    const int32_t in_end = in_first + tigris_row_count(in);
+    const int32_t out_end = tigris_first_row(out) + tigris_row_count(out);
+    const int32_t first = in_first > tigris_first_row(out) ? in_first : tigris_first_row(out);
     const int32_t end = in_end < out_end ? in_end : out_end;
     if (first < end) {
-        const uint32_t row_bytes = tigris_row_bytes(out->tensor);
-        uint8_t *to = call->output_data + (uint32_t)(first - out->first) * row_bytes;
+        const uint32_t row_bytes = tigris_row_bytes(tigris_tensor_of(out));
+        uint8_t *to = tigris_output_data(call) + (uint32_t)(first - tigris_first_row(out)) * row_bytes;
         const uint8_t *from = tigris_band_row(in, first - start);
         if (from != to) {
             tigris_move(to, from, (uint32_t)(end - first) * row_bytes);
@@ -29,9 +29,9 @@ static void copy_rows(const tigris_kernel_call *call, const tigris_band *in, int
 static void concat_rows(const tigris_kernel_call *call)
 {
     int32_t start = 0;
-    for (uint32_t i = 0; i < call->input_count; i++) {
-        copy_rows(call, &call->inputs[i], start);
-        start += (int32_t)call->inputs[i].tensor->height;
+    for (uint32_t i = 0; i < tigris_input_count(call); i++) {
+        copy_rows(call, tigris_input_band(call, i), start);
+        start += (int32_t)tigris_input_tensor(call, i)->height;
     }
 }
 
@@ -43,14 +43,15 @@ static uint32_t piece_bytes(const tigris_tensor_record *tensor, uint32_t axis)
 
 static void concat_pieces(const tigris_kernel_call *call, uint32_t axis)
 {
-    const tigris_band *out = call->output;
-    const uint32_t step = piece_bytes(out->tensor, axis);
-    const uint32_t pieces = (uint32_t)out->rows * (axis == AXIS_COLUMNS ? 1U : out->tensor->width);
+    const tigris_band *out = tigris_output_band(call);
+    const uint32_t step = piece_bytes(tigris_tensor_of(out), axis);
+    const uint32_t pieces =
+        (uint32_t)tigris_row_count(out) * (axis == AXIS_COLUMNS ? 1U : tigris_tensor_of(out)->width);
     uint32_t offset = 0U;
-    for (uint32_t i = 0; i < call->input_count; i++) {
-        const uint32_t bytes = piece_bytes(call->inputs[i].tensor, axis);
-        const uint8_t *from = tigris_band_row(&call->inputs[i], out->first);
-        uint8_t *to = call->output_data + offset;
+    for (uint32_t i = 0; i < tigris_input_count(call); i++) {
+        const uint32_t bytes = piece_bytes(tigris_input_tensor(call, i), axis);
+        const uint8_t *from = tigris_band_row(tigris_input_band(call, i), tigris_first_row(out));
+        uint8_t *to = tigris_output_data(call) + offset;
         for (uint32_t piece = from == to ? pieces : 0U; piece < pieces; piece++) {
             tigris_move(to, from, bytes);
             from += bytes;
@@ -62,7 +63,7 @@ static void concat_pieces(const tigris_kernel_call *call, uint32_t axis)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_concat_params *params = call->params;
+    const tigris_concat_params *params = tigris_params(call);
     if (params->axis == AXIS_ROWS) {
         concat_rows(call);
     } else {

@@ -15,15 +15,16 @@
  * channels in whole blocks (TIGRIS_CHANNEL_BLOCK). */
 static TIGRIS_NOINLINE int32_t tigris_dense_1x1_pixels(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const uint32_t width = call->output->tensor->width, depth = call->inputs[0].tensor->channels;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const uint32_t width = tigris_output_tensor(call)->width, depth = tigris_input_tensor(call, 0)->channels;
     const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
     const uint32_t stride = (uint32_t)params->stride_height * params->stride_width;
-    const int32_t pixels = call->output->rows * (int32_t)width;
-    if (pixels < 2 || taps * stride * params->groups != 1U || call->inputs[0].tensor->width != width ||
-        params->pad_left != 0 || call->inputs[0].rows != call->output->rows || call->inputs[0].pad_top != 0 ||
-        depth > TIGRIS_PATCH_TAPS || (depth & (TIGRIS_TILE_TAPS - 1)) != 0U ||
-        (call->output->tensor->channels & (TIGRIS_CHANNEL_BLOCK - 1)) != 0U) {
+    const int32_t pixels = tigris_output_rows(call) * (int32_t)width;
+    if (pixels < 2 || taps * stride * params->groups != 1U || tigris_input_tensor(call, 0)->width != width ||
+        params->pad_left != 0 || tigris_input_rows(call, 0) != tigris_output_rows(call) ||
+        tigris_pad_top(tigris_input_band(call, 0)) != 0 || depth > TIGRIS_PATCH_TAPS ||
+        (depth & (TIGRIS_TILE_TAPS - 1)) != 0U ||
+        (tigris_output_tensor(call)->channels & (TIGRIS_CHANNEL_BLOCK - 1)) != 0U) {
         return 0;
     }
     return pixels;
@@ -33,10 +34,10 @@ static TIGRIS_NOINLINE int32_t tigris_dense_1x1_pixels(const tigris_kernel_call 
  * pointers in registers. */
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_1x1_pixels3(const tigris_kernel_call *call, int32_t first)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
-    const int32_t channels = (int32_t)call->output->tensor->channels;
-    const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
+    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0) + first * depth;
     int8_t *output = tigris_int8_output(call) + first * channels;
     const int8_t *weights = tigris_int8_data(call, params->weights);
     const int32_t *bias = tigris_int32_data(call, params->bias);
@@ -82,10 +83,10 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_1x1_pixels3(const tigris_k
 #if defined(TIGRIS_DSP)
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_1x1_pixels2(const tigris_kernel_call *call, int32_t first)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
-    const int32_t channels = (int32_t)call->output->tensor->channels;
-    const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
+    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0) + first * depth;
     int8_t *output = tigris_int8_output(call) + first * channels;
     const int8_t *weights = tigris_int8_data(call, params->weights);
     const int32_t *bias = tigris_int32_data(call, params->bias);

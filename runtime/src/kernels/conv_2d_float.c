@@ -30,16 +30,16 @@ typedef struct conv_pixel {
 
 static conv unpack(const tigris_kernel_call *call)
 {
-    const tigris_conv_float_params *params = call->params;
+    const tigris_conv_float_params *params = tigris_params(call);
     conv c;
     c.params = params;
-    c.input = (const float *)(const void *)call->inputs[0].data;
+    c.input = (const float *)(const void *)tigris_input_data(call, 0);
     c.weights = tigris_float_data(call, params->weights);
     c.bias = tigris_float_data(call, params->bias);
-    c.input_width = (int32_t)call->inputs[0].tensor->width;
-    c.input_channels = (int32_t)call->inputs[0].tensor->channels;
+    c.input_width = (int32_t)tigris_input_tensor(call, 0)->width;
+    c.input_channels = (int32_t)tigris_input_tensor(call, 0)->channels;
     c.group_inputs = c.input_channels / params->groups;
-    c.group_outputs = (int32_t)call->output->tensor->channels / params->groups;
+    c.group_outputs = (int32_t)tigris_output_tensor(call)->channels / params->groups;
     c.kernel_size = params->kernel_height * params->kernel_width * c.group_inputs;
     c.contiguous = params->groups == 1 && params->dilation_width == 1;
     return c;
@@ -119,19 +119,19 @@ static void run(const tigris_kernel_call *call)
 {
     const conv c = unpack(call);
     const tigris_conv_float_params *params = c.params;
-    const tigris_band *in = &call->inputs[0];
-    const int32_t width = (int32_t)call->output->tensor->width;
+    const tigris_band *in = tigris_input_band(call, 0);
+    const int32_t width = (int32_t)tigris_output_tensor(call)->width;
     float *output = tigris_float_output(call);
-    for (int32_t y = 0; y < call->output->rows; y++) {
+    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
         conv_pixel pixel;
-        pixel.row = y * params->stride_height - in->pad_top;
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        pixel.row = y * params->stride_height - tigris_pad_top(in);
+        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
         for (int32_t x = 0; x < width; x++) {
             pixel.column = x * params->stride_width - params->pad_left;
             pixel.columns =
                 tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width, c.input_width);
             conv_pixel_channels(&c, &pixel, output);
-            output += call->output->tensor->channels;
+            output += tigris_output_tensor(call)->channels;
         }
     }
 }

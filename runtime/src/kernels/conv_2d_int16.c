@@ -41,7 +41,8 @@ static uint64_t sum_taps(const conv *c, const pixel *at, int32_t channel)
     const tigris_conv_int16_params *params = c->params;
     const int32_t together = params->groups == 1U && params->dilation_width == 1U;
     const int32_t step = together ? at->columns.end - at->columns.first : 1;
-    const int16_t *data = (const int16_t *)(const void *)c->call->inputs[0].data + channel / c->group_outputs * c->depth;
+    const int16_t *data =
+        (const int16_t *)(const void *)tigris_input_data(c->call, 0) + channel / c->group_outputs * c->depth;
     const int32_t kernel = channel * params->kernel_height * params->kernel_width;
     uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
@@ -59,10 +60,10 @@ static uint64_t sum_taps(const conv *c, const pixel *at, int32_t channel)
 static uint64_t sum_channel(const conv *c, const pixel *at, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
-    const int32_t outputs = (int32_t)c->call->output->tensor->channels;
+    const int32_t outputs = (int32_t)tigris_output_tensor(c->call)->channels;
     /* Modulo 2^32: offsets without a tap inside, and behind the last tap, may be any number. */
     const uint32_t input_step = (uint32_t)params->dilation_width * (uint32_t)c->inputs;
-    const int16_t *data = (const int16_t *)(const void *)c->call->inputs[0].data + channel / c->group_outputs;
+    const int16_t *data = (const int16_t *)(const void *)tigris_input_data(c->call, 0) + channel / c->group_outputs;
     const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel;
     uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
@@ -90,16 +91,16 @@ typedef uint64_t (*sum_function)(const conv *c, const pixel *at, int32_t channel
 TIGRIS_INLINE void run_pixels(const conv *c, sum_function sum)
 {
     const tigris_conv_int16_params *params = c->params;
-    const tigris_band *in = &c->call->inputs[0];
-    const tigris_tensor_record *output = c->call->output->tensor;
+    const tigris_band *in = tigris_input_band(c->call, 0);
+    const tigris_tensor_record *output = tigris_output_tensor(c->call);
     const int32_t *multiplier = tigris_int32_data(c->call, params->multiplier);
     const int8_t *shift = tigris_int8_data(c->call, params->shift);
     const tigris_sum_stage stage = {params->sum_bits, params->activation_min, params->activation_max};
     int16_t *to = tigris_int16_output(c->call);
-    for (int32_t y = 0; y < c->call->output->rows; y++) {
+    for (int32_t y = 0; y < tigris_output_rows(c->call); y++) {
         pixel at;
-        at.row = y * params->stride_height - in->pad_top;
-        at.rows = tigris_valid_taps(at.row, params->kernel_height, params->dilation_height, in->rows);
+        at.row = y * params->stride_height - tigris_pad_top(in);
+        at.rows = tigris_valid_taps(at.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
         for (int32_t x = 0; x < (int32_t)output->width; x++) {
             at.column = x * params->stride_width - params->pad_left;
             at.columns = tigris_valid_taps(at.column, params->kernel_width, params->dilation_width, c->width);
@@ -113,20 +114,20 @@ TIGRIS_INLINE void run_pixels(const conv *c, sum_function sum)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_conv_int16_params *params = call->params;
-    const tigris_tensor_record *input = call->inputs[0].tensor;
+    const tigris_conv_int16_params *params = tigris_params(call);
+    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
     const conv c = {call, params, (int32_t)input->channels, (int32_t)input->width,
                     (int32_t)input->channels / params->groups,
-                    (int32_t)call->output->tensor->channels / params->groups};
+                    (int32_t)tigris_output_tensor(call)->channels / params->groups};
     run_pixels(&c, sum_taps);
 }
 
 static void run_depthwise(const tigris_kernel_call *call)
 {
-    const tigris_conv_int16_params *params = call->params;
-    const tigris_tensor_record *input = call->inputs[0].tensor;
+    const tigris_conv_int16_params *params = tigris_params(call);
+    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
     const conv c = {call, params, (int32_t)input->channels, (int32_t)input->width, 1,
-                    (int32_t)call->output->tensor->channels / (int32_t)input->channels};
+                    (int32_t)tigris_output_tensor(call)->channels / (int32_t)input->channels};
     run_pixels(&c, sum_channel);
 }
 

@@ -26,7 +26,7 @@ static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, i
     const conv_pixel *pixel = &work->pixels[0];
     const uint32_t channels = input_of(c)->channels;
     const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
-    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(c->call, 0);
     const int32_t before = pixel->column_first * (int32_t)channels;
     const int32_t end_inside = pixel->column_end * (int32_t)channels;
     const int together = params->groups == 1 && params->dilation_width == 1 && end_inside > before;
@@ -64,11 +64,11 @@ static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_work *work)
     const int8_t *taps = (const int8_t *)(const void *)patch;
     const int8_t *zeros = NULL;
 #if TIGRIS_WEIGHT_ZEROS
-    const tigris_asymmetric_conv_int8_params *own = c->call->params;
+    const tigris_asymmetric_conv_int8_params *own = tigris_params(c->call);
     zeros = tigris_int8_data(c->call, own->weight_zero_points) + first;
 #endif
     if (is_contiguous(c, &work->pixels[0])) {
-        taps = (const int8_t *)(const void *)c->call->inputs[0].data + work->pixels[0].first +
+        taps = (const int8_t *)(const void *)tigris_input_data(c->call, 0) + work->pixels[0].first +
                work->group * c->group_inputs;
     } else {
         gather_pixel(c, work, (int8_t *)(void *)patch);
@@ -79,19 +79,19 @@ static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_work *work)
 /* Whether there is a last odd pixel that run_last_pixel can compute: its taps fit a patch or are contiguous. */
 static TIGRIS_NOINLINE int has_single_last(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const int32_t rows = call->output->rows, width = (int32_t)call->output->tensor->width;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t rows = tigris_output_rows(call), width = (int32_t)tigris_output_tensor(call)->width;
     const int32_t taps = params->kernel_height * params->kernel_width;
     if ((rows * width & 1) == 0) {
         return 0;
     }
-    if (taps * ((int32_t)call->inputs[0].tensor->channels / params->groups) <= TIGRIS_PATCH_TAPS) {
+    if (taps * ((int32_t)tigris_input_tensor(call, 0)->channels / params->groups) <= TIGRIS_PATCH_TAPS) {
         return 1;
     }
-    const int32_t row = (rows - 1) * params->stride_height - call->inputs[0].pad_top;
+    const int32_t row = (rows - 1) * params->stride_height - tigris_pad_top(tigris_input_band(call, 0));
     const int32_t column = (width - 1) * params->stride_width - params->pad_left;
-    return taps == 1 && row >= 0 && row < call->inputs[0].rows && column >= 0 &&
-           column < (int32_t)call->inputs[0].tensor->width;
+    return taps == 1 && row >= 0 && row < tigris_input_rows(call, 0) && column >= 0 &&
+           column < (int32_t)tigris_input_tensor(call, 0)->width;
 }
 
 /* The taps of output pixel `pixel`. Its own function: `place` is off the stack when the pixel is computed. */
@@ -109,7 +109,7 @@ static TIGRIS_NOINLINE void run_last_pixel(const tigris_kernel_call *call)
     conv_work work;
     unpack(&c, call);
     find_pixel(&c, last, &work.pixels[0]);
-    work.output = tigris_int8_output(call) + last * (int32_t)call->output->tensor->channels;
+    work.output = tigris_int8_output(call) + last * (int32_t)tigris_output_tensor(call)->channels;
     for (work.group = 0; work.group < c.params->groups; work.group++) {
         run_pixel(&c, &work);
     }

@@ -76,7 +76,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work
     int8_t *first = work->output + channel;
     int8_t *second = first + work->output_stride;
 #if TIGRIS_WEIGHT_ZEROS
-    const tigris_asymmetric_conv_int8_params *own = c->call->params;
+    const tigris_asymmetric_conv_int8_params *own = tigris_params(c->call);
     const int8_t *zeros = tigris_int8_data(c->call, own->weight_zero_points) + channel;
 #endif
     for (; sums != end; sums += 2) {
@@ -156,7 +156,7 @@ TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
 /* All pixels from `first` on except the last `skip_last`, in tiles of two; a last odd pixel is computed twice. */
 static TIGRIS_NOINLINE void run_pixels2(const tigris_kernel_call *call, int32_t first, int32_t skip_last)
 {
-    const int32_t channels = (int32_t)call->output->tensor->channels;
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
     conv c;
     conv_place place;
     conv_work work;

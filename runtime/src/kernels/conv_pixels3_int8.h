@@ -34,7 +34,7 @@ static inline int has_shared_columns(const pixels3 *t)
 
 static inline int32_t depth_of(const pixels3 *t)
 {
-    return (int32_t)t->call->inputs[0].tensor->channels;
+    return (int32_t)tigris_input_tensor(t->call, 0)->channels;
 }
 
 /* Fills im2col tiles for `count` columns of kernel row `row`, from column `k` and input channel `at` on. A 1x1
@@ -42,14 +42,14 @@ static inline int32_t depth_of(const pixels3 *t)
 static TIGRIS_NOINLINE void fill_im2col(const pixels3 *t, uint32_t at, int32_t k, int32_t row, int32_t count,
                                         uint32_t *patch)
 {
-    const tigris_conv_int8_params *params = t->call->params;
-    const int32_t width = (int32_t)t->call->inputs[0].tensor->width, y = t->row + row * params->dilation_height;
+    const tigris_conv_int8_params *params = tigris_params(t->call);
+    const int32_t width = (int32_t)tigris_input_tensor(t->call, 0)->width, y = t->row + row * params->dilation_height;
     const int32_t columns = params->kernel_width == 1 ? 0 : params->dilation_width;
     const int32_t step = has_shared_columns(t) ? 1 : params->stride_width;
     const int32_t columns_per_pass = has_shared_columns(t) ? t->pixels + count - 1 : t->pixels;
     const uint32_t depth = (uint32_t)depth_of(t);
-    const int inside = y >= 0 && y < t->call->inputs[0].rows;
-    const int8_t *const input = (const int8_t *)(const void *)t->call->inputs[0].data;
+    const int inside = y >= 0 && y < tigris_input_rows(t->call, 0);
+    const int8_t *const input = (const int8_t *)(const void *)tigris_input_data(t->call, 0);
     int32_t left = t->column + k * columns;
     at += (uint32_t)(y * width + left) * depth; /* modulo 2^32, as it may lie outside */
     for (int32_t passes = has_shared_columns(t) ? 1 : count; passes > 0; passes--) {
@@ -68,7 +68,8 @@ static TIGRIS_NOINLINE void fill_im2col(const pixels3 *t, uint32_t at, int32_t k
 static TIGRIS_NOINLINE void init_pixels3(const tigris_kernel_call *call, int32_t channel, uint32_t *sums,
                                          const uint32_t *end)
 {
-    const int32_t *bias = tigris_int32_data(call, ((const tigris_conv_int8_params *)call->params)->bias) + channel;
+    const int32_t *bias =
+        tigris_int32_data(call, ((const tigris_conv_int8_params *)tigris_params(call))->bias) + channel;
     for (; sums != end; sums += 3) {
         sums[0] = sums[1] = sums[2] = (uint32_t)*bias++;
     }
@@ -78,12 +79,12 @@ static TIGRIS_NOINLINE void init_pixels3(const tigris_kernel_call *call, int32_t
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void requantise_pixels3(const pixels3 *t, int32_t first, int32_t channel,
                                                               const uint32_t *sums, const uint32_t *end)
 {
-    const tigris_conv_int8_params *params = t->call->params;
+    const tigris_conv_int8_params *params = tigris_params(t->call);
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     const int32_t fast_above = tigris_fast_above(stage);
     const int32_t *multipliers = tigris_int32_data(t->call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(t->call, params->shift) + channel;
-    const int32_t channels = (int32_t)t->call->output->tensor->channels;
+    const int32_t channels = (int32_t)tigris_output_tensor(t->call)->channels;
     const int32_t last = t->pixels == 3 ? 2 * channels : channels;
     int8_t *output = tigris_int8_output(t->call) + first * channels + channel;
     for (; sums != end; sums += 3, output++) {
@@ -108,7 +109,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void requantise_pixels3(const pixels3 *t, 
 /* Adds the products of all taps to the sums of the channels from `channel` on. */
 static TIGRIS_NOINLINE void add_taps(pixels3 *t, int32_t channel, uint32_t *patch, uint32_t *sums, const uint32_t *end)
 {
-    const tigris_conv_int8_params *params = t->call->params;
+    const tigris_conv_int8_params *params = tigris_params(t->call);
     const int32_t pointwise = params->kernel_width == 1;
     const int32_t columns = pointwise ? depth_of(t) / TAPS : params->kernel_width;
     const int8_t *weights = tigris_int8_data(t->call, params->weights) + channel * (t->steps.block / BLOCK);
@@ -137,7 +138,7 @@ TIGRIS_INLINE void run_pixels3(pixels3 *t, int32_t first)
 {
     uint32_t patch[IM2COL_TILES * TIGRIS_IM2COL_WORDS];
     uint32_t sums[3 * PIXELS3_BATCH];
-    const int32_t channels = (int32_t)t->call->output->tensor->channels;
+    const int32_t channels = (int32_t)tigris_output_tensor(t->call)->channels;
     for (int32_t channel = 0; channel < channels; channel += PIXELS3_BATCH) {
         const int32_t left = channels - channel;
         uint32_t *const end = sums + 3 * (left < PIXELS3_BATCH ? left : PIXELS3_BATCH);
@@ -150,18 +151,18 @@ TIGRIS_INLINE void run_pixels3(pixels3 *t, int32_t first)
 /* Whether run_pixels3_rows can compute a call: in tiles of three pixels and of two. */
 static TIGRIS_NOINLINE int has_pixels3(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const uint32_t depth = call->inputs[0].tensor->channels;
-    return params->groups == 1 && depth % TAPS == 0U && (call->output->tensor->channels & (BLOCK - 1)) == 0U &&
-           call->output->tensor->width > 1U;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const uint32_t depth = tigris_input_tensor(call, 0)->channels;
+    return params->groups == 1 && depth % TAPS == 0U && (tigris_output_tensor(call)->channels & (BLOCK - 1)) == 0U &&
+           tigris_output_tensor(call)->width > 1U;
 }
 
 /* All pixels of a call for which has_pixels3 is true. */
 static TIGRIS_NOINLINE void run_pixels3_rows(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const int32_t width = (int32_t)call->output->tensor->width, tail = width - 3 * tigris_count_pixels3(width);
-    const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t width = (int32_t)tigris_output_tensor(call)->width, tail = width - 3 * tigris_count_pixels3(width);
+    const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
     pixels3 t;
     t.call = call;
     const int shared = params->stride_width == 1 && params->dilation_width == 1 && params->kernel_width > 1 &&
@@ -169,8 +170,9 @@ static TIGRIS_NOINLINE void run_pixels3_rows(const tigris_kernel_call *call)
     t.columns = shared ? params->kernel_width : OWN_TILES;
     t.steps.weights_gap = params->kernel_width == 1 ? 0 : (depth - TAPS) * BLOCK;
     t.steps.block = params->kernel_height * params->kernel_width * depth * BLOCK;
-    t.row = -call->inputs[0].pad_top;
-    for (int32_t first = 0, pixels = call->output->rows * width; first != pixels; t.row += params->stride_height) {
+    t.row = -tigris_pad_top(tigris_input_band(call, 0));
+    for (int32_t first = 0, pixels = tigris_output_rows(call) * width; first != pixels;
+         t.row += params->stride_height) {
         t.column = -params->pad_left;
         for (int32_t left = width; left > 0; left -= t.pixels) {
             t.pixels = left > tail ? 3 : 2; /* tiles of two make the tail */

@@ -73,7 +73,7 @@ TIGRIS_INLINE void requantise_pixels4(uint32_t sum[4], int32_t multiplier, int32
 TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *patch, int32_t stride, int32_t taps,
                              int32_t tail, int32_t channels, int32_t first, int32_t channel)
 {
-    const tigris_conv_int8_params *params = call->params;
+    const tigris_conv_int8_params *params = tigris_params(call);
     uint32_t sums[4 * BLOCK];
     init_sums4(sums, tigris_int32_data(call, params->bias) + channel, sums + 4 * BLOCK, tigris_block_bias(taps + tail));
     tigris_add_4x4(patch, stride, tigris_int8_data(call, params->weights) + channel * (taps + tail), taps, tail, sums);
@@ -90,11 +90,11 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_dense_1x1_pixels4(const tigris
 {
     uint32_t patch[2 * TIGRIS_PATCH_TAPS];
     for (int32_t first = 0; first != count; first += 4) {
-        const int32_t depth = (int32_t)call->inputs[0].tensor->channels;
-        const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data + first * depth;
+        const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
+        const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0) + first * depth;
         tigris_fill_patch(patch, 0, input, 1, input + 2 * depth, 1, depth);
         tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, input + depth, 1, input + 3 * depth, 1, depth);
-        const int32_t channels = (int32_t)call->output->tensor->channels;
+        const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
         for (int32_t channel = 0; channel < channels; channel += BLOCK) {
             run_block(call, patch, TIGRIS_PATCH_TAPS, depth, 0, channels, first * channels, channel);
         }
@@ -106,7 +106,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_dense_1x1_pixels4(const tigris
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_blocks(const tigris_kernel_call *call, const uint32_t *patch,
                                                       int32_t taps, int32_t first)
 {
-    const int32_t channels = (int32_t)call->output->tensor->channels, tail = taps & (TIGRIS_TILE_TAPS - 1);
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels, tail = taps & (TIGRIS_TILE_TAPS - 1);
     for (int32_t channel = 0; channel < channels; channel += BLOCK) {
         run_block(call, patch, PIXELS4_TAPS, taps - tail, tail, channels, first * channels, channel);
     }
@@ -129,7 +129,7 @@ TIGRIS_INLINE void gather_lane(const conv *c, const conv_pixel *pixel, uint32_t 
 {
     const int32_t channels = c->group_inputs;
     const int32_t before = pixel->column_first * channels, inside = pixel->column_end * channels - before;
-    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(c->call, 0);
     uint32_t at = pixel->first + (uint32_t)before; /* modulo 2^32, as the row may lie outside */
     for (int32_t row = 0; row < c->params->kernel_height; row++) {
         if (row >= pixel->row_first && row < pixel->row_end) {
@@ -193,8 +193,8 @@ typedef struct im2col_source {
 /* Fills the im2col tiles of kernel row `row`: in each column the 16 input channels from `at` on. */
 static TIGRIS_NOINLINE void fill_columns(const im2col_source *f, int32_t row, int32_t at, uint32_t *patch)
 {
-    const int32_t width = (int32_t)f->call->inputs[0].tensor->width, y = f->row + row;
-    const int inside = y >= 0 && y < f->call->inputs[0].rows;
+    const int32_t width = (int32_t)tigris_input_tensor(f->call, 0)->width, y = f->row + row;
+    const int inside = y >= 0 && y < tigris_input_rows(f->call, 0);
     const int8_t *from = f->input + row * width * f->depth + at;
     for (int32_t x = f->column; x != f->column + IM2COL_TILES; x++) {
         const int a = inside && x >= 0 && x < width, b = inside && x + 2 >= 0 && x + 2 < width;
@@ -227,10 +227,10 @@ static TIGRIS_NOINLINE void add_pixels(const uint32_t *patch, const int8_t *weig
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_pixels4(const tigris_kernel_call *call, int32_t first,
                                                           int32_t channel, uint32_t *sums, const uint32_t *end)
 {
-    const tigris_conv_int8_params *params = call->params;
+    const tigris_conv_int8_params *params = tigris_params(call);
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
-    const int32_t stride = (int32_t)call->output->tensor->channels;
+    const int32_t stride = (int32_t)tigris_output_tensor(call)->channels;
     int8_t *output = tigris_int8_output(call) + first * stride + channel;
     for (; sums != end; sums += 4) {
         requantise_pixels4(sums, *multipliers++, *shifts++, params, output++, stride);
@@ -240,15 +240,16 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_pixels4(const tigris_kernel_ca
 /* `count` pixels, a multiple of four. Returns `count`. */
 static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const tigris_kernel_call *call, int32_t count)
 {
-    const tigris_conv_int8_params *params = call->params;
-    im2col_source f = {call, NULL, (int32_t)call->inputs[0].tensor->channels, -call->inputs[0].pad_top,
-                       -params->pad_left, (int8_t)params->input_zero_point};
+    const tigris_conv_int8_params *params = tigris_params(call);
+    im2col_source f = {call, NULL, (int32_t)tigris_input_tensor(call, 0)->channels,
+                       -tigris_pad_top(tigris_input_band(call, 0)), -params->pad_left,
+                       (int8_t)params->input_zero_point};
     uint32_t patch[IM2COL_TILES * TAPS];
     uint32_t sums[4 * PIXELS4_BATCH];
-    f.input = (const int8_t *)(const void *)call->inputs[0].data +
-              (f.row * (int32_t)call->output->tensor->width + f.column) * f.depth;
+    f.input = (const int8_t *)(const void *)tigris_input_data(call, 0) +
+              (f.row * (int32_t)tigris_output_tensor(call)->width + f.column) * f.depth;
     for (int32_t first = 0; first != count; first += 4) {
-        for (int32_t channel = 0, left; (left = (int32_t)call->output->tensor->channels - channel) > 0;
+        for (int32_t channel = 0, left; (left = (int32_t)tigris_output_tensor(call)->channels - channel) > 0;
              channel += PIXELS4_BATCH) {
             uint32_t *const end = sums + 4 * (left < PIXELS4_BATCH ? left : PIXELS4_BATCH);
             init_sums4(sums, tigris_int32_data(call, params->bias) + channel, end,
@@ -273,7 +274,7 @@ static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const tigris_kernel_call *call
         }
         f.input += 4 * f.depth;
         f.column += 4;
-        if (f.column + params->pad_left == (int32_t)call->output->tensor->width) {
+        if (f.column + params->pad_left == (int32_t)tigris_output_tensor(call)->width) {
             f.column = -params->pad_left;
             f.row++;
         }
@@ -284,26 +285,27 @@ static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const tigris_kernel_call *call
 /* Computes as many leading pixels of a call as tiles of four can. Returns how many. */
 static TIGRIS_NOINLINE int32_t run_first_pixels4(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const int32_t pixels = pixels_of(call), width = (int32_t)call->output->tensor->width;
-    const int32_t size = params->kernel_height, depth = (int32_t)in->tensor->channels;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const tigris_band *in = tigris_input_band(call, 0);
+    const int32_t pixels = pixels_of(call), width = (int32_t)tigris_output_tensor(call)->width;
+    const int32_t size = params->kernel_height, depth = (int32_t)tigris_tensor_of(in)->channels;
     if (tigris_dense_1x1_pixels(call) != 0) { /* a remainder of five is cheaper than one of one */
         const int32_t count = (pixels & 3) == 1 ? pixels - 5 : pixels & ~3;
         return count > 0 ? run_dense_1x1_pixels4(call, count) : 0;
     }
-    if (pixels < 4 || params->groups != 1 || (call->output->tensor->channels & (BLOCK - 1)) != 0U) {
+    if (pixels < 4 || params->groups != 1 || (tigris_output_tensor(call)->channels & (BLOCK - 1)) != 0U) {
         return 0;
     }
     if (size * params->kernel_width * depth <= PIXELS4_TAPS) {
         return run_gathered_pixels4(call, pixels & ~3);
     }
     if (params->kernel_width != size || params->stride_height * params->stride_width != 1 ||
-        (int32_t)in->tensor->width != width) {
+        (int32_t)tigris_tensor_of(in)->width != width) {
         return 0;
     }
     if (size == 1) {
-        return params->pad_left == 0 && in->pad_top == 0 && in->rows == call->output->rows && depth % (2 * TAPS) == 0
+        return params->pad_left == 0 && tigris_pad_top(in) == 0 && tigris_row_count(in) == tigris_output_rows(call) &&
+                       depth % (2 * TAPS) == 0
                    ? run_im2col_pixels4(call, pixels & ~3)
                    : 0;
     }

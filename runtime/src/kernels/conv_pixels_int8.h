@@ -36,16 +36,16 @@ typedef struct conv_part {
 
 static const tigris_tensor_record *input_of(const conv *c)
 {
-    return c->call->inputs[0].tensor;
+    return tigris_input_tensor(c->call, 0);
 }
 
 static void unpack(conv *c, const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
+    const tigris_conv_int8_params *params = tigris_params(call);
     c->call = call;
     c->params = params;
     c->group_inputs = (int32_t)input_of(c)->channels / params->groups;
-    c->group_outputs = (int32_t)call->output->tensor->channels / params->groups;
+    c->group_outputs = (int32_t)tigris_output_tensor(call)->channels / params->groups;
     c->row_taps = params->kernel_width * c->group_inputs;
     c->kernel_size = params->kernel_height * c->row_taps;
     c->block_bias = tigris_block_bias(c->kernel_size);
@@ -67,7 +67,7 @@ static void start_row(const conv *c, conv_place *place)
 {
     const tigris_conv_int8_params *params = c->params;
     const tigris_taps rows =
-        tigris_valid_taps(place->row, params->kernel_height, params->dilation_height, c->call->inputs[0].rows);
+        tigris_valid_taps(place->row, params->kernel_height, params->dilation_height, tigris_input_rows(c->call, 0));
     place->x = 0;
     place->column = -params->pad_left;
     place->row_first = (uint16_t)rows.first;
@@ -78,8 +78,8 @@ static void start_row(const conv *c, conv_place *place)
 static void seek_pixel(const conv *c, conv_place *place, int32_t pixel)
 {
     const tigris_conv_int8_params *params = c->params;
-    const int32_t width = (int32_t)c->call->output->tensor->width, y = pixel / width;
-    place->row = y * params->stride_height - c->call->inputs[0].pad_top;
+    const int32_t width = (int32_t)tigris_output_tensor(c->call)->width, y = pixel / width;
+    place->row = y * params->stride_height - tigris_pad_top(tigris_input_band(c->call, 0));
     start_row(c, place);
     place->x = pixel - y * width;
     place->column += place->x * params->stride_width;
@@ -97,7 +97,7 @@ static void next_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
     pixel->column_first = (uint16_t)columns.first;
     pixel->column_end = (uint16_t)columns.end;
     place->column += params->stride_width;
-    if (++place->x == (int32_t)c->call->output->tensor->width) {
+    if (++place->x == (int32_t)tigris_output_tensor(c->call)->width) {
         place->row += params->stride_height;
         start_row(c, place);
     }
@@ -105,7 +105,7 @@ static void next_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
 
 static int32_t pixels_of(const tigris_kernel_call *call)
 {
-    return call->output->rows * (int32_t)call->output->tensor->width;
+    return tigris_output_rows(call) * (int32_t)tigris_output_tensor(call)->width;
 }
 
 /* ---- taps into the patch ---- */
@@ -132,7 +132,7 @@ static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int3
     const int whole_rows = params->groups == 1 && params->dilation_width == 1 && is_inside(c, &pixels[0]) &&
                            is_inside(c, &pixels[1]);
     const int32_t depth = c->group_inputs;
-    const int8_t *input = (const int8_t *)(const void *)c->call->inputs[0].data;
+    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(c->call, 0);
     for (int32_t done = 0; done < part->taps;) {
         int32_t column = pixels->column_first;
         uint32_t offset = (uint32_t)part->in_row;

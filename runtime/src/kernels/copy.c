@@ -7,13 +7,14 @@
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_band *in = &call->inputs[0];
-    const tigris_band *out = call->output;
-    const uint32_t row_bytes = tigris_row_bytes(out->tensor);
-    const int same_rows = in->rows == out->rows && tigris_row_bytes(in->tensor) == row_bytes;
-    const uint8_t *from = in->data + (same_rows ? 0U : (uint32_t)out->first * row_bytes);
-    if (from != call->output_data) {
-        tigris_move(call->output_data, from, (uint32_t)out->rows * row_bytes);
+    const tigris_band *in = tigris_input_band(call, 0);
+    const tigris_band *out = tigris_output_band(call);
+    const uint32_t row_bytes = tigris_row_bytes(tigris_tensor_of(out));
+    const int same_rows =
+        tigris_row_count(in) == tigris_row_count(out) && tigris_row_bytes(tigris_tensor_of(in)) == row_bytes;
+    const uint8_t *from = in->data + (same_rows ? 0U : (uint32_t)tigris_first_row(out) * row_bytes);
+    if (from != tigris_output_data(call)) {
+        tigris_move(tigris_output_data(call), from, (uint32_t)tigris_row_count(out) * row_bytes);
     }
 }
 

@@ -24,15 +24,15 @@ typedef struct depthwise_pixel {
 
 static depthwise unpack(const tigris_kernel_call *call)
 {
-    const tigris_conv_float_params *params = call->params;
+    const tigris_conv_float_params *params = tigris_params(call);
     depthwise d;
     d.params = params;
-    d.input = (const float *)(const void *)call->inputs[0].data;
+    d.input = (const float *)(const void *)tigris_input_data(call, 0);
     d.weights = tigris_float_data(call, params->weights);
     d.bias = tigris_float_data(call, params->bias);
-    d.input_width = call->inputs[0].tensor->width;
-    d.input_channels = call->inputs[0].tensor->channels;
-    d.output_channels = (int32_t)call->output->tensor->channels;
+    d.input_width = tigris_input_tensor(call, 0)->width;
+    d.input_channels = tigris_input_tensor(call, 0)->channels;
+    d.output_channels = (int32_t)tigris_output_tensor(call)->channels;
     d.channel_multiplier = d.output_channels / (int32_t)d.input_channels;
     return d;
 }
@@ -61,13 +61,13 @@ static void run(const tigris_kernel_call *call)
 {
     const depthwise d = unpack(call);
     const tigris_conv_float_params *params = d.params;
-    const tigris_band *in = &call->inputs[0];
-    const int32_t width = (int32_t)call->output->tensor->width;
+    const tigris_band *in = tigris_input_band(call, 0);
+    const int32_t width = (int32_t)tigris_output_tensor(call)->width;
     float *output = tigris_float_output(call);
-    for (int32_t y = 0; y < call->output->rows; y++) {
+    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
         depthwise_pixel pixel;
-        pixel.row = y * params->stride_height - in->pad_top;
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        pixel.row = y * params->stride_height - tigris_pad_top(in);
+        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
         for (int32_t x = 0; x < width; x++) {
             pixel.column = x * params->stride_width - params->pad_left;
             pixel.columns =

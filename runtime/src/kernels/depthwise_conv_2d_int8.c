@@ -35,17 +35,17 @@ typedef struct depthwise {
 
 static void unpack(depthwise *d, const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
+    const tigris_conv_int8_params *params = tigris_params(call);
     d->params = params;
-    d->input = (const int8_t *)(const void *)call->inputs[0].data;
+    d->input = (const int8_t *)(const void *)tigris_input_data(call, 0);
     d->weights = tigris_int8_data(call, params->weights);
     d->bias = tigris_int32_data(call, params->bias);
     d->multiplier = tigris_int32_data(call, params->multiplier);
     d->shift = tigris_int8_data(call, params->shift);
     d->output = (tigris_output_stage){params->output_zero_point, params->activation_min, params->activation_max};
-    d->input_width = (int32_t)call->inputs[0].tensor->width;
-    d->input_channels = (int32_t)call->inputs[0].tensor->channels;
-    d->output_channels = (int32_t)call->output->tensor->channels;
+    d->input_width = (int32_t)tigris_input_tensor(call, 0)->width;
+    d->input_channels = (int32_t)tigris_input_tensor(call, 0)->channels;
+    d->output_channels = (int32_t)tigris_output_tensor(call)->channels;
     d->channel_multiplier = d->output_channels / d->input_channels;
     memset(d->padding, params->input_zero_point, sizeof d->padding);
 }
@@ -211,7 +211,7 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
 {
     const tigris_conv_int8_params *params = d->params;
     const int32_t end = d->output_channels, blocks_end = d->channel_multiplier == 1 ? end & ~(BLOCK - 1) : 0;
-    const int32_t width = (int32_t)out->tensor->width;
+    const int32_t width = (int32_t)tigris_tensor_of(out)->width;
     const uint32_t channels = (uint32_t)d->input_channels, row_bytes = (uint32_t)d->input_width * channels;
     pixel_axis rows = {params->kernel_height, params->dilation_height * row_bytes, {0, 0}};
     pixel_axis columns = {params->kernel_width, params->dilation_width * channels, {0, 0}};
@@ -220,9 +220,9 @@ static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in
         pixel.outer = &columns;
         pixel.inner = &rows;
     }
-    for (int32_t y = 0; y < out->rows; y++) {
-        const int32_t row = y * params->stride_height - in->pad_top;
-        rows.inside = tigris_valid_taps(row, params->kernel_height, params->dilation_height, in->rows);
+    for (int32_t y = 0; y < tigris_row_count(out); y++) {
+        const int32_t row = y * params->stride_height - tigris_pad_top(in);
+        rows.inside = tigris_valid_taps(row, params->kernel_height, params->dilation_height, tigris_row_count(in));
         for (int32_t x = 0; x < width; x++) {
             const int32_t column = x * params->stride_width - params->pad_left;
             columns.inside =
@@ -317,9 +317,9 @@ static void run_all_lines(const depthwise *d, const line_axis *across, tigris_li
 static int run_channels(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
-    const int32_t width = (int32_t)out->tensor->width;
-    const line_axis rows = {-in->pad_top, params->stride_height, in->rows, d->input_width * d->input_channels,
-                            out->rows, width * d->output_channels, 3};
+    const int32_t width = (int32_t)tigris_tensor_of(out)->width;
+    const line_axis rows = {-tigris_pad_top(in), params->stride_height, tigris_row_count(in),
+                            d->input_width * d->input_channels, tigris_row_count(out), width * d->output_channels, 3};
     const line_axis columns = {-params->pad_left, params->stride_width, d->input_width, d->input_channels,
                                width, d->output_channels, 1};
     const line_axis *along = rows.outputs > columns.outputs ? &rows : &columns;
@@ -343,7 +343,7 @@ static int run_channels(const depthwise *d, const tigris_band *in, const tigris_
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_band *in = &call->inputs[0], *out = call->output;
+    const tigris_band *in = tigris_input_band(call, 0), *out = tigris_output_band(call);
     int8_t *output = tigris_int8_output(call);
     depthwise d;
 #if TIGRIS_MVE

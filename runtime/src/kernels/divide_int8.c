@@ -60,7 +60,7 @@ static inline int32_t quotient(const void *constants, int32_t dividend, int32_t 
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_divide_int8_params *params = call->params;
+    const tigris_divide_int8_params *params = tigris_params(call);
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     const divide d = {tigris_int8_data(call, params->headroom) + 256,
                       tigris_int8_data(call, params->power),

@@ -16,7 +16,7 @@ static inline int32_t smaller(const void *constants, int32_t a, int32_t b)
 
 TIGRIS_INLINE void run_elements(const tigris_kernel_call *call, int32_t bytes)
 {
-    const tigris_extreme_params *params = call->params;
+    const tigris_extreme_params *params = tigris_params(call);
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     if (params->smallest != 0U) {
         tigris_run_elements(call, steps, smaller, NULL, bytes);

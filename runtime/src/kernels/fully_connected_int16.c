@@ -4,17 +4,19 @@
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_fully_connected_int16_params *params = call->params;
-    const tigris_tensor_record *output = call->output->tensor;
+    const tigris_fully_connected_int16_params *params = tigris_params(call);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
     const int32_t *multiplier = tigris_int32_data(call, params->multiplier);
     const int8_t *shift = tigris_int8_data(call, params->shift);
     const tigris_sum_stage stage = {params->sum_bits, params->activation_min, params->activation_max};
     const int32_t inputs = (int32_t)params->in_features;
     const uint32_t row_vectors = tigris_row_elements(output) / params->out_features;
-    const uint32_t vectors = (uint32_t)call->output->rows * row_vectors;
-    const uint32_t first = (uint32_t)call->output->first * row_vectors;
-    const uint32_t held = (uint32_t)call->inputs[0].first * tigris_row_elements(call->inputs[0].tensor);
-    const int16_t *input = (const int16_t *)(const void *)call->inputs[0].data + (first * params->in_features - held);
+    const uint32_t vectors = (uint32_t)tigris_output_rows(call) * row_vectors;
+    const uint32_t first = (uint32_t)tigris_output_first(call) * row_vectors;
+    const uint32_t held =
+        (uint32_t)tigris_first_row(tigris_input_band(call, 0)) * tigris_row_elements(tigris_input_tensor(call, 0));
+    const int16_t *input =
+        (const int16_t *)(const void *)tigris_input_data(call, 0) + (first * params->in_features - held);
     int16_t *to = tigris_int16_output(call);
     for (uint32_t vector = 0; vector < vectors; vector++) {
         const int8_t *weights = tigris_int8_data(call, params->weights);

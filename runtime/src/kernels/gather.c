@@ -17,18 +17,19 @@ static uint32_t position_of(float x, uint32_t length)
 
 static void gather(const tigris_kernel_call *call, size_t size)
 {
-    const tigris_gather_params *params = call->params;
+    const tigris_gather_params *params = tigris_params(call);
     const uint32_t *step = params->position_step;
-    const float *positions = (const float *)(const void *)call->inputs[1].data;
-    const tigris_span span = tigris_band_span(call->output);
-    uint8_t *to = call->output_data;
+    const float *positions = (const float *)(const void *)tigris_input_data(call, 1);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    uint8_t *to = tigris_output_data(call);
     for (uint32_t at = span.first; at < span.end;) {
         const tigris_slice_place place = tigris_slice_place_of(at, params->count, params->inner);
         const uint32_t row_left = params->inner - place.inner, left = span.end - at;
         const uint32_t run = step[2] != 0U ? 1U : left < row_left ? left : row_left;
         const uint32_t from = position_of(positions[tigris_slice_position(place, step)], params->length);
         const uint32_t slice = place.outer * params->length + from;
-        tigris_move(to, call->inputs[0].data + (size_t)(slice * params->inner + place.inner) * size, (uint32_t)(run * size));
+        tigris_move(to, tigris_input_data(call, 0) + (size_t)(slice * params->inner + place.inner) * size,
+                    (uint32_t)(run * size));
         to += run * size;
         at += run;
     }

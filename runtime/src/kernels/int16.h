@@ -15,7 +15,7 @@
 
 static inline const int16_t *tigris_int16_data(const tigris_kernel_call *call, uint32_t offset)
 {
-    return (const int16_t *)(const void *)(call->weights + offset);
+    return (const int16_t *)(const void *)(tigris_weights(call) + offset);
 }
 
 static inline const int16_t *tigris_int16_row(const tigris_band *band, int32_t row)
@@ -25,13 +25,13 @@ static inline const int16_t *tigris_int16_row(const tigris_band *band, int32_t r
 
 static inline int16_t *tigris_int16_output(const tigris_kernel_call *call)
 {
-    return (int16_t *)(void *)call->output_data;
+    return (int16_t *)(void *)tigris_output_data(call);
 }
 
 /* Entry `index` of an array of int64 that is aligned to four bytes at least. */
 static inline uint64_t tigris_int64_at(const tigris_kernel_call *call, uint32_t offset, uint32_t index)
 {
-    const uint32_t *words = (const uint32_t *)(const void *)(call->weights + offset) + (size_t)index * 2U;
+    const uint32_t *words = (const uint32_t *)(const void *)(tigris_weights(call) + offset) + (size_t)index * 2U;
     return (uint64_t)words[1] << 32 | words[0];
 }
 

@@ -12,14 +12,14 @@ typedef struct tigris_layer_vectors {
 /* `in` and `out`: elements of one vector of input and output. The input band holds the output rows' vectors or all. */
 static inline tigris_layer_vectors tigris_layer_vectors_of(const tigris_kernel_call *call, uint32_t in, uint32_t out)
 {
-    const tigris_band *input = &call->inputs[0];
-    const tigris_band *output = call->output;
-    const uint32_t row_vectors = tigris_row_elements(output->tensor) / out;
-    const uint32_t first = (uint32_t)output->first * row_vectors;
+    const tigris_band *input = tigris_input_band(call, 0);
+    const tigris_band *output = tigris_output_band(call);
+    const uint32_t row_vectors = tigris_row_elements(tigris_tensor_of(output)) / out;
+    const uint32_t first = (uint32_t)tigris_first_row(output) * row_vectors;
     tigris_layer_vectors vectors;
     vectors.input = (const int8_t *)(const void *)input->data;
-    vectors.input += first * in - (uint32_t)input->first * tigris_row_elements(input->tensor);
-    vectors.count = (uint32_t)output->rows * row_vectors;
+    vectors.input += first * in - (uint32_t)tigris_first_row(input) * tigris_row_elements(tigris_tensor_of(input));
+    vectors.count = (uint32_t)tigris_row_count(output) * row_vectors;
     return vectors;
 }
 

@@ -78,9 +78,9 @@ static int8_t step_of(const uint16_t *steps, uint32_t value)
 
 static void write_logarithm(const tigris_kernel_call *call, uint32_t i, uint32_t level)
 {
-    const tigris_level_params *params = call->params;
+    const tigris_level_params *params = tigris_params(call);
     const uint32_t value = logarithm(params, tigris_uint16_data(call, params->table), level);
-    if (call->output->tensor->dtype == TIGRIS_DTYPE_INT8) {
+    if (tigris_output_tensor(call)->dtype == TIGRIS_DTYPE_INT8) {
         tigris_int8_output(call)[i] = step_of(tigris_uint16_data(call, params->steps), value);
     } else {
         tigris_int16_output(call)[i] = (int16_t)value;
@@ -89,12 +89,14 @@ static void write_logarithm(const tigris_kernel_call *call, uint32_t i, uint32_t
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_level_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output), row = tigris_row_elements(call->output->tensor);
-    const uint32_t *levels = (const uint32_t *)(const void *)tigris_band_row(&call->inputs[0], call->output->first);
+    const tigris_level_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call)),
+                   row = tigris_row_elements(tigris_output_tensor(call));
+    const uint32_t *levels =
+        (const uint32_t *)(const void *)tigris_band_row(tigris_input_band(call, 0), tigris_output_first(call));
     const uint32_t *means = levels;
     if (params->function != TIGRIS_LEVEL_FUNCTION_LOG) {
-        means = (const uint32_t *)(const void *)tigris_band_row(&call->inputs[1], call->output->first);
+        means = (const uint32_t *)(const void *)tigris_band_row(tigris_input_band(call, 1), tigris_output_first(call));
     }
     uint32_t *to = tigris_levels_output(call);
     for (uint32_t i = 0; i < elements; i++) {

@@ -6,12 +6,12 @@
 
 static inline const uint16_t *tigris_uint16_data(const tigris_kernel_call *call, uint32_t offset)
 {
-    return (const uint16_t *)(const void *)(call->weights + offset);
+    return (const uint16_t *)(const void *)(tigris_weights(call) + offset);
 }
 
 static inline uint32_t *tigris_levels_output(const tigris_kernel_call *call)
 {
-    return (uint32_t *)(void *)call->output_data;
+    return (uint32_t *)(void *)tigris_output_data(call);
 }
 
 /* Significant bits of a number; 0 for 0. */

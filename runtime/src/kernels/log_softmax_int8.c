@@ -112,9 +112,9 @@ static void log_softmax(const tigris_log_softmax_int8_params *params, const int3
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_log_softmax_int8_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int8_t *input = tigris_int8_row(&call->inputs[0], call->output->first);
+    const tigris_log_softmax_int8_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int8_t *input = tigris_int8_row(tigris_input_band(call, 0), tigris_output_first(call));
     int8_t *output = tigris_int8_output(call);
     for (uint32_t i = 0; i < elements; i += params->length) {
         log_softmax(params, tigris_int32_data(call, params->exponentials), tigris_int32_data(call, params->differences),

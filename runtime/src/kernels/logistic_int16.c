@@ -35,11 +35,11 @@ static int32_t hyperbolic(const uint16_t *table, int32_t x)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_logistic_int16_params *params = call->params;
-    const uint16_t *table = (const uint16_t *)(const void *)(call->weights + params->table);
+    const tigris_logistic_int16_params *params = tigris_params(call);
+    const uint16_t *table = (const uint16_t *)(const void *)(tigris_weights(call) + params->table);
     const int32_t half = (int32_t)((UINT32_C(1) << params->shift) >> 1);
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int16_t *input = tigris_int16_row(&call->inputs[0], call->output->first);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int16_t *input = tigris_int16_row(tigris_input_band(call, 0), tigris_output_first(call));
     int16_t *output = tigris_int16_output(call);
     for (uint32_t i = 0; i < elements; i++) {
         const int32_t x = (input[i] * params->multiplier + half) >> params->shift;

@@ -9,10 +9,10 @@
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_lookup_int16_params *params = call->params;
+    const tigris_lookup_int16_params *params = tigris_params(call);
     const int32_t *zero = tigris_int32_data(call, params->table) + 256;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int16_t *input = tigris_int16_row(&call->inputs[0], call->output->first);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int16_t *input = tigris_int16_row(tigris_input_band(call, 0), tigris_output_first(call));
     int16_t *output = tigris_int16_output(call);
     for (uint32_t i = 0; i < elements; i++) {
         const int32_t *entry = zero + (input[i] >> PLACE_BITS);

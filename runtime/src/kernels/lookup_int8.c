@@ -5,10 +5,10 @@
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_lookup_params *params = call->params;
+    const tigris_lookup_params *params = tigris_params(call);
     const int8_t *zero = tigris_int8_data(call, params->table) + 128;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int8_t *input = tigris_int8_row(&call->inputs[0], call->output->first);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int8_t *input = tigris_int8_row(tigris_input_band(call, 0), tigris_output_first(call));
     int8_t *output = tigris_int8_output(call);
     for (uint32_t i = 0; i < elements; i++) {
         output[i] = zero[input[i]];

@@ -19,10 +19,10 @@ static float normalised(const float *pixel, uint32_t channels, uint32_t channel,
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_lrn_params *params = call->params;
-    const uint32_t channels = call->output->tensor->channels;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    const tigris_lrn_params *params = tigris_params(call);
+    const uint32_t channels = tigris_output_tensor(call)->channels;
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const float *input = tigris_float_row(tigris_input_band(call, 0), tigris_output_first(call));
     float *output = tigris_float_output(call);
     for (uint32_t pixel = 0; pixel < elements; pixel += channels) {
         for (uint32_t channel = 0; channel < channels; channel++) {

@@ -7,12 +7,12 @@
 
 static void sum_map(const tigris_kernel_call *call)
 {
-    const tigris_band *in = &call->inputs[0];
-    const uint32_t channels = in->tensor->channels;
-    const uint32_t pixels = (uint32_t)in->rows * in->tensor->width;
+    const tigris_band *in = tigris_input_band(call, 0);
+    const uint32_t channels = tigris_tensor_of(in)->channels;
+    const uint32_t pixels = (uint32_t)tigris_row_count(in) * tigris_tensor_of(in)->width;
     const float *from = (const float *)(const void *)in->data;
     float *sums = tigris_float_output(call);
-    if (call->output->first == 0) {
+    if (tigris_output_first(call) == 0) {
         memset(sums, 0, channels * sizeof *sums);
     }
     for (uint32_t pixel = 0; pixel < pixels; pixel++) {
@@ -24,10 +24,10 @@ static void sum_map(const tigris_kernel_call *call)
 
 static void mean_of_sums(const tigris_kernel_call *call)
 {
-    const tigris_mean_of_sums_float_params *params = call->params;
-    const float *sums = (const float *)(const void *)call->inputs[0].data;
+    const tigris_mean_of_sums_float_params *params = tigris_params(call);
+    const float *sums = (const float *)(const void *)tigris_input_data(call, 0);
     float *to = tigris_float_output(call);
-    for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
+    for (uint32_t channel = 0; channel < tigris_output_tensor(call)->channels; channel++) {
         to[channel] =
             tigris_clamp_float(sums[channel] / (float)params->taps, params->activation_min, params->activation_max);
     }

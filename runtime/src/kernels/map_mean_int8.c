@@ -39,12 +39,12 @@ static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t
 
 static void sum_map(const tigris_kernel_call *call)
 {
-    const tigris_band *in = &call->inputs[0];
-    const uint32_t channels = in->tensor->channels;
-    const uint32_t pixels = (uint32_t)in->rows * in->tensor->width;
+    const tigris_band *in = tigris_input_band(call, 0);
+    const uint32_t channels = tigris_tensor_of(in)->channels;
+    const uint32_t pixels = (uint32_t)tigris_row_count(in) * tigris_tensor_of(in)->width;
     const int8_t *from = (const int8_t *)(const void *)in->data;
-    int32_t *sums = (int32_t *)(void *)call->output_data;
-    if (call->output->first == 0) {
+    int32_t *sums = (int32_t *)(void *)tigris_output_data(call);
+    if (tigris_output_first(call) == 0) {
         memset(sums, 0, channels * sizeof *sums);
     }
 #if TIGRIS_MVE
@@ -70,11 +70,11 @@ static int32_t rounded_quotient(int32_t sum, int32_t count, int up)
 
 static void mean_of_sums(const tigris_kernel_call *call)
 {
-    const tigris_mean_of_sums_int8_params *params = call->params;
-    const int32_t *sums = (const int32_t *)(const void *)call->inputs[0].data;
+    const tigris_mean_of_sums_int8_params *params = tigris_params(call);
+    const int32_t *sums = (const int32_t *)(const void *)tigris_input_data(call, 0);
     const int32_t taps = (int32_t)params->taps;
     int8_t *to = tigris_int8_output(call);
-    for (uint32_t channel = 0; channel < call->output->tensor->channels; channel++) {
+    for (uint32_t channel = 0; channel < tigris_output_tensor(call)->channels; channel++) {
         const int32_t sum = sums[channel];
         to[channel] = params->rescale == 1U
                           ? (int8_t)tigris_requantise_any_shift(

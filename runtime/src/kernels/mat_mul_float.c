@@ -22,12 +22,12 @@ static float dot(const float *a, uint32_t a_step, const float *b, uint32_t b_ste
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_mat_mul_float_params *params = call->params;
+    const tigris_mat_mul_float_params *params = tigris_params(call);
     const tigris_products products = products_of(params);
-    const tigris_span span = tigris_band_span(call->output);
-    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
-    const float *a = (const float *)(const void *)call->inputs[0].data;
-    const float *b = (const float *)(const void *)call->inputs[1].data;
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const uint32_t held = tigris_band_span(tigris_input_band(call, 0)).first;
+    const float *a = (const float *)(const void *)tigris_input_data(call, 0);
+    const float *b = (const float *)(const void *)tigris_input_data(call, 1);
     float *output = tigris_float_output(call);
     const uint32_t pace = TIGRIS_YIELD_STEPS / products.depth;
     uint32_t paused = span.first;

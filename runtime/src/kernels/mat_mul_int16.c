@@ -14,12 +14,12 @@ static tigris_products geometry(const tigris_mat_mul_int16_params *params)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_mat_mul_int16_params *params = call->params;
+    const tigris_mat_mul_int16_params *params = tigris_params(call);
     const tigris_products p = geometry(params);
-    const tigris_span span = tigris_band_span(call->output);
-    const int16_t *a = (const int16_t *)(const void *)call->inputs[0].data;
-    const int16_t *b = (const int16_t *)(const void *)call->inputs[1].data;
-    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const int16_t *a = (const int16_t *)(const void *)tigris_input_data(call, 0);
+    const int16_t *b = (const int16_t *)(const void *)tigris_input_data(call, 1);
+    const uint32_t held = tigris_band_span(tigris_input_band(call, 0)).first;
     const tigris_sum_stage stage = {64U, params->activation_min, params->activation_max};
     int16_t *to = tigris_int16_output(call);
     const uint32_t pace = TIGRIS_YIELD_STEPS / p.depth;

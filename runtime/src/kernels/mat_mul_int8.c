@@ -207,12 +207,12 @@ static int begins_two_rows(const tigris_products *p, uint32_t at, uint32_t end)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_mat_mul_int8_params *params = call->params;
-    const tigris_products products = products_of(call->params);
-    const tigris_span span = tigris_band_span(call->output);
-    const int8_t *a = (const int8_t *)(const void *)call->inputs[0].data;
-    const int8_t *b = (const int8_t *)(const void *)call->inputs[1].data;
-    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
+    const tigris_mat_mul_int8_params *params = tigris_params(call);
+    const tigris_products products = products_of(tigris_params(call));
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const int8_t *a = (const int8_t *)(const void *)tigris_input_data(call, 0);
+    const int8_t *b = (const int8_t *)(const void *)tigris_input_data(call, 1);
+    const uint32_t held = tigris_band_span(tigris_input_band(call, 0)).first;
     int8_t *output = tigris_int8_output(call);
     const uint32_t between = products_between(&products);
     uint32_t pairs = 0U; /* pairs of rows still to be computed */

@@ -8,7 +8,7 @@ static float max_tap(const tigris_pool_float_params *params, const tigris_band *
                      uint32_t channel)
 {
     const float *input = (const float *)(const void *)in->data;
-    const uint32_t step = params->dilation_width * in->tensor->channels;
+    const uint32_t step = params->dilation_width * tigris_tensor_of(in)->channels;
     int found = 0;
     float largest = -FLT_MAX;
     for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {

@@ -11,7 +11,7 @@ static inline int32_t product(const void *constants, int32_t a, int32_t b)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_binary_int8_params params = *(const tigris_binary_int8_params *)call->params;
+    const tigris_binary_int8_params params = *(const tigris_binary_int8_params *)tigris_params(call);
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(&params);
     tigris_run_elements(call, steps, product, &params, 2);
 }

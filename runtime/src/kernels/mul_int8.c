@@ -31,7 +31,7 @@ static inline int32_t multiply_fast(const void *constants, int32_t a, int32_t b)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_binary_int8_params *params = call->params;
+    const tigris_binary_int8_params *params = tigris_params(call);
     const tigris_binary_steps steps = tigris_binary_int8_steps(params);
 #if TIGRIS_MVE
     if (tigris_mve_mul(call)) {

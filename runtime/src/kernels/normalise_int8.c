@@ -144,10 +144,10 @@ static uint32_t elements_before(const lines *of, uint32_t at, uint32_t end)
 /* Computes the band's outputs of the vector whose first element is `first` of the tensor. */
 static void run_vector(const tigris_kernel_call *call, const int32_t *terms, uint32_t first)
 {
-    const tigris_normalise_int8_params *params = call->params;
-    const tigris_span span = tigris_band_span(call->output);
-    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
-    const int8_t *from = (const int8_t *)(const void *)call->inputs[0].data;
+    const tigris_normalise_int8_params *params = tigris_params(call);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const uint32_t held = tigris_band_span(tigris_input_band(call, 0)).first;
+    const int8_t *from = (const int8_t *)(const void *)tigris_input_data(call, 0);
     int8_t *to = tigris_int8_output(call);
     lines of = lines_of(params);
     const standard by = measure(params, &of, from + (first - held));
@@ -166,10 +166,10 @@ static void run_vector(const tigris_kernel_call *call, const int32_t *terms, uin
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_normalise_int8_params *params = call->params;
+    const tigris_normalise_int8_params *params = tigris_params(call);
     const uint32_t block = params->points * params->groups * params->channels;
     const int32_t *terms = tigris_int32_data(call, params->terms);
-    const tigris_span span = tigris_band_span(call->output);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
     for (uint32_t first = span.first - span.first % block; first < span.end; first += block) {
         for (uint32_t group = 0; group < params->groups; group++) {
             run_vector(call, terms + 2U * group * params->group_term_step, first + group * params->channels);

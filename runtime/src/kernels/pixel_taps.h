@@ -28,11 +28,12 @@ typedef struct tigris_taps_pixel {
 
 static inline tigris_taps_conv tigris_taps_conv_of(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const int32_t channels = (int32_t)in->tensor->channels, depth = channels / params->groups;
-    const tigris_taps_conv c = {params, (const int8_t *)(const void *)in->data, in->rows, (int32_t)in->tensor->width,
-                                channels, depth, params->kernel_height * params->kernel_width * depth};
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const tigris_band *in = tigris_input_band(call, 0);
+    const int32_t channels = (int32_t)tigris_tensor_of(in)->channels, depth = channels / params->groups;
+    const tigris_taps_conv c = {params, (const int8_t *)(const void *)in->data, tigris_row_count(in),
+                                (int32_t)tigris_tensor_of(in)->width, channels, depth,
+                                params->kernel_height * params->kernel_width * depth};
     return c;
 }
 

@@ -20,8 +20,8 @@ typedef struct plain_conv {
 
 static plain_conv unpack(const tigris_kernel_call *call)
 {
-    const tigris_conv_int8_params *params = call->params;
-    const tigris_tensor_record *input = call->inputs[0].tensor;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
     plain_conv c = {call, params, tigris_int8_data(call, params->weights), (int32_t)input->channels,
                     (int32_t)input->width, 0, 0, 0, 0};
     return c;
@@ -31,8 +31,9 @@ static plain_conv unpack(const tigris_kernel_call *call)
 static int32_t sum_taps(const plain_conv *c, int32_t row, int32_t column, int32_t channel, int32_t sum)
 {
     const tigris_conv_int8_params *params = c->params;
-    const tigris_band *in = &c->call->inputs[0];
-    const tigris_taps rows = tigris_valid_taps(row, params->kernel_height, params->dilation_height, in->rows);
+    const tigris_band *in = tigris_input_band(c->call, 0);
+    const tigris_taps rows =
+        tigris_valid_taps(row, params->kernel_height, params->dilation_height, tigris_row_count(in));
     const tigris_taps columns = tigris_valid_taps(column, params->kernel_width, params->dilation_width, c->width);
     const int8_t *data = (const int8_t *)(const void *)in->data + channel / c->group_outputs * c->depth;
     const int8_t *kernel = c->weights + channel * c->channel_step;
@@ -52,17 +53,17 @@ static int32_t sum_taps(const plain_conv *c, int32_t row, int32_t column, int32_
 static void run_pixels(const plain_conv *c)
 {
     const tigris_conv_int8_params *params = c->params;
-    const tigris_band *out = c->call->output;
+    const tigris_band *out = tigris_output_band(c->call);
     const int32_t *bias = tigris_int32_data(c->call, params->bias);
     const int32_t *multiplier = tigris_int32_data(c->call, params->multiplier);
     const int32_t *shift = tigris_int32_data(c->call, params->shift);
     const tigris_output_stage output = {params->output_zero_point, params->activation_min, params->activation_max};
     int8_t *to = tigris_int8_output(c->call);
-    for (int32_t y = 0; y < out->rows; y++) {
-        const int32_t row = y * params->stride_height - c->call->inputs[0].pad_top;
-        for (int32_t x = 0; x < (int32_t)out->tensor->width; x++) {
+    for (int32_t y = 0; y < tigris_row_count(out); y++) {
+        const int32_t row = y * params->stride_height - tigris_pad_top(tigris_input_band(c->call, 0));
+        for (int32_t x = 0; x < (int32_t)tigris_tensor_of(out)->width; x++) {
             const int32_t column = x * params->stride_width - params->pad_left;
-            for (int32_t channel = 0; channel < (int32_t)out->tensor->channels; channel++) {
+            for (int32_t channel = 0; channel < (int32_t)tigris_tensor_of(out)->channels; channel++) {
                 const int32_t sum = sum_taps(c, row, column, channel, bias[channel]);
                 *to++ = tigris_to_int8(sum, multiplier[channel], shift[channel], &output);
             }
@@ -75,7 +76,7 @@ static void run_conv(const tigris_kernel_call *call)
 {
     plain_conv c = unpack(call);
     c.depth = c.inputs / c.params->groups;
-    c.group_outputs = (int32_t)call->output->tensor->channels / c.params->groups;
+    c.group_outputs = (int32_t)tigris_output_tensor(call)->channels / c.params->groups;
     c.tap_step = c.depth;
     c.channel_step = c.params->kernel_height * c.params->kernel_width * c.depth;
     run_pixels(&c);
@@ -85,7 +86,7 @@ static void run_conv(const tigris_kernel_call *call)
 static void run_depthwise(const tigris_kernel_call *call)
 {
     plain_conv c = unpack(call);
-    const int32_t outputs = (int32_t)call->output->tensor->channels;
+    const int32_t outputs = (int32_t)tigris_output_tensor(call)->channels;
     c.depth = 1;
     c.group_outputs = outputs / c.inputs;
     c.tap_step = outputs;

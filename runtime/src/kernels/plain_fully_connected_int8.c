@@ -7,7 +7,7 @@
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_fully_connected_int8_params *params = tigris_params(call);
     const int32_t *bias = tigris_int32_data(call, params->bias);
     const int32_t *multiplier = tigris_int32_data(call, params->multiplier);
     const int32_t *shift = tigris_int32_data(call, params->shift);

@@ -20,7 +20,7 @@ static inline uint32_t tigris_pool_offset(const tigris_band *in, const tigris_po
 {
     const int32_t row = pixel->row + i * dilation_height;
     const int32_t column = pixel->column + pixel->columns.first * dilation_width;
-    return ((uint32_t)row * in->tensor->width + (uint32_t)column) * in->tensor->channels;
+    return ((uint32_t)row * tigris_tensor_of(in)->width + (uint32_t)column) * tigris_tensor_of(in)->channels;
 }
 
 static inline int32_t tigris_pool_taps(const tigris_pool_pixel *pixel)

@@ -63,21 +63,21 @@ static inline int32_t largest(const pool *p, uint32_t channel)
 
 TIGRIS_INLINE void run(const tigris_kernel_call *call, pool_function function)
 {
-    const tigris_pool_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
+    const tigris_pool_int8_params *params = tigris_params(call);
+    const tigris_band *in = tigris_input_band(call, 0);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
     int16_t *to = tigris_int16_output(call);
-    pool p = {call, params, NULL, 0, 0, (uint32_t)params->dilation_height * tigris_row_elements(in->tensor),
-              (uint32_t)params->dilation_width * in->tensor->channels};
-    for (int32_t y = 0; y < call->output->rows; y++) {
+    pool p = {call, params, NULL, 0, 0, (uint32_t)params->dilation_height * tigris_row_elements(tigris_tensor_of(in)),
+              (uint32_t)params->dilation_width * tigris_tensor_of(in)->channels};
+    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
         tigris_pool_pixel pixel;
-        pixel.row = y * params->stride_height - in->pad_top;
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, in->rows);
+        pixel.row = y * params->stride_height - tigris_pad_top(in);
+        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
         p.rows = pixel.rows.end - pixel.rows.first;
         for (int32_t x = 0; x < (int32_t)output->width; x++) {
             pixel.column = x * params->stride_width - params->pad_left;
             pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
-                                              (int32_t)in->tensor->width);
+                                              (int32_t)tigris_tensor_of(in)->width);
             p.columns = pixel.columns.end - pixel.columns.first;
             p.first = (const int16_t *)(const void *)in->data +
                       tigris_pool_offset(in, &pixel, pixel.rows.first, params->dilation_height, params->dilation_width);

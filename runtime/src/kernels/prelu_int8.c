@@ -34,7 +34,7 @@ static inline int32_t scale_slow(const void *constants, int32_t a, int32_t slope
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_prelu_int8_params *params = call->params;
+    const tigris_prelu_int8_params *params = tigris_params(call);
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
     const tigris_output_stage stage = {params->output_zero_point, INT8_MIN, INT8_MAX};
     const prelu p = {tigris_int8_data(call, params->table) + 128,

@@ -5,9 +5,9 @@
 
 static void run_quantize(const tigris_kernel_call *call)
 {
-    const tigris_quantize_int16_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    const tigris_quantize_int16_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const float *input = tigris_float_row(tigris_input_band(call, 0), tigris_output_first(call));
     int16_t *output = tigris_int16_output(call);
     for (uint32_t i = 0; i < elements; i++) {
         const int32_t value = tigris_rounded(input[i] / params->scale, params->rounding) + params->zero_point;
@@ -17,9 +17,9 @@ static void run_quantize(const tigris_kernel_call *call)
 
 static void run_dequantize(const tigris_kernel_call *call)
 {
-    const tigris_quantize_int16_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int16_t *input = tigris_int16_row(&call->inputs[0], call->output->first);
+    const tigris_quantize_int16_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int16_t *input = tigris_int16_row(tigris_input_band(call, 0), tigris_output_first(call));
     float *output = tigris_float_output(call);
     for (uint32_t i = 0; i < elements; i++) {
         output[i] = (float)(input[i] - params->zero_point) * params->scale;

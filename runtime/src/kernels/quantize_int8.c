@@ -14,9 +14,9 @@
 
 static void run_quantize(const tigris_kernel_call *call)
 {
-    const tigris_quantize_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    const tigris_quantize_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const float *input = tigris_float_row(tigris_input_band(call, 0), tigris_output_first(call));
     int8_t *output = tigris_int8_output(call);
     for (uint32_t i = 0; i < elements; i++) {
         const int32_t value = tigris_rounded(input[i] / params->scale, params->rounding) + params->zero_point;
@@ -26,9 +26,9 @@ static void run_quantize(const tigris_kernel_call *call)
 
 static void run_dequantize(const tigris_kernel_call *call)
 {
-    const tigris_quantize_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int8_t *input = tigris_int8_row(&call->inputs[0], call->output->first);
+    const tigris_quantize_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int8_t *input = tigris_int8_row(tigris_input_band(call, 0), tigris_output_first(call));
     float *output = tigris_float_output(call);
     for (uint32_t i = 0; i < elements; i++) {
         output[i] = (float)(input[i] - params->zero_point) * params->scale;
@@ -56,9 +56,9 @@ static inline const int32_t *reached(const int32_t *entries, int32_t key, int32_
 
 static void run_quantize(const tigris_kernel_call *call)
 {
-    const tigris_quantize_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    const tigris_quantize_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const float *input = tigris_float_row(tigris_input_band(call, 0), tigris_output_first(call));
     const int32_t *table = tigris_int32_data(call, params->table);
     int8_t *output = tigris_int8_output(call);
     for (uint32_t i = 0; i < elements; i++) {
@@ -71,9 +71,9 @@ static void run_quantize(const tigris_kernel_call *call)
 
 static void run_dequantize(const tigris_kernel_call *call)
 {
-    const tigris_quantize_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int8_t *input = tigris_int8_row(&call->inputs[0], call->output->first);
+    const tigris_quantize_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int8_t *input = tigris_int8_row(tigris_input_band(call, 0), tigris_output_first(call));
     const float *table = tigris_float_data(call, params->table) - INT8_MIN;
     float *output = tigris_float_output(call);
     for (uint32_t i = 0; i < elements; i++) {

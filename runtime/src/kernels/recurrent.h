@@ -93,7 +93,7 @@ static float activation(const tigris_recurrent_params *params, uint32_t which, f
 /* The sum of gate `gate` of unit `unit` over the input, with its bias; hidden_sum: over the hidden values `h`. */
 static inline float input_sum(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *x)
 {
-    const tigris_recurrent_params *params = call->params;
+    const tigris_recurrent_params *params = tigris_params(call);
     const uint32_t row = gate * params->units + unit;
     return tigris_float_data(call, params->bias)[row] +
            tigris_weigh(call, params->input_weights, params->input_scales, row, params->inputs, x);
@@ -101,7 +101,7 @@ static inline float input_sum(const tigris_kernel_call *call, uint32_t gate, uin
 
 static inline float hidden_sum(const tigris_kernel_call *call, uint32_t gate, uint32_t unit, const float *h)
 {
-    const tigris_recurrent_params *params = call->params;
+    const tigris_recurrent_params *params = tigris_params(call);
     return tigris_weigh(call, params->recurrent_weights, params->recurrent_scales, gate * params->units + unit,
                         params->units, h);
 }
@@ -116,7 +116,7 @@ static inline float gate_sum(const tigris_kernel_call *call, uint32_t gate, uint
 static void lstm_step(const tigris_kernel_call *call, const float *x, const float *h, const float *c, float *next,
                       float *c_out)
 {
-    const tigris_recurrent_params *params = call->params;
+    const tigris_recurrent_params *params = tigris_params(call);
     const float *peepholes = tigris_float_data(call, params->peepholes);
     const uint32_t units = params->units;
     for (uint32_t j = 0; j < units; j++) {
@@ -134,7 +134,7 @@ static void lstm_step(const tigris_kernel_call *call, const float *x, const floa
 
 static void gru_step(const tigris_kernel_call *call, const float *x, const float *h, float *next)
 {
-    const tigris_recurrent_params *params = call->params;
+    const tigris_recurrent_params *params = tigris_params(call);
     const uint32_t units = params->units;
     const float *inner_bias = tigris_float_data(call, params->bias) + (size_t)3U * units;
     float *reset = next + units;
@@ -153,7 +153,7 @@ static void gru_step(const tigris_kernel_call *call, const float *x, const float
 
 static void rnn_step(const tigris_kernel_call *call, const float *x, const float *h, float *next)
 {
-    const tigris_recurrent_params *params = call->params;
+    const tigris_recurrent_params *params = tigris_params(call);
     for (uint32_t j = 0; j < params->units; j++) {
         next[j] = activation(params, 0U, gate_sum(call, 0U, j, x, h));
     }
@@ -164,9 +164,9 @@ static void rnn_step(const tigris_kernel_call *call, const float *x, const float
 static void run_step(const tigris_kernel_call *call, const float *x, const float *hidden, const float *cell,
                      uint32_t state_step, float *state)
 {
-    const tigris_recurrent_params *params = call->params;
+    const tigris_recurrent_params *params = tigris_params(call);
     const uint32_t units = params->units;
-    float *next = (float *)(void *)call->scratch;
+    float *next = (float *)(void *)tigris_scratch(call);
     for (uint32_t b = 0; b < params->batch; b++) {
         if (params->cell == TIGRIS_RECURRENT_CELL_LSTM) {
             lstm_step(call, x, hidden, cell, next, state + units);
@@ -186,21 +186,22 @@ static void run_step(const tigris_kernel_call *call, const float *x, const float
 /* The element of the row at which a step's state starts. */
 static uint32_t place_of(const tigris_kernel_call *call, uint32_t step)
 {
-    const tigris_recurrent_params *params = call->params;
+    const tigris_recurrent_params *params = tigris_params(call);
     const uint32_t state = params->batch * tigris_state_elements(params);
-    return tigris_row_elements(call->output->tensor) == state ? 0U : step * state;
+    return tigris_row_elements(tigris_output_tensor(call)) == state ? 0U : step * state;
 }
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_recurrent_params *params = call->params;
-    const tigris_band *out = call->output;
-    const uint32_t row = tigris_is_folded(out->tensor) ? 0U : tigris_row_elements(out->tensor);
+    const tigris_recurrent_params *params = tigris_params(call);
+    const tigris_band *out = tigris_output_band(call);
+    const uint32_t row = tigris_is_folded(tigris_tensor_of(out)) ? 0U : tigris_row_elements(tigris_tensor_of(out));
     /* The state of the step before, which an earlier band computed: in the same place, or in the row before. */
-    const float *state = row == 0U ? tigris_float_output(call)
-                                   : (const float *)(const void *)call->inputs[call->input_count - 1U].data;
-    for (int32_t r = 0; r < out->rows; r++) {
-        const float *x = tigris_float_row(&call->inputs[0], out->first + r);
+    const float *state =
+        row == 0U ? tigris_float_output(call)
+                  : (const float *)(const void *)tigris_input_band(call, tigris_input_count(call) - 1U)->data;
+    for (int32_t r = 0; r < tigris_row_count(out); r++) {
+        const float *x = tigris_float_row(tigris_input_band(call, 0), tigris_first_row(out) + r);
         float *to = tigris_float_output(call) + (uint32_t)r * row;
         for (uint32_t i = 0; i < params->steps; i++) {
             const uint32_t step = params->reverse != 0U ? params->steps - 1U - i : i;
@@ -209,11 +210,11 @@ static void run(const tigris_kernel_call *call)
             }
             const float *now = x + (size_t)step * params->batch * params->inputs;
             float *next = to + place_of(call, step);
-            if (out->first + r == 0 && i == 0U) {
+            if (tigris_first_row(out) + r == 0 && i == 0U) {
                 const float *cell = params->cell == TIGRIS_RECURRENT_CELL_LSTM
-                                        ? (const float *)(const void *)call->inputs[2].data
+                                        ? (const float *)(const void *)tigris_input_data(call, 2)
                                         : NULL;
-                run_step(call, now, (const float *)(const void *)call->inputs[1].data, cell, params->units, next);
+                run_step(call, now, (const float *)(const void *)tigris_input_data(call, 1), cell, params->units, next);
             } else {
                 run_step(call, now, state, state + params->units, tigris_state_elements(params), next);
             }

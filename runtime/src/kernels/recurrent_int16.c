@@ -81,7 +81,7 @@ static int32_t hyperbolic_tangent(const uint16_t *table, int32_t x, uint32_t mul
 /* Adds the products of a vector with the weights of all gates, in Q3.12, to the gates; sets the gates if `is_first`. */
 static void weigh(const tigris_kernel_call *call, gate_weights from, const int8_t *vector, int is_first, int16_t *gates)
 {
-    const tigris_recurrent_int16_params *params = call->params;
+    const tigris_recurrent_int16_params *params = tigris_params(call);
     const int32_t count = (int32_t)params->units * GATES;
     const int32_t *bias = tigris_int32_data(call, from.bias);
     const tigris_rows rows = {tigris_int8_data(call, from.weights), (int32_t)from.length, count};
@@ -101,9 +101,9 @@ static void weigh(const tigris_kernel_call *call, gate_weights from, const int8_
 static void run_step(const tigris_kernel_call *call, const int8_t *x, const int8_t *hidden, const uint8_t *cell,
                      uint8_t *state)
 {
-    const tigris_recurrent_int16_params *params = call->params;
-    const uint16_t *table = (const uint16_t *)(const void *)(call->weights + params->table);
-    int16_t *gates = (int16_t *)(void *)call->scratch;
+    const tigris_recurrent_int16_params *params = tigris_params(call);
+    const uint16_t *table = (const uint16_t *)(const void *)(tigris_weights(call) + params->table);
+    int16_t *gates = (int16_t *)(void *)tigris_scratch(call);
     uint8_t *new_cell = state + params->units;
     const tigris_output_stage output = {params->output_zero_point, INT8_MIN, INT8_MAX};
     weigh(call, input_gate_weights(params), x, 1, gates);
@@ -129,11 +129,12 @@ static void run_step(const tigris_kernel_call *call, const int8_t *x, const int8
 /* One step of all sequences. `from`: the states before it; NULL in the first step, whose states are operands. */
 static void run_steps(const tigris_kernel_call *call, const int8_t *x, const uint8_t *from, uint8_t *state)
 {
-    const tigris_recurrent_int16_params *params = call->params;
+    const tigris_recurrent_int16_params *params = tigris_params(call);
     const uint32_t bytes = params->units * UNIT_BYTES;
     for (uint32_t b = 0; b < params->batch; b++) {
-        const uint8_t *hidden = from == NULL ? call->inputs[1].data + b * params->units : from + b * bytes;
-        const uint8_t *cell = from == NULL ? call->inputs[2].data + 2U * b * params->units : hidden + params->units;
+        const uint8_t *hidden = from == NULL ? tigris_input_data(call, 1) + b * params->units : from + b * bytes;
+        const uint8_t *cell =
+            from == NULL ? tigris_input_data(call, 2) + 2U * b * params->units : hidden + params->units;
         run_step(call, x, (const int8_t *)(const void *)hidden, cell, state + b * bytes);
         x += params->inputs;
     }
@@ -141,15 +142,16 @@ static void run_steps(const tigris_kernel_call *call, const int8_t *x, const uin
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_recurrent_int16_params *params = call->params;
-    const tigris_band *out = call->output;
-    const uint32_t row = tigris_row_elements(out->tensor), state = params->batch * params->units * UNIT_BYTES;
+    const tigris_recurrent_int16_params *params = tigris_params(call);
+    const tigris_band *out = tigris_output_band(call);
+    const uint32_t row = tigris_row_elements(tigris_tensor_of(out)), state = params->batch * params->units * UNIT_BYTES;
     const uint32_t step_bytes = row == state ? 0U : state;
     /* The state that an earlier band left, in the row before. */
-    const uint8_t *from = out->first == 0 ? NULL : call->inputs[call->input_count - 1U].data;
-    for (int32_t r = 0; r < out->rows; r++) {
-        const int8_t *x = tigris_int8_row(&call->inputs[0], out->first + r);
-        uint8_t *to = call->output_data + (uint32_t)r * row;
+    const uint8_t *from =
+        tigris_first_row(out) == 0 ? NULL : tigris_input_band(call, tigris_input_count(call) - 1U)->data;
+    for (int32_t r = 0; r < tigris_row_count(out); r++) {
+        const int8_t *x = tigris_int8_row(tigris_input_band(call, 0), tigris_first_row(out) + r);
+        uint8_t *to = tigris_output_data(call) + (uint32_t)r * row;
         for (uint32_t step = 0; step < params->steps; step++) {
             if (tigris_yield_from_kernel(call)) {
                 return;

@@ -109,15 +109,15 @@ static float reduce(const float *x, const tigris_reduce_params *params)
 /* First element of the vector of output element `at`. */
 static const float *vector_of(const tigris_kernel_call *call, uint32_t at, uint32_t length, uint32_t inner)
 {
-    const float *input = (const float *)(const void *)call->inputs[0].data;
+    const float *input = (const float *)(const void *)tigris_input_data(call, 0);
     const uint32_t start = at / inner * inner * length + at % inner;
-    return input + (start - tigris_band_span(&call->inputs[0]).first);
+    return input + (start - tigris_band_span(tigris_input_band(call, 0)).first);
 }
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_reduce_params *params = call->params;
-    const tigris_span span = tigris_band_span(call->output);
+    const tigris_reduce_params *params = tigris_params(call);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
     float *output = tigris_float_output(call);
     for (uint32_t at = span.first; at < span.end; at++) {
         *output++ = reduce(vector_of(call, at, params->length, params->inner), params);
@@ -138,8 +138,8 @@ static uint32_t find(const float *x, const tigris_arg_reduce_params *params)
 
 static void run_arg(const tigris_kernel_call *call)
 {
-    const tigris_arg_reduce_params *params = call->params;
-    const tigris_span span = tigris_band_span(call->output);
+    const tigris_arg_reduce_params *params = tigris_params(call);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
     float *output = tigris_float_output(call);
     for (uint32_t at = span.first; at < span.end; at++) {
         *output++ = (float)find(vector_of(call, at, params->length, params->inner), params);

@@ -18,10 +18,10 @@ static int32_t reduced(const tigris_reduce_int8_params *params, const int16_t *x
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_reduce_int8_params *params = call->params;
-    const tigris_span span = tigris_band_span(call->output);
-    const uint32_t before = tigris_band_span(&call->inputs[0]).first;
-    const int16_t *input = (const int16_t *)(const void *)call->inputs[0].data;
+    const tigris_reduce_int8_params *params = tigris_params(call);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const uint32_t before = tigris_band_span(tigris_input_band(call, 0)).first;
+    const int16_t *input = (const int16_t *)(const void *)tigris_input_data(call, 0);
     int16_t *output = tigris_int16_output(call);
     for (uint32_t at = span.first; at < span.end; at++) {
         const uint32_t lane = at % params->inner;

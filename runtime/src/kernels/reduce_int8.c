@@ -96,10 +96,10 @@ static int8_t finish(const tigris_reduce_int8_params *params, int is_sum, int32_
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_reduce_int8_params *params = call->params;
-    const tigris_span span = tigris_band_span(call->output);
-    const uint32_t before = tigris_band_span(&call->inputs[0]).first;
-    const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data;
+    const tigris_reduce_int8_params *params = tigris_params(call);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const uint32_t before = tigris_band_span(tigris_input_band(call, 0)).first;
+    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0);
     const int is_sum = params->function == TIGRIS_REDUCE_FUNCTION_SUM || params->function == TIGRIS_REDUCE_FUNCTION_MEAN;
     const reduction r = {params->length, params->inner, params->function == TIGRIS_REDUCE_FUNCTION_MINIMUM ? -1 : 0};
     int8_t *output = tigris_int8_output(call);
@@ -158,10 +158,10 @@ static uint32_t find(const int8_t *x, const tigris_arg_reduce_params *params)
 
 static void run_arg(const tigris_kernel_call *call)
 {
-    const tigris_arg_reduce_params *params = call->params;
-    const tigris_span span = tigris_band_span(call->output);
-    const uint32_t before = tigris_band_span(&call->inputs[0]).first;
-    const int8_t *input = (const int8_t *)(const void *)call->inputs[0].data;
+    const tigris_arg_reduce_params *params = tigris_params(call);
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const uint32_t before = tigris_band_span(tigris_input_band(call, 0)).first;
+    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0);
     float *output = tigris_float_output(call);
     for (uint32_t at = span.first; at < span.end; at++) {
         const uint32_t lane = at % params->inner;

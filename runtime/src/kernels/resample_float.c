@@ -27,12 +27,13 @@ static float interpolate(const row_taps *rows, const column_taps *columns, uint3
         if (rows->weights[j] == 0.0F) { /* a row without weight may lie outside the band */
             continue;
         }
-        const float *row =
-            tigris_float_row(in, tigris_resample_tap(rows->start, j, in->first, in->first + in->rows)) + channel;
+        const float *row = tigris_float_row(in, tigris_resample_tap(rows->start, j, tigris_first_row(in),
+                                                                    tigris_first_row(in) + tigris_row_count(in))) +
+                           channel;
         float part = 0.0F;
         for (uint32_t i = 0; i < columns->count; i++) {
-            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)in->tensor->width);
-            part += columns->weights[i] * row[(uint32_t)column * in->tensor->channels];
+            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)tigris_tensor_of(in)->width);
+            part += columns->weights[i] * row[(uint32_t)column * tigris_tensor_of(in)->channels];
         }
         sum += rows->weights[j] * part;
     }
@@ -41,15 +42,15 @@ static float interpolate(const row_taps *rows, const column_taps *columns, uint3
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_resample_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
+    const tigris_resample_params *params = tigris_params(call);
+    const tigris_band *in = tigris_input_band(call, 0);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
     float *to = tigris_float_output(call);
-    if (in->rows == 0) { /* only with a damaged row map */
-        memset(to, 0, (uint32_t)call->output->rows * tigris_row_bytes(output));
+    if (tigris_row_count(in) == 0) { /* only with a damaged row map */
+        memset(to, 0, (uint32_t)tigris_output_rows(call) * tigris_row_bytes(output));
         return;
     }
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
+    for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
         const row_taps rows = {in, tigris_float_data(call, params->row_weight) + (uint32_t)y * params->row_taps,
                                tigris_int32_data(call, params->row_start)[y], params->row_taps};
         for (uint32_t x = 0; x < output->width; x++) {

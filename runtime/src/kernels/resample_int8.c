@@ -28,7 +28,7 @@ typedef struct column_taps {
 
 static const int16_t *int16_data(const tigris_kernel_call *call, uint32_t offset)
 {
-    return (const int16_t *)(const void *)(call->weights + offset);
+    return (const int16_t *)(const void *)(tigris_weights(call) + offset);
 }
 
 static int8_t interpolate(const row_taps *rows, const column_taps *columns, uint32_t channel)
@@ -39,12 +39,13 @@ static int8_t interpolate(const row_taps *rows, const column_taps *columns, uint
         if (rows->weights[j] == 0) { /* a row without weight may lie outside the band */
             continue;
         }
-        const int8_t *row =
-            tigris_int8_row(in, tigris_resample_tap(rows->start, j, in->first, in->first + in->rows)) + channel;
+        const int8_t *row = tigris_int8_row(in, tigris_resample_tap(rows->start, j, tigris_first_row(in),
+                                                                    tigris_first_row(in) + tigris_row_count(in))) +
+                            channel;
         int32_t part = 0;
         for (uint32_t i = 0; i < columns->count; i++) {
-            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)in->tensor->width);
-            part += columns->weights[i] * row[(uint32_t)column * in->tensor->channels];
+            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)tigris_tensor_of(in)->width);
+            part += columns->weights[i] * row[(uint32_t)column * tigris_tensor_of(in)->channels];
         }
         sum += (int64_t)rows->weights[j] * part;
     }
@@ -69,22 +70,24 @@ typedef struct pixel_taps {
 static int gather_taps(pixel_taps *taps, const row_taps *rows, const column_taps *columns)
 {
     const tigris_band *in = rows->in;
-    const uint32_t channels = in->tensor->channels;
+    const uint32_t channels = tigris_tensor_of(in)->channels;
     uint32_t total = 0U;
     taps->count = 0U;
     for (uint32_t j = 0; j < rows->count; j++) {
-        const int32_t row = tigris_resample_tap(rows->start, j, in->first, in->first + in->rows) - in->first;
+        const int32_t row =
+            tigris_resample_tap(rows->start, j, tigris_first_row(in), tigris_first_row(in) + tigris_row_count(in)) -
+            tigris_first_row(in);
         for (uint32_t i = 0; i < columns->count && rows->weights[j] != 0; i++) {
             const int32_t weight = rows->weights[j] * columns->weights[i];
             if (weight == 0) {
                 continue;
             }
-            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)in->tensor->width);
+            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)tigris_tensor_of(in)->width);
             total += (uint32_t)(weight < 0 ? -weight : weight);
             if (taps->count == MOST_TAPS || total > MOST_WEIGHT) {
                 return 0;
             }
-            taps->tap[taps->count].offset = ((uint32_t)row * in->tensor->width + (uint32_t)column) * channels;
+            taps->tap[taps->count].offset = ((uint32_t)row * tigris_tensor_of(in)->width + (uint32_t)column) * channels;
             taps->tap[taps->count++].weight = weight;
         }
     }
@@ -135,16 +138,16 @@ static void run_pixel(const pixel_taps *taps, const int8_t *data, uint32_t chann
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_resample_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
+    const tigris_resample_params *params = tigris_params(call);
+    const tigris_band *in = tigris_input_band(call, 0);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
     int8_t *to = tigris_int8_output(call);
-    if (in->rows == 0) { /* only with a damaged row map */
-        memset(to, 0, (uint32_t)call->output->rows * tigris_row_bytes(output));
+    if (tigris_row_count(in) == 0) { /* only with a damaged row map */
+        memset(to, 0, (uint32_t)tigris_output_rows(call) * tigris_row_bytes(output));
         return;
     }
     pixel_taps taps;
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
+    for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
         const row_taps rows = {in, int16_data(call, params->row_weight) + (uint32_t)y * params->row_taps,
                                tigris_int32_data(call, params->row_start)[y], params->row_taps};
         for (uint32_t x = 0; x < output->width; x++) {

@@ -18,11 +18,11 @@ static int32_t rescaled(const tigris_rescale_params *params, int32_t value)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_rescale_params params = *(const tigris_rescale_params *)call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const uint8_t *from = tigris_band_row(&call->inputs[0], call->output->first);
-    const int from_int8 = call->inputs[0].tensor->dtype == TIGRIS_DTYPE_INT8;
-    const int to_int8 = call->output->tensor->dtype == TIGRIS_DTYPE_INT8;
+    const tigris_rescale_params params = *(const tigris_rescale_params *)tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const uint8_t *from = tigris_band_row(tigris_input_band(call, 0), tigris_output_first(call));
+    const int from_int8 = tigris_input_tensor(call, 0)->dtype == TIGRIS_DTYPE_INT8;
+    const int to_int8 = tigris_output_tensor(call)->dtype == TIGRIS_DTYPE_INT8;
     const int8_t *from8 = (const int8_t *)(const void *)from;
     const int16_t *from16 = (const int16_t *)(const void *)from;
     int8_t *to8 = tigris_int8_output(call);

@@ -20,10 +20,11 @@ static float combined(uint32_t combine, float old, float update)
 
 static void scatter(const tigris_kernel_call *call, size_t size)
 {
-    const tigris_scatter_params *params = call->params;
-    const float *positions = (const float *)(const void *)call->inputs[1].data;
-    const uint8_t *update = call->inputs[2].data;
-    tigris_move(call->output_data, call->inputs[0].data, (uint32_t)(tigris_band_elements(call->output) * size));
+    const tigris_scatter_params *params = tigris_params(call);
+    const float *positions = (const float *)(const void *)tigris_input_data(call, 1);
+    const uint8_t *update = tigris_input_data(call, 2);
+    tigris_move(tigris_output_data(call), tigris_input_data(call, 0),
+                (uint32_t)(tigris_band_elements(tigris_output_band(call)) * size));
     for (uint32_t at = 0; at < params->outer * params->count * params->inner; at++, update += size) {
         const tigris_slice_place place = tigris_slice_place_of(at, params->count, params->inner);
         const float x = positions[tigris_slice_position(place, params->position_step)];
@@ -32,7 +33,7 @@ static void scatter(const tigris_kernel_call *call, size_t size)
             continue;
         }
         const uint32_t slice = place.outer * params->length + (uint32_t)from_start;
-        uint8_t *to = call->output_data + (slice * params->inner + place.inner) * size;
+        uint8_t *to = tigris_output_data(call) + (slice * params->inner + place.inner) * size;
         if (params->combine == 0U) {
             tigris_move(to, update, (uint32_t)size);
         } else {

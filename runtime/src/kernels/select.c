@@ -53,7 +53,7 @@ static uint32_t table_of(const tigris_select_params *params, uint32_t axis)
 
 static selection unpack_axis(const tigris_kernel_call *call, uint32_t axis, int32_t low, int32_t end)
 {
-    const tigris_select_params *params = call->params;
+    const tigris_select_params *params = tigris_params(call);
     const uint32_t table = table_of(params, axis);
     const selection result = {table == NO_TABLE ? NULL : tigris_int32_data(call, table), params->numerator[axis],
                               params->denominator[axis], params->first[axis], low, end};
@@ -95,7 +95,7 @@ static uint32_t run_length(const selection *axis, uint32_t channel, uint32_t cha
 /* `bytes` of each pixel of a row, from input byte `first` of it on: all columns select themselves. */
 static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uint32_t first, uint32_t bytes)
 {
-    const uint32_t from_step = s->in->tensor->channels * s->element_bytes;
+    const uint32_t from_step = tigris_tensor_of(s->in)->channels * s->element_bytes;
     const uint32_t to_step = s->output->channels * s->element_bytes;
     const uint8_t *from = row + first;
     uint32_t column = from == to ? 0U : s->output->width; /* a slice of a vector may share the input's memory */
@@ -114,7 +114,7 @@ static void select_bytes(const selector *s, const uint8_t *row, uint8_t *to, uin
 /* Writes `elements` channels of each pixel of a row, starting at `to`, from input channel `first`; -1: outside. */
 static void select_run(const selector *s, const uint8_t *row, uint8_t *to, uint32_t elements, int32_t first)
 {
-    const uint32_t pixel_bytes = s->in->tensor->channels * s->element_bytes;
+    const uint32_t pixel_bytes = tigris_tensor_of(s->in)->channels * s->element_bytes;
     const uint32_t bytes = elements * s->element_bytes;
     const uint32_t step = s->output->channels * s->element_bytes;
     for (uint32_t column = 0; column < s->output->width; column++) {
@@ -146,18 +146,21 @@ static void select_pixels(const selector *s, const uint8_t *row, uint8_t *to)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_select_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
-    const selector s = {{unpack_axis(call, ROWS, in->first, in->first + in->rows),
-                         unpack_axis(call, COLUMNS, 0, (int32_t)in->tensor->width),
-                         unpack_axis(call, CHANNELS, 0, (int32_t)in->tensor->channels)},
-                        in, output, tigris_dtype_bytes(output->dtype), params->fill};
+    const tigris_select_params *params = tigris_params(call);
+    const tigris_band *in = tigris_input_band(call, 0);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
+    const selector s = {{unpack_axis(call, ROWS, tigris_first_row(in), tigris_first_row(in) + tigris_row_count(in)),
+                         unpack_axis(call, COLUMNS, 0, (int32_t)tigris_tensor_of(in)->width),
+                         unpack_axis(call, CHANNELS, 0, (int32_t)tigris_tensor_of(in)->channels)},
+                        in,
+                        output,
+                        tigris_dtype_bytes(output->dtype),
+                        params->fill};
     const int whole_rows =
         is_identity(&s.axes[COLUMNS], output->width) && is_identity(&s.axes[CHANNELS], output->channels);
-    uint8_t *to = call->output_data;
-    for (int32_t row = 0; row < call->output->rows; row++) {
-        const int32_t from = selected(&s.axes[ROWS], call->output->first + row);
+    uint8_t *to = tigris_output_data(call);
+    for (int32_t row = 0; row < tigris_output_rows(call); row++) {
+        const int32_t from = selected(&s.axes[ROWS], tigris_output_first(call) + row);
         if (from < 0) {
             fill_elements(&s, to, tigris_row_elements(output));
         } else if (whole_rows && tigris_band_row(in, from) != to) {

@@ -23,9 +23,9 @@ static void softmax(const float *input, float *output, uint32_t length)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_softmax_float_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const float *input = tigris_float_row(&call->inputs[0], call->output->first);
+    const tigris_softmax_float_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const float *input = tigris_float_row(tigris_input_band(call, 0), tigris_output_first(call));
     float *output = tigris_float_output(call);
     for (uint32_t i = 0; i < elements; i += params->length) {
         softmax(input + i, output + i, params->length);

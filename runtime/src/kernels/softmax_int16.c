@@ -28,7 +28,7 @@ static int32_t saturated(int32_t value)
 
 static void softmax(const tigris_kernel_call *call, const int16_t *input, int16_t *output)
 {
-    const tigris_softmax_int16_params *params = call->params;
+    const tigris_softmax_int16_params *params = tigris_params(call);
     const int16_t *exponentials = tigris_int16_data(call, params->exponentials);
     const int16_t *reciprocals = tigris_int16_data(call, params->reciprocals);
     int32_t largest = INT16_MIN;
@@ -55,9 +55,9 @@ static void softmax(const tigris_kernel_call *call, const int16_t *input, int16_
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_softmax_int16_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int16_t *input = tigris_int16_row(&call->inputs[0], call->output->first);
+    const tigris_softmax_int16_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int16_t *input = tigris_int16_row(tigris_input_band(call, 0), tigris_output_first(call));
     int16_t *output = tigris_int16_output(call);
     for (uint32_t i = 0; i < elements; i += params->length) {
         softmax(call, input + i, output + i);

@@ -134,11 +134,11 @@ static void softmax_to_int16(const int32_t *exponentials, const int8_t *input, u
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_softmax_int8_params *params = call->params;
-    const uint32_t elements = tigris_band_elements(call->output);
-    const int8_t *input = tigris_int8_row(&call->inputs[0], call->output->first);
+    const tigris_softmax_int8_params *params = tigris_params(call);
+    const uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    const int8_t *input = tigris_int8_row(tigris_input_band(call, 0), tigris_output_first(call));
     const int32_t *exponentials = tigris_int32_data(call, params->exponentials);
-    const int is_wide = call->output->tensor->dtype == TIGRIS_DTYPE_INT16;
+    const int is_wide = tigris_output_tensor(call)->dtype == TIGRIS_DTYPE_INT16;
     for (uint32_t i = 0; i < elements; i += params->length) {
         if (is_wide) {
             softmax_to_int16(exponentials, input + i, params->length, tigris_int16_output(call) + i);

@@ -95,8 +95,8 @@ static int16_t larger(int16_t largest, int16_t value)
 /* Stores pairs of windowed samples as complex numbers, shifted left as far as 16 bits allow. Returns the shift. */
 static uint32_t load(const tigris_kernel_call *call, bin *bins)
 {
-    const tigris_spectrum_params *params = call->params;
-    const int16_t *samples = (const int16_t *)(const void *)call->inputs[0].data;
+    const tigris_spectrum_params *params = tigris_params(call);
+    const int16_t *samples = (const int16_t *)(const void *)tigris_input_data(call, 0);
     const int16_t *window = tigris_int16_data(call, params->window);
     const uint32_t count = params->points / 2U;
     int16_t largest = 0;
@@ -192,11 +192,11 @@ static uint32_t square_root(uint64_t value)
  * weights or the bins. */
 static void sum_bands(const tigris_kernel_call *call, const bin *bins, uint32_t shift)
 {
-    const tigris_spectrum_params *params = call->params;
+    const tigris_spectrum_params *params = tigris_params(call);
     const uint16_t *limits = tigris_uint16_data(call, params->bands);
     const uint16_t *weight = tigris_uint16_data(call, params->weights);
     const uint16_t *const end = weight + 2U * params->weight_count;
-    const uint32_t bands = tigris_row_elements(call->output->tensor);
+    const uint32_t bands = tigris_row_elements(tigris_output_tensor(call));
     uint32_t *to = tigris_levels_output(call);
     uint64_t upper = 0;
     for (uint32_t band = 0; band <= bands; band++, limits += 2) {
@@ -215,10 +215,10 @@ static void sum_bands(const tigris_kernel_call *call, const bin *bins, uint32_t 
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_spectrum_params *params = call->params;
+    const tigris_spectrum_params *params = tigris_params(call);
     const int16_t *sine = tigris_int16_data(call, params->sine);
     const uint32_t count = params->points / 2U;
-    bin *bins = (bin *)(void *)call->scratch;
+    bin *bins = (bin *)(void *)tigris_scratch(call);
     const uint32_t shift = load(call, bins);
     uint32_t quarter = 1;
     if ((tigris_bits(count) & 1U) == 0U) { /* an odd power of two */

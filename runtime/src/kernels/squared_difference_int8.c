@@ -13,7 +13,7 @@ static inline int32_t square(const void *constants, int32_t a, int32_t b)
 
 static void run(const tigris_kernel_call *call)
 {
-    tigris_run_binary(call, tigris_binary_int8_steps(call->params), square, call->params);
+    tigris_run_binary(call, tigris_binary_int8_steps(tigris_params(call)), square, tigris_params(call));
 }
 
 static tigris_status check(const tigris_check_call *call)

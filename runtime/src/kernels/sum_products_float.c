@@ -7,16 +7,16 @@
 
 static void sum_products(const tigris_kernel_call *call)
 {
-    const tigris_sum_products_params *params = call->params;
-    const tigris_band *out = call->output;
-    const float *input = tigris_float_row(&call->inputs[0], out->first);
+    const tigris_sum_products_params *params = tigris_params(call);
+    const tigris_band *out = tigris_output_band(call);
+    const float *input = tigris_float_row(tigris_input_band(call, 0), tigris_first_row(out));
     const float *weights = tigris_float_data(call, params->weights);
     float *sums = tigris_float_output(call);
-    weights += (uint32_t)out->first * params->out_features * params->in_features;
-    if (out->first == 0) {
+    weights += (uint32_t)tigris_first_row(out) * params->out_features * params->in_features;
+    if (tigris_first_row(out) == 0) {
         memcpy(sums, tigris_float_data(call, params->bias), params->out_features * sizeof *sums);
     }
-    for (int32_t row = 0; row < out->rows; row++) {
+    for (int32_t row = 0; row < tigris_row_count(out); row++) {
         for (uint32_t k = 0; k < params->out_features; k++) {
             sums[k] += tigris_dot(input, weights, params->in_features);
             weights += params->in_features;
@@ -27,10 +27,10 @@ static void sum_products(const tigris_kernel_call *call)
 
 static void scale_sums(const tigris_kernel_call *call)
 {
-    const tigris_scale_sums_float_params *params = call->params;
-    const float *sums = (const float *)(const void *)call->inputs[0].data;
+    const tigris_scale_sums_float_params *params = tigris_params(call);
+    const float *sums = (const float *)(const void *)tigris_input_data(call, 0);
     float *to = tigris_float_output(call);
-    for (uint32_t k = 0; k < call->inputs[0].tensor->channels; k++) {
+    for (uint32_t k = 0; k < tigris_input_tensor(call, 0)->channels; k++) {
         to[k] = tigris_clamp_float(sums[k], params->activation_min, params->activation_max);
     }
 }

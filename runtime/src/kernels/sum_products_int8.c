@@ -10,18 +10,18 @@
 
 static void sum_products(const tigris_kernel_call *call)
 {
-    const tigris_sum_products_params *params = call->params;
-    const tigris_band *out = call->output;
+    const tigris_sum_products_params *params = tigris_params(call);
+    const tigris_band *out = tigris_output_band(call);
     const int32_t outputs = (int32_t)params->out_features;
     const uint32_t products = params->in_features * params->out_features;
-    const int8_t *input = tigris_int8_row(&call->inputs[0], out->first);
-    uint32_t *sums = (uint32_t *)(void *)call->output_data;
-    tigris_rows rows = {tigris_int8_data(call, params->weights) + (uint32_t)out->first * products,
+    const int8_t *input = tigris_int8_row(tigris_input_band(call, 0), tigris_first_row(out));
+    uint32_t *sums = (uint32_t *)(void *)tigris_output_data(call);
+    tigris_rows rows = {tigris_int8_data(call, params->weights) + (uint32_t)tigris_first_row(out) * products,
                         (int32_t)params->in_features, outputs & ~(TIGRIS_CHANNEL_BLOCK - 1)};
-    if (out->first == 0) {
+    if (tigris_first_row(out) == 0) {
         memcpy(sums, tigris_int32_data(call, params->bias), params->out_features * sizeof *sums);
     }
-    for (int32_t row = 0; row < out->rows; row++) {
+    for (int32_t row = 0; row < tigris_row_count(out); row++) {
         for (int32_t from = 0; from < outputs; from += TIGRIS_ROWS) {
             tigris_add_rows(&rows, input, from, outputs - from > TIGRIS_ROWS ? TIGRIS_ROWS : outputs - from, sums + from,
                             sums + from);
@@ -33,12 +33,12 @@ static void sum_products(const tigris_kernel_call *call)
 
 static void scale_sums(const tigris_kernel_call *call)
 {
-    const tigris_scale_sums_int8_params *params = call->params;
+    const tigris_scale_sums_int8_params *params = tigris_params(call);
     const tigris_output_stage output = {params->output_zero_point, params->activation_min, params->activation_max};
-    tigris_requantise_channels((const uint32_t *)(const void *)call->inputs[0].data,
-                               (int32_t)call->inputs[0].tensor->channels, tigris_int32_data(call, params->multiplier),
-                               tigris_int8_data(call, params->shift), (int32_t)params->requantise_step, &output,
-                               tigris_int8_output(call));
+    tigris_requantise_channels((const uint32_t *)(const void *)tigris_input_data(call, 0),
+                               (int32_t)tigris_input_tensor(call, 0)->channels,
+                               tigris_int32_data(call, params->multiplier), tigris_int8_data(call, params->shift),
+                               (int32_t)params->requantise_step, &output, tigris_int8_output(call));
 }
 
 static tigris_status check_sums(const tigris_check_call *call)

@@ -84,9 +84,9 @@ static uint32_t insert(const tigris_suppress_params *params, float *found, uint3
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_suppress_params *params = call->params;
-    const float *scores = (const float *)(const void *)call->inputs[1].data;
-    candidates c = {params, (const float *)(const void *)call->inputs[0].data, NULL, call->scratch};
+    const tigris_suppress_params *params = tigris_params(call);
+    const float *scores = (const float *)(const void *)tigris_input_data(call, 1);
+    candidates c = {params, (const float *)(const void *)tigris_input_data(call, 0), NULL, tigris_scratch(call)};
     float *found = tigris_float_output(call);
     uint32_t held = 0;
     for (uint32_t class = 0; class < params->classes; class++) {

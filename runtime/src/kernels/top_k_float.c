@@ -33,10 +33,10 @@ static uint32_t next(const tigris_top_k_params *params, const float *x, uint32_t
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_top_k_params *params = call->params;
+    const tigris_top_k_params *params = tigris_params(call);
     const uint32_t inner = params->inner;
-    const uint32_t outer = tigris_band_elements(call->output) / (params->count * inner);
-    const float *x = (const float *)(const void *)call->inputs[0].data;
+    const uint32_t outer = tigris_band_elements(tigris_output_band(call)) / (params->count * inner);
+    const float *x = (const float *)(const void *)tigris_input_data(call, 0);
     float *output = tigris_float_output(call);
     for (uint32_t o = 0; o < outer; o++) {
         for (uint32_t i = 0; i < inner; i++) {

@@ -105,15 +105,16 @@ static uint32_t lines_left(const counter *c, uint32_t elements)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_transpose_params *params = call->params;
+    const tigris_transpose_params *params = tigris_params(call);
     const uint32_t bytes = params->element_bytes;
     const uint32_t last = params->rank - 1U;
-    const tigris_band *in = &call->inputs[0];
-    const uint32_t held = (uint32_t)in->first * tigris_row_elements(in->tensor); /* element at the band's start */
-    uint32_t elements = tigris_band_elements(call->output);
-    uint8_t *output = call->output_data;
+    const tigris_band *in = tigris_input_band(call, 0);
+    const uint32_t held =
+        (uint32_t)tigris_first_row(in) * tigris_row_elements(tigris_tensor_of(in)); /* element at the band's start */
+    uint32_t elements = tigris_band_elements(tigris_output_band(call));
+    uint8_t *output = tigris_output_data(call);
     counter c = {params, {0U}, 0U};
-    const uint32_t first = (uint32_t)call->output->first * tigris_row_elements(call->output->tensor);
+    const uint32_t first = (uint32_t)tigris_output_first(call) * tigris_row_elements(tigris_output_tensor(call));
     start(&c, first);
     /* A band may begin and end amid the last axis. */
     uint32_t skipped = first % params->output_shape[last];

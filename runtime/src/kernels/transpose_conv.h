@@ -100,13 +100,14 @@ typedef void (*tigris_transpose_add)(void *sum, uint32_t input, int32_t weight, 
 TIGRIS_INLINE void tigris_transpose_sum(const tigris_transposed *c, const tigris_transpose_place *at,
                                         tigris_transpose_add add, void *sum)
 {
-    const tigris_band *in = &c->call->inputs[0];
-    const uint32_t channels = in->tensor->channels;
+    const tigris_band *in = tigris_input_band(c->call, 0);
+    const uint32_t channels = tigris_tensor_of(in)->channels;
     const uint32_t first_input = (uint32_t)(at->channel / c->group_outputs * c->group_inputs);
     const int32_t kernel = at->channel * c->shape->kernel_height * c->shape->kernel_width;
     for (int32_t j = 0; j < at->rows.count; j++) {
         const int32_t source = at->rows.source - j * at->rows.source_step;
-        const uint32_t row = (uint32_t)(source - in->first) * tigris_row_elements(in->tensor) + first_input;
+        const uint32_t row =
+            (uint32_t)(source - tigris_first_row(in)) * tigris_row_elements(tigris_tensor_of(in)) + first_input;
         const int32_t taps = kernel + (at->rows.tap + j * at->rows.tap_step) * c->shape->kernel_width;
         for (int32_t i = 0; i < at->columns.count; i++) {
             const uint32_t column = (uint32_t)(at->columns.source - i * at->columns.source_step);
@@ -123,17 +124,17 @@ typedef void (*tigris_transpose_output)(void *outputs, const tigris_transposed *
 TIGRIS_INLINE void tigris_transpose_run(const tigris_kernel_call *call, const tigris_transpose_shape *shape,
                                         tigris_transpose_output write, void *outputs)
 {
-    const tigris_band *in = &call->inputs[0], *out = call->output;
-    const int32_t channels = (int32_t)out->tensor->channels, groups = (int32_t)shape->groups;
-    const tigris_transposed c = {call, shape, (int32_t)in->tensor->channels / groups, channels / groups};
-    const tigris_transpose_axis rows = {shape->kernel_height, shape->stride_height, shape->dilation_height, in->first,
-                                        in->first + in->rows};
+    const tigris_band *in = tigris_input_band(call, 0), *out = tigris_output_band(call);
+    const int32_t channels = (int32_t)tigris_tensor_of(out)->channels, groups = (int32_t)shape->groups;
+    const tigris_transposed c = {call, shape, (int32_t)tigris_tensor_of(in)->channels / groups, channels / groups};
+    const tigris_transpose_axis rows = {shape->kernel_height, shape->stride_height, shape->dilation_height,
+                                        tigris_first_row(in), tigris_first_row(in) + tigris_row_count(in)};
     const tigris_transpose_axis columns = {shape->kernel_width, shape->stride_width, shape->dilation_width, 0,
-                                           (int32_t)in->tensor->width};
+                                           (int32_t)tigris_tensor_of(in)->width};
     tigris_transpose_place at;
-    for (int32_t y = out->first; y < out->first + out->rows; y++) {
+    for (int32_t y = tigris_first_row(out); y < tigris_first_row(out) + tigris_row_count(out); y++) {
         at.rows = tigris_taps_of(&rows, y + shape->pad_top);
-        for (int32_t x = 0; x < (int32_t)out->tensor->width; x++) {
+        for (int32_t x = 0; x < (int32_t)tigris_tensor_of(out)->width; x++) {
             at.columns = tigris_taps_of(&columns, x + shape->pad_left);
             for (at.channel = 0; at.channel < channels; at.channel++) {
                 write(outputs, &c, &at);

@@ -34,11 +34,14 @@ static inline void write_output(void *of, const tigris_transposed *c, const tigr
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_transpose_conv_float_params *params = call->params;
+    const tigris_transpose_conv_float_params *params = tigris_params(call);
     const tigris_transpose_shape shape = TIGRIS_TRANSPOSE_SHAPE(params);
-    outputs o = {{(const float *)(const void *)call->inputs[0].data, tigris_float_data(call, params->weights), 0.0F},
-                 tigris_float_data(call, params->bias), params->activation_min, params->activation_max,
-                 tigris_float_output(call)};
+    outputs o = {
+        {(const float *)(const void *)tigris_input_data(call, 0), tigris_float_data(call, params->weights), 0.0F},
+        tigris_float_data(call, params->bias),
+        params->activation_min,
+        params->activation_max,
+        tigris_float_output(call)};
     tigris_transpose_run(call, &shape, write_output, &o);
 }
 

@@ -34,11 +34,15 @@ static inline void write_output(void *of, const tigris_transposed *c, const tigr
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_transpose_conv_int16_params *params = call->params;
+    const tigris_transpose_conv_int16_params *params = tigris_params(call);
     const tigris_transpose_shape shape = TIGRIS_TRANSPOSE_SHAPE(params);
-    outputs o = {{(const int16_t *)(const void *)call->inputs[0].data, tigris_int8_data(call, params->weights), 0},
-                 params->bias, tigris_int32_data(call, params->multiplier), tigris_int8_data(call, params->shift),
-                 {params->sum_bits, params->activation_min, params->activation_max}, tigris_int16_output(call)};
+    outputs o = {
+        {(const int16_t *)(const void *)tigris_input_data(call, 0), tigris_int8_data(call, params->weights), 0},
+        params->bias,
+        tigris_int32_data(call, params->multiplier),
+        tigris_int8_data(call, params->shift),
+        {params->sum_bits, params->activation_min, params->activation_max},
+        tigris_int16_output(call)};
     tigris_transpose_run(call, &shape, write_output, &o);
 }
 

@@ -39,13 +39,15 @@ static inline void write_output(void *of, const tigris_transposed *c, const tigr
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_transpose_conv_int8_params *params = call->params;
+    const tigris_transpose_conv_int8_params *params = tigris_params(call);
     const tigris_transpose_shape shape = TIGRIS_TRANSPOSE_SHAPE(params);
-    outputs o = {{(const int8_t *)(const void *)call->inputs[0].data, tigris_int8_data(call, params->weights),
+    outputs o = {{(const int8_t *)(const void *)tigris_input_data(call, 0), tigris_int8_data(call, params->weights),
                   params->input_zero_point, 0},
-                 tigris_int32_data(call, params->bias), tigris_int32_data(call, params->multiplier),
+                 tigris_int32_data(call, params->bias),
+                 tigris_int32_data(call, params->multiplier),
                  tigris_int8_data(call, params->shift),
-                 {params->output_zero_point, params->activation_min, params->activation_max}, tigris_int8_output(call)};
+                 {params->output_zero_point, params->activation_min, params->activation_max},
+                 tigris_int8_output(call)};
     tigris_transpose_run(call, &shape, write_output, &o);
 }
 

@@ -181,16 +181,16 @@ static void write_vector(const vector *v, const tigris_vector_params *params)
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_vector_params *params = call->params;
+    const tigris_vector_params *params = tigris_params(call);
     const uint32_t block = params->length * params->inner;
-    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
+    const uint32_t held = tigris_band_span(tigris_input_band(call, 0)).first;
     vector v;
-    v.span = tigris_band_span(call->output);
+    v.span = tigris_band_span(tigris_output_band(call));
     v.out = tigris_float_output(call);
     for (uint32_t base = v.span.first / block * block; base < v.span.end; base += block) {
         for (uint32_t i = 0; i < params->inner; i++) {
             v.start = base + i;
-            v.x = (const float *)(const void *)call->inputs[0].data + (v.start - held);
+            v.x = (const float *)(const void *)tigris_input_data(call, 0) + (v.start - held);
             write_vector(&v, params);
         }
     }

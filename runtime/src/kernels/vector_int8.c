@@ -25,11 +25,11 @@ static void write_sums(const tigris_cumulative_int8_params *params, const int8_t
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_cumulative_int8_params *params = call->params;
+    const tigris_cumulative_int8_params *params = tigris_params(call);
     const uint32_t block = params->length * params->inner;
-    const uint32_t held = tigris_band_span(&call->inputs[0]).first;
-    const tigris_span span = tigris_band_span(call->output);
-    const int8_t *in = (const int8_t *)(const void *)call->inputs[0].data;
+    const uint32_t held = tigris_band_span(tigris_input_band(call, 0)).first;
+    const tigris_span span = tigris_band_span(tigris_output_band(call));
+    const int8_t *in = (const int8_t *)(const void *)tigris_input_data(call, 0);
     for (uint32_t base = span.first / block * block; base < span.end; base += block) {
         for (uint32_t i = 0; i < params->inner; i++) {
             write_sums(params, in + (base + i - held), base + i, span, tigris_int8_output(call));

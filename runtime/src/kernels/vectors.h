@@ -13,10 +13,10 @@ typedef struct tigris_span {
 
 static inline tigris_span tigris_band_span(const tigris_band *band)
 {
-    const uint32_t row = tigris_row_elements(band->tensor);
+    const uint32_t row = tigris_row_elements(tigris_tensor_of(band));
     tigris_span span;
-    span.first = (uint32_t)band->first * row;
-    span.end = span.first + (uint32_t)band->rows * row;
+    span.first = (uint32_t)tigris_first_row(band) * row;
+    span.end = span.first + (uint32_t)tigris_row_count(band) * row;
     return span;
 }
 

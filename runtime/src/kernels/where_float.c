@@ -4,13 +4,13 @@
 
 static void run(const tigris_kernel_call *call)
 {
-    const tigris_where_params *params = call->params;
-    const tigris_tensor_record *output = call->output->tensor;
+    const tigris_where_params *params = tigris_params(call);
+    const tigris_tensor_record *output = tigris_output_tensor(call);
     float *to = tigris_float_output(call);
-    for (int32_t y = call->output->first; y < call->output->first + call->output->rows; y++) {
+    for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
         const float *row[3];
         for (uint32_t i = 0; i < 3U; i++) {
-            const tigris_band *in = &call->inputs[i];
+            const tigris_band *in = tigris_input_band(call, i);
             row[i] = (const float *)(const void *)in->data + tigris_binary_row(in, y, params->row_step[i]);
         }
         for (uint32_t x = 0; x < output->width; x++) {

@@ -11,7 +11,7 @@ import pytest
 from tests.harness.tiers import sampled
 from tests.runtime.build import C99, compile_each
 from tigris_pio.compiler.codegen.c_source import resolve_conditionals
-from tigris_pio.compiler.codegen.call_layout import TYPES, place_weights
+from tigris_pio.compiler.codegen.call_layout import TYPES, WEIGHTS_IN_CALLS
 from tigris_pio.compiler.codegen.kernels import Bundle, bundle
 from tigris_pio.compiler.codegen.runtime_sources import entries
 
@@ -26,7 +26,7 @@ def text_of(found: Bundle, weights_in_calls: bool) -> str:
         f"void use_{place}(const tigris_kernel_call *call)\n{{\n    {name}(call);\n}}\n"
         for place, name in enumerate(found.functions.values())
     )
-    return f"{includes}\n{TYPES}\n{place_weights(found.text, weights_in_calls)}\n{calls}"
+    return f"{includes}\n{WEIGHTS_IN_CALLS if weights_in_calls else ''}{TYPES}\n{found.text}\n{calls}"
 
 
 @pytest.mark.thorough
@@ -47,7 +47,7 @@ def test_all_kernels_compile_in_one_file(weights_in_calls: bool, tmp_path: Path)
 def test_checks_of_plans_are_left_out() -> None:
     found = bundle(["tigris_conv_2d_int8"])
     assert not re.search(r"check_|tigris_session|tigris_plan\b|TIGRIS_ERR|kernel_entry", found.text)
-    assert "depthwise" not in place_weights(found.text, False).split("tigris_conv_int8_params;")[1]
+    assert "depthwise" not in found.text.split("tigris_conv_int8_params;")[1]
 
 
 @pytest.mark.parametrize("condition,value,kept", [

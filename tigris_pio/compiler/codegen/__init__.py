@@ -5,7 +5,7 @@ numbers that the executor computes from them, become calls, loops and constants.
 
     c_source, runtime_sources   parse the runtime's sources to declarations
     kernels                     selects the declarations that a model needs
-    call_layout                 rewrites a kernel's access to its call
+    call_layout                 types of kernel calls
     schedule                    lists the actions of each stage, as loops
     names, model                collect the contents as plain data
     constants, memory, weights, calls, moves, stages, header, source, split    write the text

@@ -1,18 +1,16 @@
-"""Rewrites the access of kernels to their calls: in generated C a call is an array of bands, the output's first.
+"""Types of kernel calls: in generated C a call is an array of bands, the output's first.
 
 In the runtime a call is a record of 36 bytes and 24 for each band, which the executor fills in. In generated C a band
-has 8 bytes on the stack: an address, and a pointer to constants (rows, padding, tensor, parameters). The kernels' text
-is changed member by member. The types below lack a member that the rewriting misses, so the C does not compile.
+has 8 bytes on the stack: an address, and a pointer to constants (rows, padding, tensor, parameters). Kernels read both
+by the macros of runtime/src/kernels/access.h, which TYPES defines for generated C.
 """
 
 from __future__ import annotations
 
 import re
 
-#: Types and a function of the runtime that TYPES replaces.
-OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call", "tigris_yield_from_kernel"})
-_CONSTANT_MEMBERS = "rows|pad_top|pad_bottom|tensor"
-
+#: Text before TYPES if the address of weights is known only at run time, so that a call has a band for them.
+WEIGHTS_IN_CALLS = "#define TIGRIS_WEIGHTS_IN_CALLS\n\n"
 
 #: C text of the types of a call, and of macros for compilers.
 TYPES = """\
@@ -88,36 +86,30 @@ static inline const tigris_operation *tigris_operation_of(const tigris_kernel_ca
     return (const tigris_operation *)(const void *)call->of;
 }
 
+/* How kernels read a call. */
+#define tigris_params(call) (tigris_operation_of(call)->params)
+#define tigris_input_count(call) (tigris_operation_of(call)->input_count)
+#define tigris_input_band(call, index) (&(call)[(index) + 1])
+#define tigris_output_band(call) (call)
+#define tigris_output_data(call) ((call)->data)
+#if defined(TIGRIS_WEIGHTS_IN_CALLS)
+#define tigris_weights(call) ((call)[tigris_input_count(call) + 1U].data)
+#define tigris_scratch(call) ((call)[tigris_input_count(call) + 2U].data)
+#else
+#define tigris_weights(call) (tigris_operation_of(call)->weights)
+#define tigris_scratch(call) ((call)[tigris_input_count(call) + 1U].data)
+#endif
+
+/* How kernels read a band. */
+#define tigris_first_row(band) ((band)->of->first_row)
+#define tigris_row_count(band) ((band)->of->rows)
+#define tigris_pad_top(band) ((band)->of->pad_top)
+#define tigris_tensor_of(band) ((band)->of->tensor)
+
 /* In the runtime, whether a run shall stop within a long kernel; generated C never stops there. */
 #define tigris_yield_from_kernel(call) ((void)(call), 0)
 """
 
-
-def rewrite_calls(text: str) -> str:
-    """Rewrites the runtime's kernels for calls as bands; leaves marks for `place_weights`."""
-    text = re.sub(r"\bcall->inputs\[(\d+)U?\]", lambda match: f"call[{int(match[1]) + 1}]", text)
-    text = re.sub(r"\bcall->inputs\b", "(call + 1)", text)
-    text = re.sub(r"\bcall->output->", "call->", text)
-    text = re.sub(r"\bcall->output_data\b", "call->data", text)
-    text = re.sub(r"\bcall->output\b", "call", text)
-    text = re.sub(r"\bcall->scratch\b", "call[tigris_operation_of(call)->input_count + SCRATCH_BAND].data", text)
-    text = re.sub(r"\bcall->weights\b", "WEIGHTS_OF(call)", text)
-    text = re.sub(r"((?:\w+->)*)\bcall->(params|input_count)\b", r"tigris_operation_of(\1call)->\2", text)
-    bands = "|".join(sorted({"call", "in", "out", *re.findall(r"\btigris_band \*(?:const )?(\w+)", text)}))
-    for member, new in ((_CONSTANT_MEMBERS, r"of->\g<member>"), ("first", "of->first_row")):
-        found = rf"(?P<member>{member})\b"
-        text = re.sub(rf"(?P<band>\bcall\[[^]]*\]|\(call \+ 1\)\[[^]]*\])\.{found}", rf"\g<band>.{new}", text)
-        text = re.sub(rf"(?<![.>])\b(?P<band>{bands})->{found}", rf"\g<band>->{new}", text)
-        text = re.sub(rf"(?P<band>(?:->|\.)(?:call|in|out))->{found}", rf"\g<band>->{new}", text)
-    return text
-
-
-def place_weights(text: str, weights_in_calls: bool) -> str:
-    """Replaces the marks of `rewrite_calls`.
-
-    weights_in_calls: the address of weights is known only at run time, so a call has a band for them.
-    """
-    of = "tigris_operation_of(@)"
-    weights = f"@[{of}->input_count + 1U].data" if weights_in_calls else f"{of}->weights"
-    text = re.sub(r"((?:\w+->)*)WEIGHTS_OF\(call\)", lambda match: weights.replace("@", f"{match[1]}call"), text)
-    return text.replace("SCRATCH_BAND", "2U" if weights_in_calls else "1U")
+#: Types, macros and a function of the runtime that TYPES replaces.
+OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call",
+                       *re.findall(r"#define (tigris_\w+)", TYPES)})  # fmt: skip

@@ -2,7 +2,7 @@
 
 The text has the functions that compute, and the types, macros and functions that they use. Checks of plans are left
 out, because the compiler's own calls need none. A file's static names get the file's name as prefix, so that all files
-can be joined. call_layout rewrites the kernels' access to their calls.
+can be joined.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tigris_pio.compiler.codegen.runtime_sources import (
 class Bundle:
     """The selected kernels.
 
-    includes: headers of the C library. text: C text before `place_weights`. functions: C function by kernel entry.
+    includes: headers of the C library. text: C text. functions: C function by kernel entry.
     first_row_readers: entries of the kernels that read the numbers of rows.
     """
 
@@ -182,7 +182,8 @@ def bundle(symbols: Iterable[str], types: Iterable[str] = (), helpers: Iterable[
     text = "\n\n".join(text for text in texts if text)
     for name in found.values():
         text = re.sub(rf"^static (void {name}\()", r"static TIGRIS_OWN_FRAME \1", text, flags=re.MULTILINE)
-    asks = frozenset(symbol for symbol, name in found.items() if "first_row" in _needed(collector.parts, [name])[1])
+    reader = "tigris_first_row"
+    asks = frozenset(symbol for symbol, name in found.items() if reader in _needed(collector.parts, [name])[1])
     return Bundle(_system(collector.system, text), text + "\n", found, asks)
 
 

@@ -24,7 +24,7 @@ from tigris_pio.compiler.codegen.c_source import (
     resolve_conditionals,
     strip_guard,
 )
-from tigris_pio.compiler.codegen.call_layout import OWN_TYPES, rewrite_calls
+from tigris_pio.compiler.codegen.call_layout import OWN_TYPES
 from tigris_pio.errors import ToolError
 from tigris_pio.format.c_header import PARAMS_PATH, render_params
 
@@ -191,7 +191,7 @@ def declarations(nodes: Iterable[Any]) -> Iterator[Declaration]:
 
 
 def _rewritten(nodes: Iterable[Any], names: Mapping[str, str], dropped: set[str]) -> tuple[Any, ...]:
-    """`nodes` with static names prefixed, and calls rewritten for TYPES of call_layout."""
+    """`nodes` with static names prefixed, without what TYPES of call_layout replaces."""
     result: list[Any] = []
     for node in nodes:
         if isinstance(node, Inlined):
@@ -203,7 +203,7 @@ def _rewritten(nodes: Iterable[Any], names: Mapping[str, str], dropped: set[str]
             ]
             result.append(Conditional(tuple(branches)))
         elif isinstance(node, Declaration) and not node.defines & (dropped | OWN_TYPES):
-            text = rewrite_calls(_renamed(node.text, names))
+            text = _renamed(node.text, names)
             defines = frozenset(names.get(name, name) for name in node.defines)
             result.append(Declaration(text, node.comment, defines, names_in(text)))
     return tuple(result)

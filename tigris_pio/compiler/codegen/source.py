@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tigris_pio.compiler.codegen.call_layout import TYPES, place_weights
+from tigris_pio.compiler.codegen.call_layout import TYPES, WEIGHTS_IN_CALLS
 from tigris_pio.compiler.codegen.calls import START, row_address, tensor_records
 from tigris_pio.compiler.codegen.header import description_text, io_macro, prototype, sides
 from tigris_pio.compiler.codegen.kernels import bundle
@@ -58,7 +58,7 @@ def _kernels(model: Model) -> list[str]:
         types = bundle([], types=sorted({op.params.C_NAME for op in ops}),
                        helpers=helpers(model.plan, model.loops))  # fmt: skip
         return [f'#include "{TYPES_FILE}"\n', _banner("Kernels"), declarations(model), types.text]
-    return [_banner("Kernels"), TYPES, place_weights(model.kernels.text, model.weights_in_calls)]
+    return [_banner("Kernels"), (WEIGHTS_IN_CALLS if model.weights_in_calls else "") + TYPES, model.kernels.text]
 
 
 def _banner(text: str) -> str:

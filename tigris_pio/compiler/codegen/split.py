@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tigris_pio.compiler.codegen.call_layout import TYPES, place_weights
+from tigris_pio.compiler.codegen.call_layout import TYPES, WEIGHTS_IN_CALLS
 from tigris_pio.compiler.codegen.kernels import bundle
 from tigris_pio.compiler.codegen.model import Model
 
@@ -39,12 +39,11 @@ def shared_files(model: Model) -> dict[str, str]:
 def _kernel(symbol: str, weights_in_calls: bool) -> str:
     found = bundle([symbol])
     name, function = kernel_name(symbol, weights_in_calls), found.functions[symbol]
-    text = place_weights(found.text, weights_in_calls)
-    text = re.sub(rf"^static TIGRIS_OWN_FRAME void {function}\(", f"void {name}(", text, flags=re.MULTILINE)
+    text = re.sub(rf"^static TIGRIS_OWN_FRAME void {function}\(", f"void {name}(", found.text, flags=re.MULTILINE)
     includes = "".join(f"#include {include}\n" for include in found.includes)
     return (
         f"/* A kernel that several models can share, written by tigris codegen. Do not edit. */\n"
-        f'#include "{TYPES_FILE}"\n\n{includes}\n{text}'.replace(
+        f'{WEIGHTS_IN_CALLS if weights_in_calls else ""}#include "{TYPES_FILE}"\n\n{includes}\n{text}'.replace(
             f"\nvoid {name}(", f"\nvoid {name}(const tigris_kernel_call *call);\n\nvoid {name}(", 1
         )
     )
