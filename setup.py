@@ -57,7 +57,8 @@ class BuildPackage(build_py):
         super().run()
         if self.editable_mode:
             return  # the checkout has them
-        for path in [*(ROOT / "runtime" / "src").rglob("*.[chS]"), *(ROOT / "runtime" / "include").glob("*.h")]:
+        headers = [path for folder in ("include", "codegen") for path in (ROOT / "runtime" / folder).glob("*.h")]
+        for path in [*(ROOT / "runtime" / "src").rglob("*.[chS]"), *headers]:
             target = Path(self.build_lib) / "tigris_pio" / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)

@@ -22,7 +22,7 @@ static inline uint32_t tigris_multiply(uint32_t a, uint32_t b)
     return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
 }
 
-/* Elements and bytes of one row of one image; no overflow check, so only for tensors that passed tigris_plan_open.
+/* Elements and bytes of one row of one image; no overflow check, so only for tensors whose size fits 32 bits.
  * Bytes are inlined except at -Os. */
 static inline uint32_t tigris_row_elements(const tigris_tensor_record *tensor)
 {
@@ -45,7 +45,7 @@ static inline uint32_t tigris_row_step(const tigris_tensor_record *tensor)
     return tigris_is_folded(tensor) ? 0U : tigris_row_bytes(tensor);
 }
 
-/* Bytes of `rows` rows of one image, at most the tensor's height. Only for tensors that passed tigris_plan_open. */
+/* Bytes of `rows` rows of one image, at most the tensor's height. Only for tensors whose size fits 32 bits. */
 inline uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
 {
     return tigris_row_bytes(tensor) * ((tensor->flags & TIGRIS_TENSOR_FLAG_FOLDED) != 0U && rows > 1U ? 1U : rows);

@@ -19,7 +19,7 @@ from .options import Model, OptionError, Settings
 from .partitions import Partition
 from .plans import compile_arguments
 
-RUNTIME = compilers.ROOT / "runtime" / "src"
+RUNTIME = compilers.ROOT / "runtime"
 WEIGHTS_END = "_weights.bin"
 
 

@@ -13,7 +13,7 @@ static inline int tigris_are_words(const uint8_t *to, const uint8_t *from, uint3
 }
 #endif
 
-/* Copies `bytes` bytes. Regions overlap only in a damaged plan; the result is then unspecified. */
+/* Copies `bytes` bytes. If the regions overlap, the result is unspecified. */
 static inline void tigris_copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     const uint8_t *const end = from + bytes;

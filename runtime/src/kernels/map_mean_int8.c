@@ -15,8 +15,8 @@
 #define CHANNEL_BLOCK 4U
 
 #if !TIGRIS_MVE
-/* Adds `pixels` pixels, with a stride of `channels` elements, to the sums of CHANNEL_BLOCK channels. Sums wrap if a
- * damaged plan has overwritten them. */
+/* Adds `pixels` pixels, with a stride of `channels` elements, to the sums of CHANNEL_BLOCK channels. Sums that
+ * exceed 32 bits wrap. */
 static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t channels)
 {
     int32_t sum0 = sums[0];

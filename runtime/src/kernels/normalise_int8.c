@@ -20,7 +20,7 @@ typedef struct lines {
     uint32_t element_term_step;
 } lines;
 
-/* z = (q * scale - shift) * root / 2^32 is the standardised element in the plan's fixed point. */
+/* z = (q * scale - shift) * root / 2^32 is the standardised element in the fixed point of the parameters. */
 typedef struct standard {
     uint32_t scale;
     uint32_t shift;

@@ -1,4 +1,4 @@
-/* LSTM, GRU and RNN with float32 weights, or with int8 weights if TIGRIS_INT8_WEIGHTS is defined. */
+/* LSTM, GRU and RNN with float32 weights, or with int8 weights if TIGRIS_INT8_WEIGHTS is 1. */
 #ifndef TIGRIS_RECURRENT_H
 #define TIGRIS_RECURRENT_H
 
@@ -13,7 +13,7 @@ static inline float tigris_weigh(const tigris_kernel_call *call, uint32_t weight
                                  uint32_t length, const float *x)
 {
     float sum = 0.0F;
-#ifdef TIGRIS_INT8_WEIGHTS
+#if TIGRIS_INT8_WEIGHTS
     const int8_t *w = tigris_int8_data(call, weights) + (size_t)row * length;
     for (uint32_t i = 0; i < length; i++) {
         sum += (float)w[i] * x[i];

@@ -1,4 +1,5 @@
 /* LSTM, GRU and RNN, float32. */
+#define TIGRIS_INT8_WEIGHTS 0
 #include "recurrent.h"
 #include "tigris_kernels.h"
 

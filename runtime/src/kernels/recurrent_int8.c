@@ -1,5 +1,5 @@
 /* LSTM, GRU and RNN with int8 weights: everything else is float32, so weights take a quarter of the flash. */
-#define TIGRIS_INT8_WEIGHTS
+#define TIGRIS_INT8_WEIGHTS 1
 #include "recurrent.h"
 #include "tigris_kernels.h"
 

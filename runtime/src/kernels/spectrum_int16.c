@@ -146,7 +146,7 @@ static void join_fours(bin *bins, uint32_t quarter, const int16_t *sine, uint32_
     }
 }
 
-static uint32_t energy(int32_t re, int32_t im)
+static uint32_t energy_of(int32_t re, int32_t im)
 {
     return (uint32_t)(re * re) + (uint32_t)(im * im);
 }
@@ -155,16 +155,16 @@ static uint32_t energy(int32_t re, int32_t im)
 static void split(bin *bins, uint32_t count, const int16_t *sine)
 {
     const complex32 mean = divided(bins[0].z.re, bins[0].z.im, 2);
-    bins[0].energy = energy((int16_t)(mean.re + mean.im), 0);
-    bins[count].energy = energy((int16_t)(mean.re - mean.im), 0);
+    bins[0].energy = energy_of((int16_t)(mean.re + mean.im), 0);
+    bins[count].energy = energy_of((int16_t)(mean.re - mean.im), 0);
     for (uint32_t k = 1; k <= count / 2U; k++) {
         const bin *from = &bins[count - k];
         const complex32 low = divided(bins[k].z.re, bins[k].z.im, 2);
         const complex32 high = divided(from->z.re, (int16_t)-from->z.im, 2);
         const complex32 even = sum(low, high);
         const complex32 odd = turned(difference(low, high), sine, 2U * count, k + count / 2U);
-        bins[k].energy = energy((int16_t)((even.re + odd.re) >> 1), (int16_t)((even.im + odd.im) >> 1));
-        bins[count - k].energy = energy((int16_t)((even.re - odd.re) >> 1), (int16_t)((odd.im - even.im) >> 1));
+        bins[k].energy = energy_of((int16_t)((even.re + odd.re) >> 1), (int16_t)((even.im + odd.im) >> 1));
+        bins[count - k].energy = energy_of((int16_t)((even.re - odd.re) >> 1), (int16_t)((odd.im - even.im) >> 1));
     }
 }
 

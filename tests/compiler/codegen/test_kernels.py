@@ -10,23 +10,21 @@ import pytest
 
 from tests.harness.tiers import sampled
 from tests.runtime.build import C99, compile_each
-from tigris_pio.compiler.codegen.c_source import resolve_conditionals
-from tigris_pio.compiler.codegen.call_layout import TYPES, WEIGHTS_IN_CALLS
-from tigris_pio.compiler.codegen.kernels import Bundle, bundle
-from tigris_pio.compiler.codegen.runtime_sources import entries
+from tigris_pio.compiler.codegen.kernels import Bundle, bundle, entries, types
+from tigris_pio.compiler.codegen.split import weights_in_calls
 
 WITHOUT = {"tigris_fetch_int8", "tigris_take_int8", "tigris_commit_int8"}
 
 
-def text_of(found: Bundle, weights_in_calls: bool) -> str:
+def text_of(found: Bundle, in_calls: bool) -> str:
     """A file that gives the kernels to others, so that none is unused."""
-    includes = "".join(f"#include {name}\n" for name in found.includes)
+    includes = "".join(f"#include {name}\n" for name in ("<stddef.h>", *found.includes))
     calls = "".join(
         f"void use_{place}(const tigris_kernel_call *call);\n"
         f"void use_{place}(const tigris_kernel_call *call)\n{{\n    {name}(call);\n}}\n"
         for place, name in enumerate(found.functions.values())
     )
-    return f"{includes}\n{WEIGHTS_IN_CALLS if weights_in_calls else ''}{TYPES}\n{found.text}\n{calls}"
+    return f"{includes}\n{weights_in_calls(in_calls)}{types()}\n{found.text}\n{calls}"
 
 
 @pytest.mark.thorough
@@ -38,9 +36,9 @@ def test_every_kernel_compiles_alone(tmp_path: Path) -> None:
     assert len(compile_each(["gcc", *C99], sorted(tmp_path.glob("*.c")), tmp_path)) == len(symbols)
 
 
-@pytest.mark.parametrize("weights_in_calls", sampled([False, True], 1))
-def test_all_kernels_compile_in_one_file(weights_in_calls: bool, tmp_path: Path) -> None:
-    (tmp_path / "all.c").write_text(text_of(bundle(sorted(set(entries()) - WITHOUT)), weights_in_calls))
+@pytest.mark.parametrize("in_calls", sampled([False, True], 1))
+def test_all_kernels_compile_in_one_file(in_calls: bool, tmp_path: Path) -> None:
+    (tmp_path / "all.c").write_text(text_of(bundle(sorted(set(entries()) - WITHOUT)), in_calls))
     compile_each(["gcc", *C99], [tmp_path / "all.c"], tmp_path)
 
 
@@ -50,14 +48,17 @@ def test_checks_of_plans_are_left_out() -> None:
     assert "depthwise" not in found.text.split("tigris_conv_int8_params;")[1]
 
 
-@pytest.mark.parametrize("condition,value,kept", [
-    ("#if X", "1", "a;"), ("#if X", "0", "b;"), ("#if X", None, "b;"),
-    ("#if !X", "1", "b;"), ("#if !X", "0", "a;"), ("#if !X", None, "a;"),
-    ("#ifdef X", "0", "a;"), ("#ifdef X", None, "b;"), ("#ifndef X", "0", "b;"), ("#ifndef X", None, "a;"),
-])  # fmt: skip
-def test_known_conditionals_are_decided(condition: str, value: str | None, kept: str) -> None:
-    text = f"#if Y\n{condition}\na;\n#else\nb;\n#endif\n#endif"
-    assert resolve_conditionals(text, {"X": value}) == f"#if Y\n{kept}\n#endif"
+def test_other_instruction_sets_are_left_out() -> None:
+    text = bundle(["tigris_add_int8", "tigris_sum_map_int8", "tigris_conv_2d_int8"]).text
+    assert "tigris_mve" not in text and "TIGRIS_MVE" not in text
+
+
+def test_bodies_of_two_kernels_are_copied_for_each() -> None:
+    """Of two files with one body, each has its own names and the value of its own macro."""
+    found = bundle(["tigris_fully_connected_int8", "tigris_asymmetric_fully_connected_int8"])
+    assert sorted(found.functions.values()) == ["asymmetric_fully_connected_int8_run", "fully_connected_int8_run"]
+    alone = bundle(["tigris_fully_connected_int8"]).text
+    assert "weight_zero_points" in found.text and "weight_zero_points" not in alone
 
 
 def test_the_text_is_the_same_each_time() -> None:

@@ -103,6 +103,7 @@ DEVIATIONS = {
     "11.3": r"\(const tigris_operation \*\)", "11.4": r"\(uintptr_t\)fast", "15.5": r"return M_ERROR_ARGUMENT;",
     "19.2": r"union m_fast \{", "20.10": r"##", "1.2": r"__attribute__", "20.7": r"#define M_REPORT\(operation\)",
     "8.9": r"static const .*_params = ", "D.4.9": r"#define M_BEFORE\(operation\)",
+    "9.3": r"\.shape = \{\d", "14.4": r"if \(!?\w+\) \{", "17.7": r"\n +memmove\(",
     "2.5": r"#define TIGRIS_STATIC_ASSERT", "18.4": r"\n +(?:input|output|weights|sums?) \+= ",
 }  # fmt: skip
 

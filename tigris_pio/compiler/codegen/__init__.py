@@ -3,9 +3,7 @@
 Stages, bands, places and kernels are those of the plan, so outputs are bit-exact. The plan's records, and the row
 numbers that the executor computes from them, become calls, loops and constants.
 
-    c_source, runtime_sources   parse the runtime's sources to declarations
-    kernels                     selects the declarations that a model needs
-    call_layout                 types of kernel calls
+    kernels                     copies the kernels that a model needs from the runtime's sources
     schedule                    lists the actions of each stage, as loops
     names, model                collect the contents as plain data
     constants, memory, weights, calls, moves, stages, header, source, split    write the text
@@ -19,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tigris_pio.compiler.codegen.header import header_text
-from tigris_pio.compiler.codegen.model import Model, model_of
+from tigris_pio.compiler.codegen.model import model_of
 from tigris_pio.compiler.codegen.names import prefix_of
 from tigris_pio.compiler.codegen.source import source_text
 from tigris_pio.compiler.codegen.split import shared_files
@@ -79,10 +77,7 @@ def generate(plan: ExecutionPlan, name: str | None = None, weights: str = "c", l
     contents = {file: text.encode() for file, text in (files | shared_files(model)).items()}
     if model.partition:
         contents[f"{model.name}_weights.bin"] = data
-    return Generated(model.name, contents, model.fast_bytes, plan.slow_bytes, _notes(model, name))
-
-
-def _notes(model: Model, name: str | None) -> tuple[str, ...]:
-    wanted = name or model.plan.program.name
-    why = "the name is reserved or used in C"
-    return (*(() if model.name == wanted else (f"{wanted!r} is {model.name} in C: {why}",)), *model.notes)
+    wanted = name or plan.program.name
+    note = f"{wanted!r} is {model.name} in C: the name is reserved or used in C"
+    notes = model.notes if model.name == wanted else (note, *model.notes)
+    return Generated(model.name, contents, model.fast_bytes, plan.slow_bytes, notes)

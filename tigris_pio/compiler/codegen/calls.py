@@ -13,18 +13,20 @@ from typing import TypeAlias
 
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.memory import shape
-from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model, reads_row_numbers
-from tigris_pio.compiler.codegen.schedule import Call, Place, Rows, Step, operands_of, values_of
+from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model
+from tigris_pio.compiler.codegen.schedule import Call, Place, Step, operands_of, values_of
 from tigris_pio.compiler.codegen.split import kernel_name
-from tigris_pio.compiler.ir.program import ProgramOp, ProgramTensor
+from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.c_header import kernel_symbol
 from tigris_pio.format.enums import Home, OpKind, TensorFlag
 from tigris_pio.format.params import CommitParams
-from tigris_pio.format.record import Record
 from tigris_pio.text import c_comment
 
 #: Constants of a call: (rows, padding above, padding below, first row) of the output and of each input.
 Case: TypeAlias = tuple[tuple[int, int, int, int], ...]
+
+#: Members of tigris_band_rows behind the tensor, as in `Case`.
+_ROWS = ("rows", "pad_top", "pad_bottom", "first_row")
 
 #: A number in a loop: its first value, and its increment per iteration.
 Progression: TypeAlias = tuple[int, int]
@@ -42,9 +44,10 @@ class Affine:
         """The C expression, of type uint32_t."""
         if self.argument is None:
             return f"{self.constant}U"
-        scaled = self.argument if self.factor == 1 else f"{self.factor}U * {self.argument}"
-        sign = "+" if self.constant > 0 else "-"
-        return scaled if self.constant == 0 else f"{scaled} {sign} {abs(self.constant)}U"
+        if self.constant == 0:
+            return self.argument if self.factor == 1 else f"{self.factor}U * {self.argument}"
+        scaled = self.argument if self.factor == 1 else f"({self.factor}U * {self.argument})"
+        return f"{scaled} {'+' if self.constant > 0 else '-'} {abs(self.constant)}U"
 
 
 def affine_numbers(names: Sequence[str], values: Sequence[tuple[Progression, ...]],
@@ -77,18 +80,69 @@ def in_iteration(line: Progression, by: int) -> Affine:
     return Affine("i" if growth else None, growth // by, value)
 
 
-class Operator:
-    """The C function of operator `step`, made from all its calls in stage `stage`."""
+class Function:
+    """A C function that a stage calls, made from all its calls there. Its parameters are what its body names."""
+
+    names: Sequence[str]  #: of the numbers of `values`, as arguments
+
+    def __init__(self, model: Model, stage: int, steps: Sequence[Step], name: str) -> None:
+        self.model, self.stage, self.steps = model, stage, steps
+        self.name = f"{model.name}_{name}"
+
+    def values(self, step: Step) -> list[Progression]:
+        """The numbers of a call."""
+        raise NotImplementedError
+
+    def body(self) -> str:
+        """The statements."""
+        raise NotImplementedError
+
+    @cached_property
+    def numbers(self) -> list[Affine]:
+        """The numbers of `values`, in this function."""
+        values = list(zip(*(self.values(step) for step in self.steps), strict=True))
+        first = sorted(range(len(values)), key=lambda place: not self.names[place].endswith("_row"))
+        return affine_numbers(self.names, values, first)
+
+    @cached_property
+    def arguments(self) -> list[str]:
+        """Names of the numbers that are arguments."""
+        return list(dict.fromkeys(number.argument for number in self.numbers if number.argument is not None))
+
+    @cached_property
+    def _named(self) -> list[str]:
+        return self.model.named_in(self.body(), "fast", "slow", "weights", "image", "rows")
+
+    def function(self, comment: str) -> str:
+        """The C text of the function."""
+        parameters = [self.model.parameter(name) for name in [*self._named, *self.arguments]]
+        head = constants.signature(f"static TIGRIS_OWN_FRAME void {self.name}", parameters)
+        return f"{comment}{head}\n{{\n{self.body()}}}\n"
+
+    def call_text(self, step: Step, by: int, case: int = 0) -> str:
+        """The C text of a call. by: step of the loop's variable. case: index of the call's constants."""
+        values = argument_progressions(self.numbers, self.arguments, self.values(step))
+        words = [f"{case}U" if name == "rows" else name for name in self._named]
+        return f"{self.name}({', '.join([*words, *(in_iteration(value, by).text() for value in values)])})"
+
+    def address(self, place: Place, at: Affine) -> str:
+        """The address of row `at` of a place, as uint8_t *."""
+        program, stage = self.model.plan.program, self.model.plan.stages[self.stage]
+        per_image = program.ops[stage.first_op].images > 1 and program.tensors[place.tensor].batch > 1
+        return row_address(self.model, self.stage, place, at, "image" if per_image and not place.window else None)
+
+
+class Operator(Function):
+    """The function of operator `step`."""
 
     def __init__(self, model: Model, stage: int, step: int, calls: Sequence[Step]) -> None:
-        self.model = model
-        self.stage = stage
+        super().__init__(model, stage, calls, model.ops[step])
         self.step = step
         self.op: ProgramOp = model.plan.program.ops[step]
         self.operands = [operand.tensor for operand in operands_of(self.op, model.plan.program.tensors)]
-        self.calls = calls
-        self.name = f"{model.name}_{model.ops[step]}"
         self.actions = [call.action for call in calls if isinstance(call.action, Call)]
+        others = [name for band in range(2, len(self.operands) + 1) for name in (f"from_{band}", f"from_{band}_row")]
+        self.names = ["to", "to_row", "from", "from_row", *others]
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -105,86 +159,31 @@ class Operator:
     @cached_property
     def _growing(self) -> list[bool]:
         """For each band, whether its kernel reads the number of the first row and this grows in a loop."""
-        return [self._reads_first_row and any(call.growth[2 * place + 1] for call in self.calls)
+        return [self._reads_first_row and any(call.growth[2 * place + 1] for call in self.steps)
                 for place in range(len(self.operands) + 1)]  # fmt: skip
-
-    @cached_property
-    def numbers(self) -> list[Affine]:
-        """For each band, its first row in the place and in the tensor."""
-        values = list(zip(*(self._values(call) for call in self.calls), strict=True))
-        order = sorted(range(len(values)), key=lambda place: (place % 2 == 0, place))  # rows before bytes
-        return affine_numbers([self._argument(place) for place in range(len(values))], values, order)
 
     @property
     def _reads_first_row(self) -> bool:
-        return self.op.kind in (OpKind.FETCH, OpKind.TAKE) or reads_row_numbers(self.op, self.model.kernels)
+        readers = self.model.kernels.first_row_readers
+        return self.op.kind in (OpKind.FETCH, OpKind.TAKE) or kernel_symbol(self.op.kind, self.op.dtype) in readers
 
-    def _values(self, call: Step) -> list[Progression]:
-        values = list(zip(values_of(call.action), call.growth, strict=True))
+    def values(self, step: Step) -> list[Progression]:
+        """For each band, its first row in the place and in the tensor."""
+        values = list(zip(values_of(step.action), step.growth, strict=True))
         if self.op.kind in (OpKind.FETCH, OpKind.TAKE):
             return values
         return [value if place % 2 == 0 or self._growing[place // 2] else (0, 0) for place, value in enumerate(values)]
 
-    @staticmethod
-    def _argument(place: int) -> str:
-        """Name of a number as an argument."""
-        band, is_row = divmod(place, 2)
-        name = ("to" if band == 0 else "from") if not is_row else "to_row" if band == 0 else "from_row"
-        return name if band < 2 else f"{name}_{band}"
-
-    @cached_property
-    def arguments(self) -> list[str]:
-        """Names of the arguments, in order."""
-        return list(dict.fromkeys(number.argument for number in self.numbers if number.argument is not None))
-
-    def argument_values(self, call: Step) -> list[Progression]:
-        """Values of the arguments in a call."""
-        return argument_progressions(self.numbers, self.arguments, self._values(call))
-
-    @property
-    def has_cases(self) -> bool:
-        """Whether the index of the call's constants is an argument."""
-        return len(self.cases) > 1 and self.op.kind not in WITHOUT_KERNEL
-
-    @property
-    def needs_image(self) -> bool:
-        """Whether the image is an argument."""
-        return self.op.images > 1 and any(self._per_image(rows) for rows in self.actions[0].bands)
-
-    def _per_image(self, rows: Rows) -> bool:
-        return not rows.place.window and self.model.plan.program.tensors[rows.place.tensor].batch > 1
-
-    @property
-    def needs_slow(self) -> bool:
-        """Whether the operator accesses slow memory."""
-        bands = self.actions[0].bands
-        return any(not rows.place.window and self.model.home(rows.place.tensor) is Home.SLOW for rows in bands)
-
-    def call_text(self, call: Step, by: int) -> str:
-        """The C text of a call. by: step of the loop's variable."""
-        assert isinstance(call.action, Call)
-        arguments = ["fast", *(["slow"] if self.needs_slow else []), *(["weights"] if self.needs_weights else [])]
-        arguments += ["image"] if self.needs_image else []
-        if self.has_cases:
-            arguments.append(f"{self.cases.index(self._case(call.action))}U")
-        arguments += [in_iteration(line, by).text() for line in self.argument_values(call)]
-        return f"{self.name}({', '.join(arguments)})"
-
-    @property
-    def needs_weights(self) -> bool:
-        """Whether the address of the weights is an argument."""
-        in_place = self.model.is_in_place(self.stage) and self.model.has_weights(self.stage)
-        return self.model.partition and in_place and self.op.kind not in WITHOUT_KERNEL
-
-    # ---- the function ----
+    def call_text(self, step: Step, by: int, case: int = 0) -> str:
+        """The C text of a call."""
+        assert isinstance(step.action, Call)
+        return super().call_text(step, by, self.cases.index(self._case(step.action)))
 
     def text(self) -> str:
-        """The C text of constants and function."""
+        """The C text of constants and function; empty if the stage calls the firmware's function for rows instead."""
         if self.op.kind in (OpKind.FETCH, OpKind.TAKE):
-            return self._stream()
-        if self.op.kind is OpKind.COMMIT:
-            return self._commit()
-        return self._constants() + self._function()
+            return ""
+        return ("" if self.op.kind is OpKind.COMMIT else self._constants()) + self.function(self._head())
 
     def _head(self) -> str:
         tensors = self.model.plan.program.tensors
@@ -193,52 +192,30 @@ class Operator:
             lines.append(f" *   {side:<4} {c_comment(name)} {shape(tensors[name])}")
         return "\n".join(lines) + " */\n"
 
-    def _parameters(self) -> str:
-        model = self.model
-        parameters = [f"union {model.name}_fast *fast"]
-        parameters += [f"union {model.name}_slow *slow"] if self.needs_slow else []
-        parameters += ["const uint8_t *weights"] if self.needs_weights else []
-        parameters += ["uint32_t image"] if self.needs_image else []
-        parameters += ["uint32_t rows"] if self.has_cases else []
-        parameters += [f"uint32_t {name}" for name in self.arguments]
-        return ", ".join(parameters)
-
-    def _signature(self) -> str:
-        head = f"static TIGRIS_OWN_FRAME void {self.name}("
-        words = f"{self._parameters()})".split(", ")
-        lines = [head]
-        for word in [f"{word}, " for word in words[:-1]] + words[-1:]:
-            if len(lines[-1]) + len(word) > constants.LINE:
-                lines[-1] = lines[-1].rstrip()
-                lines.append(" " * len(head))
-            lines[-1] += word
-        return "\n".join(lines) + "\n"
-
-    def _function(self) -> str:
-        symbol = kernel_symbol(self.op.kind, self.op.dtype)
-        split = self.model.split
-        kernel = kernel_name(symbol, self.model.weights_in_calls) if split else self.model.kernels.functions[symbol]
-        count = len(self.operands)
+    def body(self) -> str:
+        """The call of the kernel, or the moves that write a state."""
+        if self.op.kind is OpKind.COMMIT:
+            return self._commit()
+        model, symbol = self.model, kernel_symbol(self.op.kind, self.op.dtype)
+        kernel = kernel_name(symbol, model.weights_in_calls) if model.split else model.kernels.functions[symbol]
         copies, of = self._rows()
-        bands = [self._band(place, of[place]) for place in range(count + 1)]
-        if self.model.weights_in_calls:
-            bands.append(f"{{{self._weights()}, NULL}}")
+        bands = [
+            f"{{.data = {self.address(rows.place, self.numbers[2 * band])}, .of = {of[band]}}}"
+            for band, rows in enumerate(self.actions[0].bands)
+        ]
+        if model.weights_in_calls:
+            bands.append(f"{{.data = {self._weights()}}}")
         if self.op.scratch_bytes:
-            bands.append(f"{{fast->scratch_of_{self.model.ops[self.step]}.data, NULL}}")
-        lines = ",\n".join(f"        {band}" for band in bands)
-        body = copies + f"    const tigris_band call[] = {{\n{lines},\n    }};\n    {kernel}(call);\n"
-        return f"{self._head()}{self._signature()}{{\n{unused(body)}{body}}}\n"
-
-    def _band(self, place: int, of: str) -> str:
-        rows = self.actions[0].bands[place]
-        return f"{{{self.address(rows, self.numbers[2 * place])}, {of}}}"
+            bands.append(f"{{.data = fast->scratch_of_{model.ops[self.step]}.data}}")
+        lines = "".join(f"        {band},\n" for band in bands)
+        return f"{copies}    const tigris_band call[] = {{\n{lines}    }};\n    {kernel}(call);\n"
 
     def _rows(self) -> tuple[str, list[str]]:
         """C statements, and the address of each band's constants. A band whose first row grows has a copy of them."""
-        constants_of = "of->" if self.has_cases or self.arguments else f"{self.name}_rows[0]."
+        constants_of = "of->" if len(self.cases) > 1 or self.arguments else f"{self.name}_rows[0]."
         statements, addresses = "", []
-        if self.has_cases or self.arguments:
-            case = f"&{self.name}_rows[rows]" if self.has_cases else f"{self.name}_rows"
+        if len(self.cases) > 1 or self.arguments:
+            case = f"&{self.name}_rows[rows]" if len(self.cases) > 1 else f"{self.name}_rows"
             statements = f"    const struct {self.name}_case *of = {case};\n    TIGRIS_ONCE(of);\n"
         for place, grows in enumerate(self._growing):
             member = f"inputs[{place - 1}]" if place else "output"
@@ -252,15 +229,10 @@ class Operator:
             addresses.append(f"&{copy}{row}")
         return statements, addresses
 
-    def address(self, rows: Rows, at: Affine) -> str:
-        """The address of rows, as uint8_t *."""
-        image = "image" if self.op.images > 1 and self._per_image(rows) else None
-        return row_address(self.model, self.stage, rows.place, at, image)
-
     def _weights(self) -> str:
         """The address of the stage's weights, for a call."""
         model = self.model
-        if not model.has_weights(self.stage):
+        if self.stage not in model.section[1]:
             return "NULL"
         if not model.is_in_place(self.stage):
             return f"fast->weights_of_stage_{self.stage}.data"
@@ -268,61 +240,47 @@ class Operator:
 
     def _constants(self) -> str:
         """C text of the parameters, and of the constants of all calls."""
-        params = self._params()
-        count = len(self.operands)
-        inputs = f" tigris_band_rows inputs[{count}];" if count else ""
+        model, params, offsets = self.model, self.op.params, {}
+        if self.op.blobs:  # the record has offsets of arrays in the stage's weight block
+            block = model.section[1][self.stage]
+            params = block.params[self.step - model.plan.stages[self.stage].first_op]
+            places = {} if model.weights_in_calls else {f: block.offset + getattr(params, f) for f in self.op.blobs}
+            offsets = {field: f"(uint32_t)offsetof(struct {model.name}_weights, {model.weight_names[place]})"
+                       for field, place in places.items()}  # fmt: skip
+        inputs = f"\n    tigris_band_rows inputs[{len(self.operands)}];" if self.operands else ""
         body = "\n".join(self._constant(case) for case in self.cases)
         return (
-            f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params)}\n}};\n"
-            f"static const struct {self.name}_case {{ tigris_operation output;{inputs} }} {self.name}_rows[] = "
+            f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params, offsets)}\n}};\n\n"
+            f"static const struct {self.name}_case {{\n    tigris_operation output;{inputs}\n}} {self.name}_rows[] = "
             f"{{\n{body}\n}};\n\n"
         )
 
     def _constant(self, case: Case) -> str:
         """C text of the constants of some calls."""
         in_place = not self.model.weights_in_calls and self.op.blobs
-        weights = self.model.weights_at(self.stage) if in_place else "NULL"
         output, *inputs = (
-            f"{{&{tensor_name(self.model, name)}, {', '.join(map(str, numbers))}}}"
+            f"{{.tensor = &{tensor_name(self.model, name)}, "
+            + ", ".join(f".{member} = {number}" for member, number in zip(_ROWS, numbers, strict=True) if number) + "}"
             for name, numbers in zip([self.op.output, *self.operands], case, strict=True)
-        )
-        lines = [f"    {{{{{output}, {len(inputs)}U, &{self.name}_params, {weights}}},"]
+        )  # fmt: skip
+        weights = f", .weights = {self.model.weights_start}" if in_place else ""
+        lines = [
+            f"    {{.output = {{.rows = {output},",
+            f"                .input_count = {len(inputs)}U, .params = &{self.name}_params{weights}}},",
+        ]
         if inputs:
-            lines += ["     {" + ",\n      ".join(inputs) + "}},"]
-        else:
-            lines[-1] += "},"
-        return "\n".join(lines)
-
-    def _params(self) -> Record:
-        """The parameter record, with the offsets of its arrays in the stage's weight block."""
-        if not self.op.blobs:
-            return self.op.params
-        first = self.model.plan.stages[self.stage].first_op
-        return self.model.section[1][self.stage].params[self.step - first]
-
-    # ---- operators without a kernel ----
-
-    def _stream(self) -> str:
-        """No function: the stage calls the firmware's function directly."""
-        return ""
+            lines.append("     .inputs = {" + ",\n                ".join(inputs) + "},")
+        return "\n".join(lines)[:-1] + "},"
 
     def _commit(self) -> str:
         params, model = self.op.params, self.model
         assert isinstance(params, CommitParams)
-        tensor = model.plan.program.tensors[self.op.output]
-        state = row_address(model, self.stage, self.actions[0].output.place, START)
-        source = self.address(self.actions[0].inputs[0], self.numbers[2])
-        new, kept = tensor.bytes - params.kept_bytes, params.kept_bytes
-        lines = [f"    memmove({state}, {state} + {new}, {kept}U);"] if kept else []
-        target = f"{state} + {kept}" if kept else state
-        lines.append(f"    memmove({target}, {source}, {new}U);")
-        body = "\n".join(lines) + "\n"
-        return f"{self._head()}{self._signature()}{{\n{unused(body)}{body}}}\n"
-
-
-def unused(body: str) -> str:
-    """A statement against the warning of an unused parameter, if `body` does not use fast memory."""
-    return "" if "fast->" in body else "    (void)fast;\n"
+        state = row_address(model, self.stage, self.actions[0].bands[0].place, START)
+        source = self.address(self.actions[0].bands[1].place, self.numbers[2])
+        kept = params.kept_bytes
+        new = model.plan.program.tensors[self.op.output].bytes - kept
+        moves = f"    memmove({state}, {state} + {new}, {kept}U);\n" if kept else ""
+        return f"{moves}    memmove({state}{f' + {kept}' if kept else ''}, {source}, {new}U);\n"
 
 
 def _affine(line: tuple[Progression, ...], arguments: Mapping[str, tuple[Progression, ...]]) -> Affine | None:
@@ -352,8 +310,8 @@ def row_address(model: Model, stage: int, place: Place, at: Affine, image: str |
     tensor, row = model.plan.program.tensors[place.tensor], at.text()
     if not place.window and model.home(place.tensor) is Home.FLASH:
         start = f"(uint8_t *)(uintptr_t){model.constants[place.tensor]}"
-        start += f" + {image} * {tensor.bytes // tensor.batch}U" if image is not None else ""
-        return start if row == "0U" else f"{start} + ({row}) * {tensor.row_bytes}U"
+        start += f" + ({image} * {tensor.bytes // tensor.batch}U)" if image is not None else ""
+        return start if row == "0U" else f"{start} + (({row}) * {tensor.row_bytes}U)"
     slow = not place.window and model.home(place.tensor) is Home.SLOW
     region = "slow" if slow else "fast"
     if tensor.bytes == 0 or (not place.window and model.home(place.tensor) is Home.NONE):
@@ -369,23 +327,23 @@ START = Affine(None, 0, 0)
 
 def tensor_name(model: Model, tensor: str) -> str:
     """C name of a tensor's record; equal records have one name."""
-    return f"{model.name}_tensor_{tensor_key(model.plan.program.tensors[tensor])}"
+    found = model.plan.program.tensors[tensor]
+    flags = ("_folded" if found.folded else "") + ("_state" if found.state else "")
+    extents = "x".join(map(str, (found.batch, found.height, found.width, found.channels)))
+    return f"{model.name}_tensor_{found.dtype.name.lower()}_{extents}{flags}"
 
 
-def tensor_key(tensor: ProgramTensor) -> str:
-    """The contents of a tensor's record as part of a C name."""
-    flags = ("_folded" if tensor.folded else "") + ("_state" if tensor.state else "")
-    extents = "x".join(map(str, (tensor.batch, tensor.height, tensor.width, tensor.channels)))
-    return f"{tensor.dtype.name.lower()}_{extents}{flags}"
-
-
-def tensor_records(model: Model, names: Sequence[str]) -> str:
-    """C text of the records of tensors, each once."""
-    tensors = model.plan.program.tensors
-    found = {tensor_name(model, name): tensors[name] for name in names}
+def tensor_records(model: Model) -> str:
+    """C text of the records of tensors that kernels access, each once."""
+    ops = [op for op in model.called.values() if op.kind not in WITHOUT_KERNEL]
+    names = [name for op in ops for name in (op.output, *(operand.tensor for operand in op.operands))]
+    found = {tensor_name(model, name): model.plan.program.tensors[name] for name in names}
     lines = []
     for name, tensor in found.items():
         flags = (TensorFlag.FOLDED if tensor.folded else 0) | (TensorFlag.STATE if tensor.state else 0)
-        extents = ", ".join(map(str, (tensor.batch, tensor.height, tensor.width, tensor.channels)))
-        lines.append(f"static const tigris_tensor_record {name} = {{{extents}, {int(tensor.dtype)}, {int(flags)}}};")
-    return "\n".join(lines) + "\n"
+        lines.append(
+            f"static const tigris_tensor_record {name} = {{\n    .batch = {tensor.batch}U, .height = {tensor.height}U, "
+            f".width = {tensor.width}U, .channels = {tensor.channels}U,\n"
+            f"    .dtype = TIGRIS_DTYPE_{tensor.dtype.name}, .flags = {int(flags)},\n}};\n"
+        )
+    return "".join(lines)

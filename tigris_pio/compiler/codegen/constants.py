@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,12 @@ C_TYPES = {
     "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t", "int32": "int32_t",
     "uint32": "uint32_t", "int64": "int64_t", "uint64": "uint64_t", "float32": "float", "bool": "uint8_t",
 }  # fmt: skip
+
+
+def signature(head: str, parameters: Sequence[str]) -> str:
+    """The head of a C function, on one line or with a line for each parameter."""
+    line = f"{head}({', '.join(parameters) or 'void'})"
+    return line if len(line) <= LINE else f"{head}(" + (",\n" + " " * (len(head) + 1)).join(parameters) + ")"
 
 
 def number(value: Any, c_type: str) -> str:
@@ -44,58 +48,19 @@ def array(elements: np.ndarray, indent: str = "    ") -> str:
     """The elements of an array's initialiser, in lines."""
     flat = np.atleast_1d(elements).reshape(-1)
     c_type = C_TYPES[flat.dtype.name]
-    plain = c_type in ("int8_t", "uint8_t", "int16_t", "uint16_t")
-    values = flat.astype(np.int64).tolist() if flat.dtype.kind != "f" else flat.tolist()
-    return lines_of(map(str, values) if plain else (number(value, c_type) for value in values), indent)
+    texts = [number(value, c_type) for value in flat.tolist()]
+    line = {1: 18, 2: 12}.get(flat.dtype.itemsize, 6)
+    return "\n".join(f"{indent}{', '.join(texts[at : at + line])}," for at in range(0, len(texts), line))
 
 
-def lines_of(texts: Iterable[str], indent: str) -> str:
-    """`texts` with commas, in lines of at most LINE characters."""
-    iterator = iter(texts)
-    lines: list[str] = []
-    while group := list(islice(iterator, 24)):
-        line: list[str] = []
-        length = len(indent)
-        for text in group:
-            if length + len(text) + 2 > LINE:
-                lines.append(indent + " ".join(line))
-                line, length = [], len(indent)
-            line.append(text + ",")
-            length += len(text) + 2
-        lines.append(indent + " ".join(line))
-    return "\n".join(lines)
-
-
-def record(value: Record, indent: str = "    ") -> str:
-    """A record's designated initialiser, without its braces."""
+def record(value: Record, texts: Mapping[str, str]) -> str:
+    """A record's designated initialiser, without its braces. texts: C expressions of some fields."""
     lines = []
     for field in value.layout():
         found = getattr(value, field.name)
         if field.count == 1:
-            text = number(found, field.c_type)
+            text = texts.get(field.name) or number(found, field.c_type)
         else:
             text = "{" + ", ".join(number(item, field.c_type) for item in found) + "}"
-        lines.append(f"{indent}.{field.name} = {text},")
+        lines.append(f"    .{field.name} = {text},")
     return "\n".join(lines)
-
-
-@dataclasses.dataclass(frozen=True)
-class Member:
-    """An array in a struct of constants. padding: bytes behind it."""
-
-    name: str
-    values: np.ndarray
-    padding: int
-
-
-def struct(name: str, members: Sequence[Member], aligned: str) -> str:
-    """`static const struct {…} name`; padding keeps members on multiples of 16 bytes. aligned: macro before struct."""
-    declared, given = [], []
-    for place, member in enumerate(members):
-        c_type = C_TYPES[member.values.dtype.name]
-        declared.append(f"    {c_type} {member.name}[{max(member.values.size, 1)}];")
-        given.append(f"    .{member.name} = {{\n{array(member.values, ' ' * 8)}\n    }},")
-        if member.padding:
-            declared.append(f"    uint8_t padding_{place}[{member.padding}];")
-    body, values = "\n".join(declared), "\n".join(given)
-    return f"static const {aligned} struct {{\n{body}\n}} {name} = {{\n{values}\n}};\n"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from tigris_pio.compiler.codegen.constants import float_literal
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from tigris_pio.compiler.codegen.constants import array, float_literal, signature
+from tigris_pio.compiler.codegen.kernels import shared_text
 from tigris_pio.compiler.codegen.memory import c_type
 from tigris_pio.compiler.codegen.model import Io, Model
 from tigris_pio.format.enums import Home, Rounding
 from tigris_pio.text import c_comment, c_string
 
 
-def sides(model: Model) -> tuple[tuple[str, tuple[Io, ...]], tuple[str, tuple[Io, ...]]]:
-    """Inputs and outputs, each with the word for its side."""
-    return (("input", model.inputs), ("output", model.outputs))
-
-
-def io_macro(model: Model, side: str, io: Io) -> str:
+def io_macro(model: Model, io: Io) -> str:
     """Prefix of an input's or output's macros: KWS_INPUT, or KWS_INPUT_NAME if there are several."""
-    ios = dict(sides(model))[side]
-    return f"{model.prefix}_{side.upper()}" + (f"_{io.member.upper()}" if len(ios) > 1 else "")
+    return f"{model.prefix}_{io.side.upper()}" + (f"_{io.member.upper()}" if len(model.sides[io.side]) > 1 else "")
 
 
 def io_type(model: Model, io: Io) -> str:
@@ -25,39 +25,43 @@ def io_type(model: Model, io: Io) -> str:
     return c_type(model.plan.program.tensors[io.record.tensor].dtype)
 
 
-def elements(model: Model, side: str, io: Io) -> str:
+def elements(model: Model, io: Io) -> str:
     """The macro with the number of elements; the one of bytes if an element is one byte."""
     one = model.plan.program.tensors[io.record.tensor].dtype.bytes == 1
-    return io_macro(model, side, io) + ("_BYTES" if one else "_ELEMENTS")
+    return io_macro(model, io) + ("_BYTES" if one else "_ELEMENTS")
 
 
-def parameters(model: Model) -> list[str]:
-    """Parameters of NAME_run."""
-    found = []
-    if model.has_single_io:
-        for side, (io,) in sides(model):
-            found += _single_io(model, side, io)
-    else:
-        found = [f"const struct {model.name}_{side}s *{side}s" for side, ios in sides(model) if ios]
-    return found + memory_parameters(model)
-
-
-def memory_parameters(model: Model) -> list[str]:
-    """Parameters for the arenas, and for weights in a partition."""
-    found = ["void *fast"] + (["void *slow"] if model.has_slow else [])
-    return found + (["const void *weights"] if model.partition else [])
-
-
-def rows_type(model: Model, side: str, io: Io) -> str:
-    """Name of the type of the firmware's function that moves rows."""
-    return f"{model.name}_{side}_rows" if model.has_single_io else f"{model.name}_{io.member}_rows"
-
-
-def _single_io(model: Model, side: str, io: Io) -> list[str]:
+def io_parameter(model: Model, io: Io, name: str, pointer: str) -> list[str]:
+    """Declarations of an input or output as parameter or member `name`. pointer: the declarator of an array."""
     if io.step is not None:
-        return [f"{rows_type(model, side, io)} {side}", f"void *{side}_context"]
-    constant = "const " if side == "input" else ""
-    return [f"{constant}{io_type(model, io)} {side}[{elements(model, side, io)}]"]
+        return [f"{rows_type(model, io)} {name}", f"void *{name}_context"]
+    return [f"{'const ' if io.side == 'input' else ''}{io_type(model, io)} {pointer}"]
+
+
+def prototype(model: Model) -> str:
+    """The prototype of NAME_run, without semicolon."""
+    if model.has_single_io:
+        ios = (*model.inputs, *model.outputs)
+        found = [text for io in ios
+                 for text in io_parameter(model, io, io.side, f"{io.side}[{elements(model, io)}]")]  # fmt: skip
+    else:
+        found = [f"const struct {model.name}_{side}s *{side}s" for side, ios in model.sides.items() if ios]
+    weights = ["const void *weights"] if model.partition else []
+    return signature(f"int {model.name}_run", [*found, *_arenas(model), *weights])
+
+
+def reset_prototype(model: Model) -> str:
+    """The prototype of NAME_reset, without semicolon."""
+    return signature(f"int {model.name}_reset", _arenas(model))
+
+
+def _arenas(model: Model) -> list[str]:
+    return [f"void *{arena}" for arena in model.arenas]
+
+
+def rows_type(model: Model, io: Io) -> str:
+    """Name of the type of the firmware's function that moves rows."""
+    return f"{model.name}_{io.side if model.has_single_io else io.member}_rows"
 
 
 def header_text(model: Model, weights_bytes: int) -> str:
@@ -67,17 +71,21 @@ def header_text(model: Model, weights_bytes: int) -> str:
         _title(model),
         f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n",
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n",
-        _aligned(model),
         _sizes(model, weights_bytes),
-        _statuses(model),
-        *(_rows_types(model)),
-        *([] if model.has_single_io else [_structs(model)]),
+        shared_part(model, "model_types.h"),
+        *_rows_types(model),
+        *([] if model.has_single_io else _structs(model)),
         _functions(model),
-        _description(model),
         "#ifdef __cplusplus\n}\n#endif\n",
         "#endif\n",
     ]
     return "\n".join(parts)
+
+
+def shared_part(model: Model, file: str) -> str:
+    """The text of a file of runtime/codegen, with the model's names."""
+    text = shared_text(file).replace("(MODEL_ALIGNMENT)", f"({model.plan.alignment})")
+    return re.sub(r"(?:\b|(?<=-D))MODEL_", f"{model.prefix}_", re.sub(r"\bmodel_", f"{model.name}_", text))
 
 
 def _title(model: Model) -> str:
@@ -91,24 +99,6 @@ def _title(model: Model) -> str:
     return "\n".join(lines) + " */"
 
 
-def _aligned(model: Model) -> str:
-    align, name = model.plan.alignment, f"{model.prefix}_ALIGNED"
-    return f"""\
-/* Aligns an arena; write it before the type. */
-#if !defined({name})
-#if defined(__GNUC__)
-#define {name} __attribute__((aligned({align})))
-#elif defined(_MSC_VER)
-#define {name} __declspec(align({align}))
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define {name} _Alignas({align})
-#else
-#error "define {name} so that this compiler aligns a variable to {align} bytes"
-#endif
-#endif
-"""
-
-
 def _sizes(model: Model, weights_bytes: int) -> str:
     plan, prefix = model.plan, model.prefix
     lines = [
@@ -118,24 +108,30 @@ def _sizes(model: Model, weights_bytes: int) -> str:
         f"#define {prefix}_ALIGNMENT {plan.alignment}U",
         f"#define {prefix}_OPERATORS {len(plan.program.ops)}U",
     ]
+    lines += ["", f"/* Numbers of the operators, for {prefix}_PROFILE. */"]
+    lines += [f"#define {operator_macro(model, step)} {step}U" for step in range(len(plan.program.ops))]
     if model.partition:
         lines += ["", f"/* Bytes of {model.name}_weights.bin; its address must be a multiple of 16. */"]
         lines += [f"#define {prefix}_WEIGHTS_BYTES {weights_bytes}U"]
-    for side, ios in sides(model):
-        for io in ios:
-            lines += ["", *_io_sizes(model, side, io)]
+    for io in (*model.inputs, *model.outputs):
+        lines += ["", *_io_sizes(model, io)]
     return "\n".join(lines) + "\n"
 
 
-def _io_sizes(model: Model, side: str, io: Io) -> list[str]:
-    tensor, macro = model.plan.program.tensors[io.record.tensor], io_macro(model, side, io)
+def operator_macro(model: Model, step: int) -> str:
+    """The macro of an operator's number."""
+    return f"{model.prefix}_OPERATOR_{model.ops[step].upper()}"
+
+
+def _io_sizes(model: Model, io: Io) -> list[str]:
+    tensor, macro = model.plan.program.tensors[io.record.tensor], io_macro(model, io)
     stored = c_type(tensor.dtype) + "".join(f"[{extent}]" for extent in io.record.stored_shape)
     real = " real = (q - ZERO_POINT) * SCALE." if tensor.scale else ""
-    if real and side == "input":
+    if real and io.side == "input":
         halves = "away from zero" if model.plan.program.rounding is Rounding.HALF_AWAY else "to even"
         real += f" q = round(real / SCALE) + ZERO_POINT, halves {halves}."
     lines = [
-        f"/* {side.capitalize()} {c_comment(io.record.name)}: {stored}.{real} */",
+        f"/* {io.side.capitalize()} {c_comment(io.record.name)}: {stored}.{real} */",
         f"#define {macro}_BYTES {tensor.bytes}U",
         f"#define {macro}_ELEMENTS {tensor.bytes // tensor.dtype.bytes}U",
     ]  # fmt: skip
@@ -148,7 +144,7 @@ def _io_sizes(model: Model, side: str, io: Io) -> list[str]:
     region = "slow" if home is Home.SLOW else "fast"
     offset = model.plan.homes[io.record.tensor].offset
     offset = offset if home is Home.SLOW else model.offset(offset)
-    note = "write it here" if side == "input" else "read it here"
+    note = "write it here" if io.side == "input" else "read it here"
     return [
         *lines,
         f"/* Its address in {region} memory; {note} to save the copy. */",
@@ -156,121 +152,55 @@ def _io_sizes(model: Model, side: str, io: Io) -> list[str]:
     ]
 
 
-def _statuses(model: Model) -> str:
-    name, prefix = model.name, model.prefix
-    return f"""\
-/* Return values of the functions. After an error, outputs are undefined. */
-enum {name}_status {{
-    {prefix}_OK = 0,
-    {prefix}_ERROR_ARGUMENT = -1,  /* a null pointer */
-    {prefix}_ERROR_ALIGNMENT = -4, /* an arena does not start on a multiple of {prefix}_ALIGNMENT */
-    {prefix}_ERROR_CANCELLED = -5, /* {prefix}_CANCEL returned nonzero */
-    {prefix}_ERROR_ROWS = -7,      /* the firmware's function for rows returned nonzero */
-    {prefix}_ERROR_WEIGHTS = -31   /* compressed weights are damaged */
-}};
-"""
+def _rows_types(model: Model) -> Iterator[str]:
+    for io in (*model.inputs, *model.outputs):
+        if io.step is not None:
+            is_input = io.side == "input"
+            rows = f"{io_type(model, io)} *to" if is_input else f"const {io_type(model, io)} *from"
+            yield (
+                f"/* {'Writes' if is_input else 'Reads'} rows [first, first + rows) of {c_comment(io.record.name)}. "
+                "A run moves each row once.\n * Rows come in order. If it returns nonzero, the run stops. */\n"
+                f"typedef int (*{rows_type(model, io)})(void *context, uint32_t first, uint32_t rows, {rows});\n"
+            )
 
 
-def _rows_types(model: Model) -> list[str]:
-    texts = []
-    for side, ios in sides(model):
-        for io in ios:
-            if io.step is not None:
-                element, name = io_type(model, io), rows_type(model, side, io)
-                what = f"{element} *to" if side == "input" else f"const {element} *from"
-                verb = "Writes" if side == "input" else "Reads"
-                texts.append(
-                    f"/* {verb} rows [first, first + rows) of {c_comment(io.record.name)}. A run moves each row once.\n"
-                    " * Rows come in order. If it returns nonzero, the run stops. */\n"
-                    f"typedef int (*{name})(void *context, uint32_t first, uint32_t rows, {what});\n"
-                )
-    return texts
-
-
-def _structs(model: Model) -> str:
-    texts = []
-    for side, ios in sides(model):
+def _structs(model: Model) -> Iterator[str]:
+    for side, ios in model.sides.items():
         lines = []
         for io in ios:
-            if io.step is not None:
-                lines += [f"    {rows_type(model, side, io)} {io.member};", f"    void *{io.member}_context;"]
-                continue
-            constant = "const " if side == "input" else ""
-            macro = elements(model, side, io)
-            says = f"/* {macro} elements: {c_comment(io.record.name)} */"
-            lines.append(f"    {constant}{io_type(model, io)} *{io.member}; {says}")
+            members = "; ".join(io_parameter(model, io, io.member, f"*{io.member}"))
+            size = f"{elements(model, io)} elements: " if io.step is None else ""
+            lines.append(f"    {members}; /* {size}{c_comment(io.record.name)} */\n")
         if lines:
-            texts.append(f"struct {model.name}_{side}s {{\n" + "\n".join(lines) + "\n};\n")
-    return "\n".join(texts)
+            yield f"struct {model.name}_{side}s {{\n{''.join(lines)}}};\n"
 
 
 def _functions(model: Model) -> str:
-    name = model.name
     text = f"/* Runs the model once. Writes only the outputs and the caller's arenas. */\n{prototype(model)};\n"
     if model.plan.program.states:
-        arguments = ", ".join(["void *fast"] + (["void *slow"] if model.has_slow else []))
         states = ", ".join(c_comment(io.name) for io in model.plan.program.states)
         text += f"\n/* Sets the states to their initial values: {states}. Call it before the first run. */\n"
-        text += f"int {name}_reset({arguments});\n"
+        text += f"{reset_prototype(model)};\n"
     return text
-
-
-def prototype(model: Model) -> str:
-    """The prototype of NAME_run, without semicolon."""
-    head = f"int {model.name}_run("
-    line = f"{head}{', '.join(parameters(model))})"
-    return line if len(line) <= 120 else head + (",\n" + " " * len(head)).join(parameters(model)) + ")"
-
-
-def _description(model: Model) -> str:
-    name = model.name
-    return f"""\
-/* Description of the model, for programs that show or check it. */
-struct {name}_io {{
-    const char *name;
-    const char *type;
-    uint32_t rank;
-    uint32_t shape[8]; /* as stored */
-    float scale;       /* 0: not quantised */
-    int32_t zero_point;
-}};
-
-struct {name}_model {{
-    const char *name;
-    uint8_t source_sha256[32];
-    uint32_t fast_bytes;
-    uint32_t slow_bytes;
-    uint32_t alignment;
-    uint32_t input_count;
-    uint32_t output_count;
-    const struct {name}_io *inputs;
-    const struct {name}_io *outputs;
-}};
-
-extern const struct {name}_model {name}_model;
-"""
 
 
 def description_text(model: Model) -> str:
     """The definition of NAME_model."""
-    program, name = model.plan.program, model.name
-    texts = []
-    for side, ios in sides(model):
-        lines = []
+    program, name, text = model.plan.program, model.name, ""
+    for side, ios in model.sides.items():
+        text += f"static const struct {name}_io {name}_{side}_ios[] = {{\n" if ios else ""
         for io in ios:
-            tensor = program.tensors[io.record.tensor]
-            extents = ", ".join(map(str, io.record.stored_shape)) or "0"
-            lines.append(
-                f'    {{{c_string(io.record.name)}, "{tensor.dtype.name.lower()}", {len(io.record.stored_shape)}U, '
-                f"{{{extents}}},\n     {float_literal(tensor.scale)}, {tensor.zero_point}}},"
+            tensor, shape = program.tensors[io.record.tensor], io.record.stored_shape
+            text += (
+                f'    {{.name = {c_string(io.record.name)}, .type = "{tensor.dtype.name.lower()}",\n'
+                f"     .rank = {len(shape)}U, .shape = {{{', '.join(map(str, shape)) or '0'}}},\n"
+                f"     .scale = {float_literal(tensor.scale)}, .zero_point = {tensor.zero_point}}},\n"
             )
-        if lines:
-            texts.append(f"static const struct {name}_io {name}_{side}_ios[] = {{\n" + "\n".join(lines) + "\n};\n")
-    digest = ", ".join(str(byte) for byte in program.source_sha256)
-    places = [f"{name}_{side}_ios" if ios else "NULL" for side, ios in sides(model)]
-    texts.append(
-        f"const struct {name}_model {name}_model = {{\n    {c_string(program.name)},\n    {{{digest}}},\n"
-        f"    {model.prefix}_FAST_BYTES, {model.prefix}_SLOW_BYTES, {model.prefix}_ALIGNMENT,\n"
-        f"    {len(model.inputs)}U, {len(model.outputs)}U, {', '.join(places)},\n}};\n"
-    )
-    return "\n".join(texts)
+        text += "};\n\n" if ios else ""
+    digest = array(np.frombuffer(program.source_sha256, np.uint8), " " * 8)
+    names = ("fast_bytes", "slow_bytes", "alignment")
+    sizes = "".join(f"    .{size} = {model.prefix}_{size.upper()},\n" for size in names)
+    places = "".join(f"    .{side}_count = {len(ios)}U,\n    .{side}s = {f'{name}_{side}_ios' if ios else 'NULL'},\n"
+                     for side, ios in model.sides.items())  # fmt: skip
+    return (f"{text}const struct {name}_model {name}_model = {{\n    .name = {c_string(program.name)},\n"
+            f"    .source_sha256 = {{\n{digest}\n    }},\n{sizes}{places}}};\n")  # fmt: skip

@@ -1,36 +1,55 @@
-"""Selects the kernels that a model needs from the runtime's sources, as text that compiles in one file.
+"""Copies the kernels that a model needs from the runtime's sources, as text that compiles in one file.
 
-The text has the functions that compute, and the types, macros and functions that they use. Checks of plans are left
-out, because the compiler's own calls need none. A file's static names get the file's name as prefix, so that all files
-can be joined.
+A kernel's file is copied with the files that it includes, each once. Paragraphs are left out unless the model's kernels
+reach the names that they define; so are checks of plans. tigris_calls.h replaces the runtime's types of calls.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from tigris_pio.compiler.codegen.c_source import Branch, Conditional, Declaration, Node, names_in
-from tigris_pio.compiler.codegen.runtime_sources import (
-    File,
-    Inlined,
-    declarations,
-    entries,
-    functions,
-    header_file,
-    runtime,
-    source_file,
-)
+from tigris_pio.errors import ToolError
+from tigris_pio.format.c_header import PARAMS_PATH, render_params
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+#: Functions that generated code calls besides kernels, and their files.
+HELPERS = {"tigris_move": "move.c", "tigris_lz4_decompress": "lz4.c"}
+#: Names that each file needs: of assertions, and of the types in records of tensors.
+_ROOTS = ("TIGRIS_STATIC_ASSERT", "tigris_dtype")
+_ENTRY = re.compile(r"^TIGRIS_KERNEL_ENTRY\((\w+),\s*\w+,\s*\w+,\s*\w+,\s*(\w+),", re.MULTILINE)
+_GUARD = re.compile(r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif\s*\Z", re.MULTILINE | re.DOTALL)
+_QUOTED = r'/\*.*?\*/|"(?:\\.|[^"\\])*"'
+_INCLUDE = re.compile(r'^#include (?:"(.+)"|(<.+>))', re.MULTILINE)
+_CONDITION = re.compile(r"^#(if|el|endif).*\Z", re.MULTILINE)
+#: Values of conditions in generated C: it has no kernels of this instruction set.
+_DECIDED = {"TIGRIS_MVE": False, "__cplusplus": False}
+#: Names at file level: macros, types, constants of enumerations, functions and variables.
+_NAMES = re.compile(
+    r"^#define (\w+)|^\} (\w+);|^typedef [^;{]*?(\w+);|^typedef .*?\(\*(\w+)\)|^    ([A-Z][A-Z_\d]+)(?: = .*)?,?$"
+    r"|^(?!typedef|struct|enum|union|extern|#|TIGRIS_[A-Z_]+\()[A-Za-z_][\w *]*?\b(?!__)(\w+)(?:\[.*?\])*(?:\(| =|;)",
+    re.MULTILINE)  # fmt: skip
+_EMPTY = re.compile(r"^(?:/\*(?:[^*]|\*(?!/))*\*/\n)?#if.*\n+(?:#el.*\n+)*#endif\n+", re.MULTILINE)
+_EXTERNAL = re.compile(r"^(?=(?!static|typedef|struct|enum|union|extern)[a-z][\w *]*\()", re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Paragraph:
+    """A definition or a directive. names: those that it defines; words: its other names, and those of conditions."""
+
+    text: str
+    names: frozenset[str]
+    words: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)
 class Bundle:
-    """The selected kernels.
+    """The copied kernels.
 
-    includes: headers of the C library. text: C text. functions: C function by kernel entry.
+    includes: headers of the C library. functions: C function by kernel entry.
     first_row_readers: entries of the kernels that read the numbers of rows.
     """
 
@@ -40,155 +59,207 @@ class Bundle:
     first_row_readers: frozenset[str]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Part:
-    """A file's declarations after rewriting."""
+@cache
+def sources() -> Path:
+    """The folder of the runtime's sources: in a checkout, or in the installed package."""
+    folders = [path for path in (_PACKAGE.parent / "runtime", _PACKAGE / "runtime") if (path / "src").is_dir()]
+    if not folders:
+        raise ToolError(f"the runtime's sources, which codegen copies, are not in {_PACKAGE}; install tigris-pio again")
+    return folders[0].resolve() / "src"
 
-    path: Path
-    nodes: tuple[Node, ...]
+
+@cache
+def text_of(path: Path) -> str:
+    """The text of a file. Structs of parameters have all comments, because a model's file may have only one of them."""
+    return render_params(every_comment=True) if path.name == PARAMS_PATH.name else path.read_text("utf-8")
 
 
-class _Collector:
-    """Collects files, each once, in an order in which their declarations compile."""
+@cache
+def entries() -> Mapping[str, tuple[Path, str]]:
+    """File and `run` function of each kernel entry."""
+    paths = sorted((sources() / "kernels").glob("*.c"))
+    return {match[1]: (path, match[2]) for path in paths for match in _ENTRY.finditer(text_of(path))}
+
+
+@cache
+def kernel_files() -> frozenset[str]:
+    """Names of the kernels' files without ending, which are prefixes of their functions."""
+    return frozenset(path.stem for path in (sources() / "kernels").glob("*.c"))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Every name in `text` outside comments and strings."""
+    return frozenset(re.findall(r"[A-Za-z_]\w*", re.sub(_QUOTED, "", text, flags=re.DOTALL)))
+
+
+def inner(text: str) -> str:
+    """The text of a header inside its include guard."""
+    guard = _GUARD.search(text)
+    return guard[2] if guard else text
+
+
+def shared_text(file: str) -> str:
+    """The text of a file of runtime/codegen, without guard and includes."""
+    return _INCLUDE.sub("", inner(text_of(sources().parent / "codegen" / file))).strip("\n") + "\n"
+
+
+def types() -> str:
+    """C text of the types of calls."""
+    return shared_text("tigris_calls.h")
+
+
+def _defined(text: str) -> frozenset[str]:
+    plain = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    constants = re.findall(r"^enum \{ (.*) \};$", plain, re.MULTILINE)
+    return frozenset(name for found in _NAMES.findall(plain) for name in found if name) | names_in(" ".join(constants))
+
+
+def _decided(text: str, known: Mapping[str, bool]) -> Iterator[str]:
+    """The lines of `text` without the branches that `#if NAME`, `#if !NAME` and `#ifdef NAME` exclude for `known`."""
+    branches: list[bool | None] = []  # for each #if around: whether this branch stays; None: undecided
+    for line in text.split("\n"):
+        word, _, name = line.partition(" ")
+        if word in ("#if", "#ifdef", "#ifndef"):
+            value = known.get(name.lstrip("!"))
+            branches.append(None if value is None else value == (word != "#ifndef" and name[0] != "!"))
+        elif word == "#else" and branches[-1] is not None:
+            branches[-1] = not branches[-1]
+        is_directive = re.match("#(?:if|el|endif)", word)
+        if False not in branches and not (is_directive and branches[-1] is not None):
+            yield line
+        if word == "#endif":
+            branches.pop()
+
+
+def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
+    """Joins lines to definitions with the comments above them, and to directives."""
+    found: list[str] = []
+    inside = False
+    for line in [*lines, ""]:
+        directive = not inside and re.match(r"#(?:if|el|endif|include)", line)
+        begins = directive or (not inside and line.startswith("#define"))
+        if begins and not (found and found[-1].endswith("*/")):
+            yield "\n".join(found)
+            found = []
+        found.append(line)
+        if line[:1].strip() and line.endswith("{"):
+            inside = True
+        elif line.startswith("}"):
+            inside = False
+        if directive or not (inside or line):
+            yield "\n".join(found).strip("\n")
+            found = []
+
+
+class _Copier:
+    """Copies files; headers whose names begin with tigris_ once, others for each kernel's file that includes them."""
 
     def __init__(self) -> None:
-        self.parts: list[_Part] = []
+        self.paragraphs: list[Paragraph] = []
         self.system: set[str] = set()
-        self._done: set[Path] = set()
+        self._replaced = _defined(types())
+        self._done = set[Path | tuple[Path, Path]]()
 
-    def add_source(self, path: Path) -> None:
-        """Adds a `.c` file and its includes."""
-        self._add(path, source_file)
-
-    def add_header(self, path: Path) -> None:
-        """Adds a header and its includes."""
-        self._add(path, header_file)
-
-    def _add(self, path: Path, read: Callable[[Path], File]) -> None:
+    def add(self, path: Path) -> None:
+        """Adds a file and the files that it includes."""
         if path in self._done:
             return
         self._done.add(path)
-        file = read(path)
-        self.system |= file.system
-        for header in file.headers:
-            self.add_header(header)
-        self.parts.append(_Part(path, tuple(self._once(file.nodes))))
+        values = re.findall(r"^#define (TIGRIS_\w+) ([01])$", text_of(path), re.MULTILINE)
+        known = _DECIDED | {name: value == "1" for name, value in values}
+        copied = list(self._copied(path, path, known, frozenset()))
+        names = {
+            name: f"{path.stem}_{re.sub('^tigris_', '', name, flags=re.IGNORECASE)}"
+            for text, _, is_own in copied if is_own
+            for name in _defined(text)
+            if name in known or re.search("^static", text, re.MULTILINE) or not name.lower().startswith("tigris_")
+        }  # fmt: skip
+        rename = re.compile(rf"{_QUOTED}|(?<![\w.>])(?:{'|'.join(names) or '$^'})\b", re.DOTALL)
+        for text, around, is_own in copied:
+            new = rename.sub(lambda match: names.get(match[0], match[0]), text) if is_own else text
+            new = _EXTERNAL.sub("TIGRIS_SHARED ", re.sub(r"^inline ", "static inline ", new, flags=re.MULTILINE))
+            self.paragraphs.append(Paragraph(new, _defined(new), names_in(new) | around))
 
-    def _once(self, nodes: Iterable[Any]) -> Iterator[Node]:
-        """`nodes` with inlined headers replaced by their declarations, unless an earlier file has them."""
-        for node in nodes:
-            if isinstance(node, Conditional):
-                yield Conditional(tuple(Branch(b.directive, tuple(self._once(b.nodes))) for b in node.branches))
-            elif not isinstance(node, Inlined):
-                yield node
-            elif node.path not in self._done:
-                self._done.add(node.path)
-                yield from self._once(node.nodes)
+    def add_bodies(self) -> None:
+        """Adds the `.c` files of the headers so far, and of the headers that these include."""
+        headers = [found for found in self._done if isinstance(found, Path) and found.suffix == ".h"]
+        for body in sorted({header.with_suffix(".c") for header in headers} - self._done):
+            if body.exists() and not _ENTRY.search(text_of(body)):
+                self.add(body)
+                self.add_bodies()
+
+    def _copied(self, path: Path, owner: Path, known: Mapping[str, bool],
+                around: frozenset[str]) -> Iterator[tuple[str, frozenset[str], bool]]:
+        """Yields paragraphs, each with the words of conditions around it, and whether it is the owner's own."""
+        text = inner(text_of(path))
+        is_own = path.suffix == ".c" or not all(name.lower().startswith("tigris_") for name in _defined(text))
+        is_own = is_own or not known.keys().isdisjoint(names_in(text) - _DECIDED.keys())
+        if path != owner:
+            if (path, owner) in self._done or path in self._done:
+                return
+            self._done.add((path, owner) if is_own else path)
+        conditions = [around]
+        for paragraph in _paragraphs(_decided(text, known)):
+            include, condition = _INCLUDE.search(paragraph), _CONDITION.search(paragraph)
+            if include and include[1]:
+                near = (path.parent / include[1]).resolve()
+                target = near if near.exists() else sources().parent / "include" / include[1]
+                yield from self._copied(target, owner, known, frozenset().union(*conditions))
+                continue
+            if include and not any(conditions):
+                self.system.add(include[2])
+                continue
+            if condition and condition[1] == "if":
+                conditions.append(names_in(paragraph))
+            elif condition and condition[1] == "el":
+                conditions[-1] |= names_in(paragraph)
+            if not (self._replaced & _defined(paragraph) or re.search("^extern", paragraph, re.MULTILINE)):
+                yield paragraph, frozenset().union(*conditions), is_own
+            if condition and condition[1] == "endif":
+                conditions.pop()
 
 
-def _needed(parts: Iterable[_Part], roots: Iterable[str]) -> tuple[set[int], set[str]]:
-    """The id() of each declaration that `roots` need, and all names that these use."""
-    by_name: dict[str, list[Declaration]] = {}
-    for part in parts:
-        for node in declarations(part.nodes):
-            for name in node.defines:
-                by_name.setdefault(name, []).append(node)
-    conditions = {id(node): names for part in parts for node, names in _conditions(part.nodes, frozenset())}
-    kept: set[int] = set()
-    seen, waiting = set(), list(roots)
+def _reached(paragraphs: Iterable[Paragraph], roots: Iterable[str]) -> frozenset[str]:
+    """All names that the definitions of `roots` use."""
+    by_name: dict[str, list[Paragraph]] = {}
+    for paragraph in paragraphs:
+        for name in paragraph.names:
+            by_name.setdefault(name, []).append(paragraph)
+    seen, waiting = set[str](), set(roots)
     while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        for node in by_name.get(name, ()):
-            kept.add(id(node))
-            waiting += node.uses | conditions[id(node)]
-    return kept, seen
+        seen |= waiting
+        waiting = {word for name in waiting for found in by_name.get(name, ()) for word in found.words} - seen
+    return frozenset(seen)
 
 
-def _conditions(nodes: Iterable[Node], around: frozenset[str]) -> Iterator[tuple[Declaration, frozenset[str]]]:
-    """Yields every declaration with the names in the directives around it."""
-    for node in nodes:
-        if isinstance(node, Conditional):
-            named = around.union(*(names_in(branch.directive) for branch in node.branches))
-            for branch in node.branches:
-                yield from _conditions(branch.nodes, named)
-        elif isinstance(node, Declaration):
-            yield node, around
+def _needed(paragraphs: Iterable[Paragraph], seen: frozenset[str]) -> str:
+    """Text of the definitions of names in `seen`, of assertions about them, and of conditions around these."""
+    defined = frozenset(name for paragraph in paragraphs for name in paragraph.names)
+    kept = [
+        paragraph.text
+        for paragraph in paragraphs
+        if names_in(paragraph.text)
+        and (paragraph.names & seen if paragraph.names else paragraph.words & defined <= seen
+             or _CONDITION.search(paragraph.text))
+    ]  # fmt: skip
+    text, shorter = "", "\n\n".join(kept) + "\n\n"
+    while text != shorter:
+        text, shorter = shorter, _EMPTY.sub("", shorter)
+    return re.sub(r"(?m)^(#.*)\n\n(?=#)", r"\1\n", text)
 
 
-def _written(nodes: Iterable[Node], kept: set[int], seen: set[str]) -> list[str]:
-    """Texts of the kept declarations. Assertions and pragmas stay if another declaration of their file does."""
-    any_kept = any(id(node) in kept for node in declarations(nodes))
-    texts = []
-    for node in nodes:
-        if isinstance(node, Conditional):
-            inner = [(branch.directive, _inner(branch, kept, seen, any_kept)) for branch in node.branches]
-            if any(text for _, text in inner):
-                texts.append("\n".join(f"{directive}\n{text}".rstrip() for directive, text in inner) + "\n#endif")
-        elif isinstance(node, Declaration) and node.text.startswith("extern inline "):
-            continue  # only makes the function external for other files
-        elif isinstance(node, Declaration) and (id(node) in kept or (any_kept and _stays(node, seen))):
-            texts.append((node.comment + "\n" if node.comment else "") + _static(node))
-    return texts
-
-
-def _inner(branch: Branch, kept: set[int], seen: set[str], any_kept: bool) -> str:
-    """Text of a branch; directives and assertions stay if another declaration of the file does."""
-    texts = _written(branch.nodes, kept, seen)
-    if not texts and any_kept:
-        texts = [node.text for node in branch.nodes if isinstance(node, Declaration) and _stays(node, seen)]
-    return "\n".join(texts)
-
-
-def _stays(node: Declaration, seen: set[str]) -> bool:
-    if node.defines:
-        return False
-    if node.text.startswith("#"):
-        return True
-    own = {name for name in node.uses if name.startswith("tigris_")}
-    return own <= seen
-
-
-def _static(node: Declaration) -> str:
-    """Makes an external or inline function static."""
-    if node.text.startswith("inline "):
-        return "static " + node.text
-    plain = node.text.startswith(("static", "typedef", "enum", "struct", "union", "#", "TIGRIS_"))
-    return node.text if plain else "TIGRIS_SHARED " + node.text
-
-
-def bundle(symbols: Iterable[str], types: Iterable[str] = (), helpers: Iterable[str] = ()) -> Bundle:
-    """Selects the kernels of the entries `symbols`, the runtime's `types`, and `helpers`: other functions."""
-    collector = _Collector()
-    found: dict[str, str] = {}
-    for symbol in dict.fromkeys(symbols):
-        path, function = entries()[symbol]
-        collector.add_source(path)
-        found[symbol] = f"{path.stem}_{function}"
-    collector.add_header(runtime() / "include" / "tigris_params.h")
-    roots = [*found.values(), *types, *helpers, "TIGRIS_STATIC_ASSERT"]
-    while True:
-        kept, seen = _needed(collector.parts, roots)
-        defined = {name for part in collector.parts for node in declarations(part.nodes) if "{" in node.text
-                   for name in node.defines}  # fmt: skip
-        missing = sorted({functions()[name] for name in seen - defined if name in functions()})
-        if not missing:
-            break
-        for path in missing:
-            collector.add_source(path)
-    texts = ["\n\n".join(_written(part.nodes, kept, seen)) for part in collector.parts]
-    text = "\n\n".join(text for text in texts if text)
-    for name in found.values():
-        text = re.sub(rf"^static (void {name}\()", r"static TIGRIS_OWN_FRAME \1", text, flags=re.MULTILINE)
-    reader = "tigris_first_row"
-    asks = frozenset(symbol for symbol, name in found.items() if reader in _needed(collector.parts, [name])[1])
-    return Bundle(_system(collector.system, text), text + "\n", found, asks)
-
-
-def _system(found: set[str], text: str) -> tuple[str, ...]:
-    """Headers of the C library that the text needs."""
-    uses = names_in(text)
-    asked = {"<string.h>": {"memcpy", "memmove", "memset", "memcmp"}, "<stddef.h>": {"NULL", "size_t", "offsetof"}}
-    return tuple(sorted({"<stdint.h>"} | {name for name in found if name not in asked or asked[name] & uses}))
+def bundle(symbols: Sequence[str], roots: Sequence[str] = ()) -> Bundle:
+    """Copies the kernels of the entries `symbols`, and `roots`: types of parameters, and functions of HELPERS."""
+    copier = _Copier()
+    helpers = [sources() / HELPERS[name] for name in roots if name in HELPERS]
+    access = [sources().parent / "include" / PARAMS_PATH.name, sources() / "kernels" / "access.h"]
+    for path in (*access, *(entries()[symbol][0] for symbol in symbols), *helpers):
+        copier.add(path)
+    copier.add_bodies()
+    functions = {symbol: f"{path.stem}_{name}" for symbol in symbols for path, name in [entries()[symbol]]}
+    found = copier.paragraphs
+    declared = "".join(f"static TIGRIS_OWN_FRAME void {name}(const tigris_kernel_call *call);\n"
+                       for name in functions.values())  # fmt: skip
+    text = _needed(found, _reached(found, [*functions.values(), *roots, *_ROOTS]))
+    readers = frozenset(symbol for symbol, name in functions.items() if "tigris_first_row" in _reached(found, [name]))
+    return Bundle(tuple(sorted(copier.system)), f"{declared}\n{text.rstrip()}\n", functions, readers)

@@ -5,7 +5,7 @@ Tensors whose lifetimes do not meet share bytes, so members overlap. A debugger 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tigris_pio.compiler.codegen.constants import C_TYPES
 from tigris_pio.compiler.codegen.model import Model
@@ -35,19 +35,17 @@ def shape(tensor: ProgramTensor, rows: int | None = None) -> str:
 
 def unions(model: Model) -> str:
     """Definitions of `union NAME_fast` and, if there is slow memory, `union NAME_slow`."""
-    text = _union(model, "fast", f"{model.prefix}_FAST_BYTES", list(_fast(model)))
-    if model.has_slow:
-        text += "\n" + _union(model, "slow", f"{model.prefix}_SLOW_BYTES", list(_homes(model, Home.SLOW)))
-    return text
+    text = _union(model, "fast", [*_homes(model, Home.FAST), *_stage_members(model)])
+    return text + ("\n" + _union(model, "slow", _homes(model, Home.SLOW)) if model.has_slow else "")
 
 
-def _union(model: Model, region: str, size: str, members: list[str]) -> str:
-    lines = "\n".join(["    uint8_t bytes[" + size + "];", *dict.fromkeys(members)])
-    return f"/* {region.capitalize()} memory. */\nunion {model.name}_{region} {{\n{lines}\n}};\n"
+def _union(model: Model, region: str, members: Iterable[str]) -> str:
+    lines = [f"    uint8_t bytes[{model.prefix}_{region.upper()}_BYTES];", *dict.fromkeys(members)]
+    return f"/* {region.capitalize()} memory. */\nunion {model.name}_{region} {{\n" + "\n".join(lines) + "\n};\n"
 
 
-def _fast(model: Model) -> Iterator[str]:
-    yield from _homes(model, Home.FAST)
+def _stage_members(model: Model) -> Iterator[str]:
+    """Windows, copied weights and scratch."""
     plan = model.plan
     for place, stage in enumerate(plan.stages):
         touched = tensors_of(model.loops[place])
@@ -59,9 +57,10 @@ def _fast(model: Model) -> Iterator[str]:
                     yield _member(model.offset(offset), tensor, model.member(place, window), view.capacity_rows)
         if stage.weight_mode is not WeightMode.IN_PLACE:
             size = block_bytes(plan.program.ops[stage.first_op : stage.end_op])
-            yield _bytes(model.offset(stage.block_offset), size, f"weights_of_stage_{place}")
+            yield _struct(model.offset(stage.block_offset), f"uint8_t data[{size}]", f"weights_of_stage_{place}")
     for step, offset in plan.scratch.items():
-        yield _bytes(model.offset(offset), plan.program.ops[step].scratch_bytes, f"scratch_of_{model.ops[step]}")
+        size = plan.program.ops[step].scratch_bytes
+        yield _struct(model.offset(offset), f"uint8_t data[{size}]", f"scratch_of_{model.ops[step]}")
 
 
 def _homes(model: Model, home: Home) -> Iterator[str]:
@@ -74,10 +73,6 @@ def _homes(model: Model, home: Home) -> Iterator[str]:
 def _member(offset: int, tensor: ProgramTensor, name: str, rows: int | None) -> str:
     text = _struct(offset, f"{c_type(tensor.dtype)} data{shape(tensor, rows)}", name)
     return f"{text} /* {c_comment(tensor.name)} */"
-
-
-def _bytes(offset: int, size: int, name: str) -> str:
-    return _struct(offset, f"uint8_t data[{size}]", name)
 
 
 def _struct(offset: int, data: str, name: str) -> str:

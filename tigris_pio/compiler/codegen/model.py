@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from tigris_pio.compiler.codegen.c_source import names_in
-from tigris_pio.compiler.codegen.call_layout import TYPES
-from tigris_pio.compiler.codegen.kernels import Bundle, bundle
+from tigris_pio.compiler.codegen.kernels import Bundle, bundle, names_in, types
 from tigris_pio.compiler.codegen.names import RESERVED, Names, function_name
-from tigris_pio.compiler.codegen.schedule import Action, Call, Loop, Move, Place, schedule, tensors_of
+from tigris_pio.compiler.codegen.schedule import Call, Loop, Move, Place, schedule
 from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.ir.program import ProgramIo, ProgramOp
 from tigris_pio.compiler.weights.block import StoredArray, constant_key
@@ -26,6 +25,7 @@ WITHOUT_KERNEL = frozenset({OpKind.FETCH, OpKind.TAKE, OpKind.COMMIT})
 class Io:
     """An input or output. member: its name in C. step: the operator that moves its rows; None: not streamed."""
 
+    side: str  #: "input" or "output"
     record: ProgramIo
     member: str
     step: int | None
@@ -37,6 +37,7 @@ class Model:
 
     name: prefix of public names; prefix: the same in capitals
     loops: the loops of each stage
+    called: operators by step that are called; no row of the others is needed
     ops, tensors: identifiers of operators by step, and of tensors
     windows: identifiers of windows by stage and place
     """
@@ -46,6 +47,7 @@ class Model:
     kernels: Bundle
     weights_in_calls: bool  #: the address of some weights is known only at run time
     loops: tuple[tuple[Loop, ...], ...]
+    called: Mapping[int, ProgramOp]
     ops: tuple[str, ...]
     tensors: Mapping[str, str]
     windows: Mapping[tuple[int, Place], str]
@@ -75,6 +77,16 @@ class Model:
         """Whether there is one input and one output. Then they are arguments, else members of structs."""
         return len(self.inputs) == 1 and len(self.outputs) == 1
 
+    @property
+    def arenas(self) -> list[str]:
+        """Parameters for memory."""
+        return ["fast", "slow"] if self.has_slow else ["fast"]
+
+    @property
+    def sides(self) -> Mapping[str, tuple[Io, ...]]:
+        """Inputs and outputs."""
+        return {"input": self.inputs, "output": self.outputs}
+
     def offset(self, fast: int) -> int:
         """The offset in the C's fast arena for offset `fast` in the plan's."""
         return fast - self.plan.state_bytes
@@ -86,10 +98,6 @@ class Model:
         place = self.plan.homes.get(tensor)
         return Home.NONE if place is None else place.home
 
-    def has_weights(self, stage: int) -> bool:
-        """Whether an operator that a stage calls has weights."""
-        return stage in self.section[1]
-
     def is_in_place(self, stage: int) -> bool:
         """Whether a stage reads its weights in place."""
         return self.plan.stages[stage].weight_mode is WeightMode.IN_PLACE
@@ -98,7 +106,7 @@ class Model:
     def section(self) -> tuple[WeightSection, Mapping[int, PlacedBlock]]:
         """All weights, and the weight block of each stage that calls operators with weights."""
         weights, ops = WeightSection(), self.plan.program.ops
-        called = {step for step in called_ops(self.loops) if ops[step].blobs}
+        called = {step for step, op in self.called.items() if op.blobs}
         blocks = {
             place: weights.add_block(ops[stage.first_op : stage.end_op], stage.weight_mode)
             for place, stage in enumerate(self.plan.stages)
@@ -107,23 +115,21 @@ class Model:
         return weights, blocks
 
     @cached_property
-    def weight_names(self) -> tuple[str, ...]:
-        """Identifiers of the parts of the weights."""
+    def weight_names(self) -> Mapping[int, str]:
+        """Identifiers of the parts of the weights by offset."""
         steps = {id(op): step for step, op in enumerate(self.plan.program.ops)}
-        contents = (part.content for part in self.section[0].parts)
-        return tuple(
-            f"{self.ops[steps[id(content.op)]]}_{content.field}" if isinstance(content, StoredArray)
-            else f"block_{place}"
-            for place, content in enumerate(contents)
-        )  # fmt: skip
+        return {
+            part.offset: f"{self.ops[steps[id(part.content.op)]]}_{part.content.field}"
+            if isinstance(part.content, StoredArray) else f"block_{place}"
+            for place, part in enumerate(self.section[0].parts)
+        }  # fmt: skip
 
     @cached_property
     def constants(self) -> Mapping[str, str]:
         """C expressions of constant operands, by tensor. Equal constants share one array, also with weights in C."""
         parts = [] if self.partition else self.section[0].parts
-        known = {part.content.key: f"{self.name}_weights.{member}"
-                 for part, member in zip(parts, self.weight_names, strict=False)
-                 if isinstance(part.content, StoredArray)}  # fmt: skip
+        known = {part.content.key: f"{self.name}_weights.{self.weight_names[part.offset]}"
+                 for part in parts if isinstance(part.content, StoredArray)}  # fmt: skip
         return {
             name: known.setdefault(constant_key(tensor.constant), f"{self.name}_constant_{self.tensors[name]}")
             for name, tensor in self.plan.program.tensors.items() if tensor.constant is not None
@@ -134,13 +140,22 @@ class Model:
         offset = self.section[1][stage].offset
         if self.partition:
             return f"(weights + {self.prefix}_WEIGHTS_OF_STAGE_{stage})"
-        start = f"(const uint8_t *)&{self.name}_weights"
-        return f"({start} + {offset}U)" if offset else start
+        return f"({self.weights_start} + {offset}U)" if offset else self.weights_start
 
-    def needs_slow(self, stage: int) -> bool:
-        """Whether a stage accesses slow memory."""
-        homes = [self.home(place.tensor) for place in tensors_of(self.loops[stage]) if not place.window]
-        return Home.SLOW in homes
+    @property
+    def weights_start(self) -> str:
+        """The address of all weights, as const uint8_t *."""
+        return f"(const uint8_t *)&{self.name}_weights"
+
+    def named_in(self, body: str, *names: str) -> list[str]:
+        """Returns the `names` that C text uses as variables."""
+        return [name for name in names if re.search(rf"(?<![\w.>]){name}\b", body)]
+
+    def parameter(self, name: str) -> str:
+        """The declaration of a parameter."""
+        if name in ("fast", "slow"):
+            return f"union {self.name}_{name} *{name}"
+        return "const uint8_t *weights" if name == "weights" else f"uint32_t {name}"
 
     def member(self, stage: int, place: Place) -> str:
         """The identifier of a place in a stage."""
@@ -155,18 +170,21 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
     outputs = tuple(_io(plan, io, OpKind.TAKE, place, members) for place, io in enumerate(program.outputs))
     loops = tuple(tuple(found) for found in schedule(plan))
     modes = {stage.weight_mode for stage in plan.stages}
-    called = called_ops(loops)
-    used = [op for step, op in enumerate(program.ops) if step in called and op.kind not in WITHOUT_KERNEL]
-    kernels = bundle(
-        (kernel_symbol(op.kind, op.dtype) for op in used),
-        types=dict.fromkeys(op.params.C_NAME for op in used),
-        helpers=helpers(plan, loops),
-    )
+    actions = [step.action for stage in loops for loop in stage for step in loop.steps]
+    called = {step: program.ops[step] for step in sorted({action.op for action in actions if isinstance(action, Call)})}
+    used = [op for op in called.values() if op.kind not in WITHOUT_KERNEL]
+    moves = any(isinstance(action, Move) and program.tensors[action.source.tensor].bytes for action in actions)
+    roots = [*(op.params.C_NAME for op in used), *(["tigris_move"] if moves else []),
+             *(["tigris_lz4_decompress"] if WeightMode.LZ4 in modes else [])]  # fmt: skip
+    kernels = bundle([kernel_symbol(op.kind, op.dtype) for op in used], roots)
     ops = _operators(plan, name, kernels, [f"{io.member}_rows" for io in (*inputs, *outputs)])
     tensors, windows = _tensors(plan, ops)
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
     in_calls = partition or modes != {WeightMode.IN_PLACE}
-    return Model(plan, name, kernels, in_calls, loops, ops, tensors, windows, inputs, outputs, partition, split, notes)
+    if split:
+        kernels = dataclasses.replace(kernels, text=bundle([], roots).text)
+    return Model(plan, name, kernels, in_calls, loops, called, ops, tensors, windows, inputs, outputs, partition, split,
+                 notes)  # fmt: skip
 
 
 #: Other names NAME_… in a model's file; names.function_name avoids the prefixes of the rest.
@@ -176,7 +194,7 @@ _OWN = ("run", "reset", "model", "io", "status", "input_rows", "output_rows", "i
 def _operators(plan: ExecutionPlan, name: str, kernels: Bundle, taken: Sequence[str]) -> tuple[str, ...]:
     """Identifiers of operators' functions, constants and weights. taken: other names of the file."""
     prefix = f"{name}_"
-    own = (word.removeprefix(prefix) for word in names_in(TYPES + kernels.text) if word.startswith(prefix))
+    own = (word.removeprefix(prefix) for word in names_in(types() + kernels.text) if word.startswith(prefix))
     names = Names(taken=[*_OWN, *taken, *own])
     return tuple(
         names.assign(function_name(op.name), op.kind.name, ["_rows", "_params", *(f"_{field}" for field in op.blobs)])
@@ -203,30 +221,8 @@ def _tensors(
     return tensors, windows
 
 
-def called_ops(loops: Sequence[Sequence[Loop]]) -> frozenset[int]:
-    """Steps of the operators that are called; no row of the others is needed."""
-    return frozenset(action.op for action in _actions(loops) if isinstance(action, Call))
-
-
-def _actions(loops: Sequence[Sequence[Loop]]) -> Iterator[Action]:
-    return (step.action for stage in loops for loop in stage for step in loop.steps)
-
-
-def helpers(plan: ExecutionPlan, loops: Sequence[Sequence[Loop]]) -> tuple[str, ...]:
-    """Names of the runtime's functions that generated code calls, besides kernels."""
-    tensors = plan.program.tensors
-    moves = any(isinstance(action, Move) and tensors[action.source.tensor].bytes for action in _actions(loops))
-    unpacks = any(stage.weight_mode is WeightMode.LZ4 for stage in plan.stages)
-    return (*(("tigris_move",) if moves else ()), *(("tigris_lz4_decompress",) if unpacks else ()))
-
-
-def reads_row_numbers(op: ProgramOp, kernels: Bundle) -> bool:
-    """Whether an operator's kernel reads the numbers of its rows."""
-    return op.kind not in WITHOUT_KERNEL and kernel_symbol(op.kind, op.dtype) in kernels.first_row_readers
-
-
 def _io(plan: ExecutionPlan, io: ProgramIo, mover: OpKind, place: int, names: Names) -> Io:
     side = "input" if mover is OpKind.FETCH else "output"
     step = plan.program.movers.get((mover, place))
     suffixes = () if step is None else ("_context", "_row")  # _row as in ROW_BYTES
-    return Io(io, names.assign(io.name, f"{side}{place}", suffixes), step)
+    return Io(side, io, names.assign(io.name, f"{side}{place}", suffixes), step)

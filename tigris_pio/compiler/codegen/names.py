@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tigris_pio.compiler.codegen.runtime_sources import kernel_files
+from tigris_pio.compiler.codegen.kernels import kernel_files
 
 #: Keywords of C99 and C++, and macros of common headers and compilers; no member of a struct can have these names.
 RESERVED = frozenset(

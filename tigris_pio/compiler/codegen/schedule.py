@@ -64,16 +64,10 @@ class Move:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """Calls operator `op` of the program for rows of its output."""
+    """Calls operator `op` of the program. bands: rows of its output, then of its inputs."""
 
     op: int
-    output: Rows
-    inputs: tuple[Rows, ...]
-
-    @property
-    def bands(self) -> tuple[Rows, ...]:
-        """The output's rows, then the inputs'."""
-        return (self.output, *self.inputs)
+    bands: tuple[Rows, ...]
 
 
 Action = Call | Move
@@ -108,15 +102,8 @@ def with_values(action: Action, values: Sequence[int]) -> Action:
     """`action` with the numbers of `values_of` replaced."""
     if isinstance(action, Move):
         return dataclasses.replace(action, source_at=values[0], target_at=values[1])
-    bands = [
-        dataclasses.replace(rows, at=values[2 * place], first=values[2 * place + 1])
-        for place, rows in enumerate(action.bands)
-    ]
-    return Call(action.op, bands[0], tuple(bands[1:]))
-
-
-def _kind(action: Action) -> Action:
-    return with_values(action, (0,) * len(values_of(action)))
+    pairs = zip(action.bands, values[::2], values[1::2], strict=True)
+    return Call(action.op, tuple(dataclasses.replace(rows, at=at, first=first) for rows, at, first in pairs))
 
 
 def operands_of(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> tuple[Operand, ...]:
@@ -140,11 +127,8 @@ class _Stage:
         self.rows = stage_rows(self.ops, self.tensors, paces, stage.bands, keep, at_home)
         self.last_read = self._last_read()
 
-    def bands(self) -> Iterator[Band]:
-        for band in range(self.stage.bands):
-            yield tuple(self._band(band))
-
-    def _band(self, band: int) -> Iterator[Action]:
+    def actions(self, band: int) -> Iterator[Action]:
+        """Yields the actions of a band."""
         loaded: set[str] = set()
         for place, op in enumerate(self.ops):
             yield from self._back(self.views[op.output], band)
@@ -218,12 +202,12 @@ class _Stage:
 
     def _call(self, place: int, op: ProgramOp, band: int) -> Call:
         made, end = self._made(self.rows[op.output], band)
-        inputs = tuple(self._input(operand, made, end, band) for operand in operands_of(op, self.tensors))
+        inputs = [self._input(operand, made, end, band) for operand in operands_of(op, self.tensors)]
         output = self._rows_at(op.output, made, end, band, 0, 0)
         if op.kind is OpKind.SUM_MAP:  # its kernel only reads whether the first row is row 0
             output = dataclasses.replace(output, first=min(made, 1))
-            inputs = tuple(dataclasses.replace(rows, first=0) for rows in inputs)
-        return Call(self.stage.first_op + place, output, inputs)
+            inputs = [dataclasses.replace(rows, first=0) for rows in inputs]
+        return Call(self.stage.first_op + place, (output, *inputs))
 
     def _input(self, operand: Operand, first: int, end: int, band: int) -> Rows:
         """The input rows of output rows [first, end), clipped to the tensor (SPEC.md section 3)."""
@@ -245,39 +229,31 @@ class _Stage:
 
 def stage_bands(plan: ExecutionPlan, stage: Stage) -> list[Band]:
     """The actions of each band."""
-    return list(_Stage(plan, stage).bands())
+    actions = _Stage(plan, stage).actions
+    return [tuple(actions(band)) for band in range(stage.bands)]
 
 
 def loops_of(bands: Sequence[Band]) -> list[Loop]:
     """Splits `bands` into loops with the fewest actions in all, by shortest paths over the bands."""
-    kinds = [tuple(_kind(action) for action in band) for band in bands]
+    kinds = [tuple(with_values(action, (0,) * len(values_of(action))) for action in band) for band in bands]
     values = [tuple(number for action in band for number in values_of(action)) for band in bands]
     count = len(bands)
-    best: list[tuple[int, Loop | None, int]] = [(0, None, count)] * (count + 1)
+    best = [(0, 0, 0)] * (count + 1)  # from each band on: actions, and the period and iterations of the first loop
     for first in reversed(range(count)):
-        one = Loop(tuple(_fixed_step(action) for action in bands[first]), 1, (first, first + 1))
-        best[first] = (len(bands[first]) + best[first + 1][0], one, first + 1)
-        for period in range(1, min(LONGEST_PERIOD, (count - first) // 2) + 1):
-            iterations = _iterations(kinds, values, first, period)
-            cost = sum(len(band) for band in bands[first : first + period]) + 1
-            end = first + period * iterations
-            if iterations > 1 and cost + best[end][0] < best[first][0]:
-                best[first] = (cost + best[end][0], _loop(bands, values, first, period, iterations), end)
-    return _chosen(best)
-
-
-def _chosen(best: Sequence[tuple[int, Loop | None, int]]) -> list[Loop]:
-    found: list[Loop] = []
-    at = 0
-    while (loop := best[at][1]) is not None:
-        if loop.steps:
-            found.append(loop)
-        at = best[at][2]
-    return found
-
-
-def _fixed_step(action: Action) -> Step:
-    return Step(action, (0,) * len(values_of(action)))
+        periods = range(1, min(LONGEST_PERIOD, (count - first) // 2) + 1)
+        repeated = [(period, _iterations(kinds, values, first, period)) for period in periods]
+        options = [(1, 1), *((period, iterations) for period, iterations in repeated if iterations > 1)]
+        best[first] = min(
+            ((sum(map(len, bands[first : first + period])) + (iterations > 1) + best[first + period * iterations][0],
+              period, iterations) for period, iterations in options),
+            key=lambda option: option[0],
+        )  # fmt: skip
+    found, at = [], 0
+    while at < count:
+        _, period, iterations = best[at]
+        found.append(_loop(bands, values, at, period, iterations))
+        at += period * iterations
+    return [loop for loop in found if loop.steps]
 
 
 def _iterations(
@@ -302,7 +278,7 @@ def _differences(values: Sequence[tuple[int, ...]], band: int, period: int) -> t
 def _loop(bands: Sequence[Band], values: Sequence[tuple[int, ...]], first: int, period: int, iterations: int) -> Loop:
     steps = []
     for band in range(first, first + period):
-        growth = list(_differences(values, band + period, period))
+        growth = list(_differences(values, band + period, period) if iterations > 1 else (0,) * len(values[band]))
         for action in bands[band]:
             count = len(values_of(action))
             steps.append(Step(action, tuple(growth[:count])))

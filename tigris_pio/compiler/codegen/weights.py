@@ -7,17 +7,15 @@ import io
 import numpy as np
 
 from tigris_pio.compiler.codegen import constants
-from tigris_pio.compiler.codegen.constants import Member
-from tigris_pio.compiler.codegen.model import Model, called_ops
+from tigris_pio.compiler.codegen.model import Model
 from tigris_pio.compiler.weights.block import BLOB_ALIGNMENT
-from tigris_pio.compiler.weights.section import SectionPart
 from tigris_pio.text import c_comment
 
 
 def weights_text(model: Model) -> str:
     """C text of constant operands and of the weights of all stages."""
-    tensors, called = model.plan.program.tensors, called_ops(model.loops)
-    operands = {operand.tensor for step in called for operand in model.plan.program.ops[step].operands}
+    tensors = model.plan.program.tensors
+    operands = {operand.tensor for op in model.called.values() for operand in op.operands}
     read = {model.constants[name] for name in operands if name in model.constants}
     texts = []
     for name, c_name in model.constants.items():
@@ -26,15 +24,21 @@ def weights_text(model: Model) -> str:
             texts.append(_constant(model, name, values))
             read.remove(c_name)
     if model.section[0].parts and not model.partition:
-        members = zip(model.weight_names, model.section[0].parts, strict=True)
-        texts.append(constants.struct(f"{model.name}_weights", [_member(*each) for each in members],
-                                      f"{model.prefix}_ALIGNED"))  # fmt: skip
+        texts.append(_struct(model))
     return "\n".join(texts)
 
 
-def _member(name: str, part: SectionPart) -> Member:
-    array = part.array()
-    return Member(name, _typed(array), -array.nbytes % BLOB_ALIGNMENT)
+def _struct(model: Model) -> str:
+    """C text of the weights as a constant struct; padding keeps its members on multiples of 16 bytes."""
+    declared, given = "", ""
+    for place, part in enumerate(model.section[0].parts):
+        name, values = model.weight_names[part.offset], _typed(part.array())
+        declared += f"    {constants.C_TYPES[values.dtype.name]} {name}[{max(values.size, 1)}];\n"
+        given += f"    .{name} = {{\n{constants.array(values, ' ' * 8)}\n    }},\n"
+        if padding := -values.nbytes % BLOB_ALIGNMENT:
+            declared += f"    uint8_t padding_{place}[{padding}];\n"
+    name = f"{model.name}_weights"
+    return f"static const {model.prefix}_ALIGNED struct {name} {{\n{declared}}} {name} = {{\n{given}}};\n"
 
 
 def _constant(model: Model, name: str, values: np.ndarray) -> str:

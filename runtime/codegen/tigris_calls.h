@@ -1,19 +1,17 @@
-"""Types of kernel calls: in generated C a call is an array of bands, the output's first.
+/* Kernel calls in C that `tigris codegen` writes: a call is an array of bands, the output's first.
+ *
+ * In the runtime a call is a record of 36 bytes and 24 for each band, which the executor fills in. Here a band has 8
+ * bytes on the stack: an address, and a pointer to constants. Kernels read both kinds of calls by the same macros, which
+ * the runtime defines in kernels/access.h.
+ *
+ * Before the include a file may define TIGRIS_WEIGHTS_IN_CALLS: the address of weights is known only at run time, so a
+ * call has a band for them behind its inputs. */
+#ifndef TIGRIS_CALLS_H
+#define TIGRIS_CALLS_H
 
-In the runtime a call is a record of 36 bytes and 24 for each band, which the executor fills in. In generated C a band
-has 8 bytes on the stack: an address, and a pointer to constants (rows, padding, tensor, parameters). Kernels read both
-by the macros of runtime/src/kernels/access.h, which TYPES defines for generated C.
-"""
+#include <stddef.h>
+#include <stdint.h>
 
-from __future__ import annotations
-
-import re
-
-#: Text before TYPES if the address of weights is known only at run time, so that a call has a band for them.
-WEIGHTS_IN_CALLS = "#define TIGRIS_WEIGHTS_IN_CALLS\n\n"
-
-#: C text of the types of a call, and of macros for compilers.
-TYPES = """\
 /* Keeps a kernel out of its caller's stack frame, which else would be as large as the deepest kernel's all along. */
 #if defined(__GNUC__)
 #define TIGRIS_OWN_FRAME __attribute__((noinline))
@@ -38,7 +36,7 @@ TYPES = """\
 
 /* Stands behind an address. Without it gcc for Arm recomputes near addresses from the parts of this one, and so needs
  * more stack. Not needed at -Os, and off for static analysers, from which it hides what kernels read. */
-#if defined(__GNUC__) && defined(__arm__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) \\
+#if defined(__GNUC__) && defined(__arm__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) \
     && !defined(TIGRIS_ANALYSED)
 #define TIGRIS_ONCE(address) __asm__("" : "+r"(address))
 #else
@@ -108,8 +106,5 @@ static inline const tigris_operation *tigris_operation_of(const tigris_kernel_ca
 
 /* In the runtime, whether a run shall stop within a long kernel; generated C never stops there. */
 #define tigris_yield_from_kernel(call) ((void)(call), 0)
-"""
 
-#: Types, macros and a function of the runtime that TYPES replaces.
-OWN_TYPES = frozenset({"tigris_tensor_record", "tigris_band", "tigris_kernel_call",
-                       *re.findall(r"#define (tigris_\w+)", TYPES)})  # fmt: skip
+#endif
