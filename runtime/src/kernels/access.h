@@ -66,6 +66,16 @@ static inline const float *tigris_float_row(const tigris_band *band, int32_t row
     return (const float *)(const void *)tigris_band_row(band, row);
 }
 
+static inline const int8_t *tigris_int8_input(const tigris_kernel_call *call)
+{
+    return (const int8_t *)(const void *)tigris_input_data(call, 0);
+}
+
+static inline const float *tigris_float_input(const tigris_kernel_call *call)
+{
+    return (const float *)(const void *)tigris_input_data(call, 0);
+}
+
 static inline int8_t *tigris_int8_output(const tigris_kernel_call *call)
 {
     return (int8_t *)(void *)tigris_output_data(call);

@@ -169,7 +169,7 @@ TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool
 {
     const uint32_t channels = tigris_output_tensor(call)->channels;
     const int is_rescaled = ((const tigris_pool_int8_params *)tigris_params(call))->rescale == 1U;
-    const int8_t *data = tigris_pool_input(call);
+    const int8_t *data = tigris_int8_input(call);
     const divisor by = divisor_of(call, window->taps);
     if (by.count == 0) {
         memset(to, tigris_clamp(by.output.zero_point, by.output.low, by.output.high), channels);

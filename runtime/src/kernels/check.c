@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "../band.h"
+#include "window.h"
 
 /* Most constants that one bind or run checks. Real plans check each channel once; operators of a hostile plan could
  * share constants and have them checked for hours. */
@@ -75,18 +76,11 @@ int tigris_check_vectors(const tigris_check_call *call, uint32_t rows, uint32_t 
            (tigris_multiply(output_row / out, in) == tigris_row_elements(input) && tigris_check_same_rows(call, 0U));
 }
 
-/* The first fields of the parameter record of every sliding kernel: [0] along rows, [1] along columns. */
-typedef struct window_params {
-    uint16_t kernel[2];
-    uint16_t stride[2];
-    uint16_t dilation[2];
-} window_params;
-
 #define BEGINS_WITH_WINDOW(record)                                                                                     \
-    TIGRIS_STATIC_ASSERT(offsetof(record, kernel_height) == offsetof(window_params, kernel) &&                         \
-                             offsetof(record, stride_height) == offsetof(window_params, stride) &&                     \
-                             offsetof(record, dilation_height) == offsetof(window_params, dilation) &&                 \
-                             offsetof(record, dilation_width) == sizeof(window_params) - sizeof(uint16_t),             \
+    TIGRIS_STATIC_ASSERT(offsetof(record, kernel_height) == offsetof(tigris_window_params, kernel) &&                  \
+                             offsetof(record, stride_height) == offsetof(tigris_window_params, stride) &&              \
+                             offsetof(record, dilation_height) == offsetof(tigris_window_params, dilation) &&          \
+                             offsetof(record, pad_left) == offsetof(tigris_window_params, pad_left),                   \
                          record##_window)
 BEGINS_WITH_WINDOW(tigris_conv_int8_params);
 BEGINS_WITH_WINDOW(tigris_conv_int16_params);
@@ -96,7 +90,7 @@ BEGINS_WITH_WINDOW(tigris_pool_float_params);
 
 int tigris_check_window(const tigris_check_call *call)
 {
-    const window_params *window = call->params;
+    const tigris_window_params *window = call->params;
     const tigris_operand_record *operand = &call->operands[0];
     const uint32_t extent[2] = {call->output->height, call->output->width};
     for (uint32_t i = 0; i < 2U; i++) {

@@ -37,7 +37,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_1x1_pixels3(const tigris_k
     const tigris_conv_int8_params *params = tigris_params(call);
     const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
-    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0) + first * depth;
+    const int8_t *input = tigris_int8_input(call) + first * depth;
     int8_t *output = tigris_int8_output(call) + first * channels;
     const int8_t *weights = tigris_int8_data(call, params->weights);
     const int32_t *bias = tigris_int32_data(call, params->bias);
@@ -86,7 +86,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void tigris_run_1x1_pixels2(const tigris_k
     const tigris_conv_int8_params *params = tigris_params(call);
     const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
-    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0) + first * depth;
+    const int8_t *input = tigris_int8_input(call) + first * depth;
     int8_t *output = tigris_int8_output(call) + first * channels;
     const int8_t *weights = tigris_int8_data(call, params->weights);
     const int32_t *bias = tigris_int32_data(call, params->bias);

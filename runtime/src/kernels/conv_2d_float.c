@@ -9,36 +9,25 @@
 #define CHANNEL_BLOCK 4
 
 typedef struct conv {
-    const tigris_conv_float_params *params;
+    const tigris_kernel_call *call;
     const float *input;
     const float *weights;
     const float *bias;
-    int32_t input_width;
-    int32_t input_channels;
     int32_t group_inputs;
     int32_t group_outputs;
     int32_t kernel_size;
     int contiguous; /* a kernel row is one run of floats in input and weights */
 } conv;
 
-typedef struct conv_pixel {
-    int32_t row;
-    int32_t column;
-    tigris_taps rows;
-    tigris_taps columns;
-} conv_pixel;
-
 static conv unpack(const tigris_kernel_call *call)
 {
     const tigris_conv_float_params *params = tigris_params(call);
     conv c;
-    c.params = params;
-    c.input = (const float *)(const void *)tigris_input_data(call, 0);
+    c.call = call;
+    c.input = tigris_float_input(call);
     c.weights = tigris_float_data(call, params->weights);
     c.bias = tigris_float_data(call, params->bias);
-    c.input_width = (int32_t)tigris_input_tensor(call, 0)->width;
-    c.input_channels = (int32_t)tigris_input_tensor(call, 0)->channels;
-    c.group_inputs = c.input_channels / params->groups;
+    c.group_inputs = (int32_t)tigris_input_tensor(call, 0)->channels / params->groups;
     c.group_outputs = (int32_t)tigris_output_tensor(call)->channels / params->groups;
     c.kernel_size = params->kernel_height * params->kernel_width * c.group_inputs;
     c.contiguous = params->groups == 1 && params->dilation_width == 1;
@@ -76,22 +65,19 @@ static inline void add_run(const conv *c, const float *input, const float *weigh
 }
 
 /* `count` (at most a block of) output channels from `channel` on, all of one group, for one pixel. */
-static void conv_channels(const conv *c, const conv_pixel *pixel, int32_t channel, int32_t count, float *output)
+static void conv_channels(const conv *c, const tigris_pixel *pixel, int32_t channel, int32_t count, float *output)
 {
-    const tigris_conv_float_params *params = c->params;
+    const tigris_conv_float_params *params = tigris_params(c->call);
     const int32_t group = channel / c->group_outputs;
-    const int32_t run_taps = c->contiguous ? pixel->columns.end - pixel->columns.first : 1;
+    const int32_t run_taps = c->contiguous ? tigris_tap_count(pixel->columns) : 1;
     const float *filter = c->weights + channel * c->kernel_size;
     float sum[CHANNEL_BLOCK];
     for (int32_t k = 0; k < count; k++) {
         sum[k] = c->bias[channel + k];
     }
     for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
-        const int32_t row = pixel->row + i * params->dilation_height;
         for (int32_t j = pixel->columns.first; j < pixel->columns.end; j += run_taps) {
-            const int32_t column = pixel->column + j * params->dilation_width;
-            const float *input =
-                c->input + (row * c->input_width + column) * c->input_channels + group * c->group_inputs;
+            const float *input = c->input + tigris_tap_offset(c->call, pixel, i, j) + group * c->group_inputs;
             add_run(c, input, filter + (i * params->kernel_width + j) * c->group_inputs, run_taps * c->group_inputs,
                     count, sum);
         }
@@ -102,10 +88,11 @@ static void conv_channels(const conv *c, const conv_pixel *pixel, int32_t channe
 }
 
 /* Not inline: inside its only caller it would need more registers than there are. */
-static TIGRIS_NOINLINE void conv_pixel_channels(const conv *c, const conv_pixel *pixel, float *output)
+static TIGRIS_NOINLINE void conv_pixel_channels(const conv *c, const tigris_pixel *pixel, float *output)
 {
+    const tigris_conv_float_params *params = tigris_params(c->call);
     int32_t channel = 0;
-    for (int32_t group = 0; group < c->params->groups; group++) {
+    for (int32_t group = 0; group < params->groups; group++) {
         const int32_t end = channel + c->group_outputs;
         while (channel < end) {
             const int32_t count = end - channel < CHANNEL_BLOCK ? end - channel : CHANNEL_BLOCK;
@@ -118,21 +105,11 @@ static TIGRIS_NOINLINE void conv_pixel_channels(const conv *c, const conv_pixel 
 static void run(const tigris_kernel_call *call)
 {
     const conv c = unpack(call);
-    const tigris_conv_float_params *params = c.params;
-    const tigris_band *in = tigris_input_band(call, 0);
-    const int32_t width = (int32_t)tigris_output_tensor(call)->width;
     float *output = tigris_float_output(call);
-    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
-        conv_pixel pixel;
-        pixel.row = y * params->stride_height - tigris_pad_top(in);
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
-        for (int32_t x = 0; x < width; x++) {
-            pixel.column = x * params->stride_width - params->pad_left;
-            pixel.columns =
-                tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width, c.input_width);
-            conv_pixel_channels(&c, &pixel, output);
-            output += tigris_output_tensor(call)->channels;
-        }
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        conv_pixel_channels(&c, &loop.pixel, output);
+        output += tigris_output_tensor(call)->channels;
     }
 }
 

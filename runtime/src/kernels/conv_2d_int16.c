@@ -7,19 +7,9 @@
 typedef struct conv {
     const tigris_kernel_call *call;
     const tigris_conv_int16_params *params;
-    int32_t inputs;        /* channels of the input */
-    int32_t width;         /* of the input */
     int32_t depth;         /* input channels that one output channel reads */
     int32_t group_outputs; /* output channels that read the same ones */
 } conv;
-
-/* The taps of an output pixel; the first is at (row, column) of the band. */
-typedef struct pixel {
-    int32_t row;
-    int32_t column;
-    tigris_taps rows;
-    tigris_taps columns;
-} pixel;
 
 /* The sum of `count` products, from weight number `weight` on. */
 static int64_t sum_products(const conv *c, const int16_t *input, int32_t weight, int32_t count)
@@ -36,42 +26,39 @@ static int64_t sum_products(const conv *c, const int16_t *input, int32_t weight,
 }
 
 /* The sum of all taps of a convolution; a row of taps that is contiguous in input and weights is one run. */
-static uint64_t sum_taps(const conv *c, const pixel *at, int32_t channel)
+static uint64_t sum_taps(const conv *c, const tigris_pixel *at, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
     const int32_t together = params->groups == 1U && params->dilation_width == 1U;
-    const int32_t step = together ? at->columns.end - at->columns.first : 1;
-    const int16_t *data =
-        (const int16_t *)(const void *)tigris_input_data(c->call, 0) + channel / c->group_outputs * c->depth;
+    const int32_t step = together ? tigris_tap_count(at->columns) : 1;
+    const int16_t *data = (const int16_t *)(const void *)tigris_input_data(c->call, 0);
     const int32_t kernel = channel * params->kernel_height * params->kernel_width;
+    data += channel / c->group_outputs * c->depth;
     uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
-        const int32_t row = (at->row + i * params->dilation_height) * c->width;
         for (int32_t j = at->columns.first; j < at->columns.end; j += step) {
-            const int32_t place = row + at->column + j * params->dilation_width;
             const int32_t tap = kernel + i * params->kernel_width + j;
-            sum += (uint64_t)sum_products(c, data + place * c->inputs, tap * c->depth, step * c->depth);
+            sum += (uint64_t)sum_products(c, data + tigris_tap_offset(c->call, at, i, j), tap * c->depth,
+                                          step * c->depth);
         }
     }
     return sum;
 }
 
 /* The sum of all taps of a depthwise channel; runs are so short that their products fit 32 bits. */
-static uint64_t sum_channel(const conv *c, const pixel *at, int32_t channel)
+static uint64_t sum_channel(const conv *c, const tigris_pixel *at, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
     const int32_t outputs = (int32_t)tigris_output_tensor(c->call)->channels;
     /* Modulo 2^32: offsets without a tap inside, and behind the last tap, may be any number. */
-    const uint32_t input_step = (uint32_t)params->dilation_width * (uint32_t)c->inputs;
+    const uint32_t input_step = (uint32_t)params->dilation_width * tigris_input_tensor(c->call, 0)->channels;
     const int16_t *data = (const int16_t *)(const void *)tigris_input_data(c->call, 0) + channel / c->group_outputs;
     const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel;
     uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
-        const uint32_t row = (uint32_t)(at->row + i * params->dilation_height) * (uint32_t)c->width;
-        const uint32_t column = (uint32_t)at->column + (uint32_t)at->columns.first * (uint32_t)params->dilation_width;
-        uint32_t input = (row + column) * (uint32_t)c->inputs;
+        uint32_t input = tigris_tap_offset(c->call, at, i, at->columns.first);
         uint32_t weight = (uint32_t)(i * params->kernel_width + at->columns.first) * (uint32_t)outputs;
-        int32_t left = at->columns.end - at->columns.first;
+        int32_t left = tigris_tap_count(at->columns);
         while (left > 0) {
             int32_t part = 0;
             for (int32_t k = left < TIGRIS_SAFE_PRODUCTS ? left : TIGRIS_SAFE_PRODUCTS; k > 0; k--) {
@@ -86,28 +73,19 @@ static uint64_t sum_channel(const conv *c, const pixel *at, int32_t channel)
     return sum;
 }
 
-typedef uint64_t (*sum_function)(const conv *c, const pixel *at, int32_t channel);
+typedef uint64_t (*sum_function)(const conv *c, const tigris_pixel *at, int32_t channel);
 
 TIGRIS_INLINE void run_pixels(const conv *c, sum_function sum)
 {
     const tigris_conv_int16_params *params = c->params;
-    const tigris_band *in = tigris_input_band(c->call, 0);
-    const tigris_tensor_record *output = tigris_output_tensor(c->call);
     const int32_t *multiplier = tigris_int32_data(c->call, params->multiplier);
     const int8_t *shift = tigris_int8_data(c->call, params->shift);
     const tigris_sum_stage stage = {params->sum_bits, params->activation_min, params->activation_max};
     int16_t *to = tigris_int16_output(c->call);
-    for (int32_t y = 0; y < tigris_output_rows(c->call); y++) {
-        pixel at;
-        at.row = y * params->stride_height - tigris_pad_top(in);
-        at.rows = tigris_valid_taps(at.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
-        for (int32_t x = 0; x < (int32_t)output->width; x++) {
-            at.column = x * params->stride_width - params->pad_left;
-            at.columns = tigris_valid_taps(at.column, params->kernel_width, params->dilation_width, c->width);
-            for (int32_t channel = 0; channel < (int32_t)output->channels; channel++) {
-                const int64_t total = (int64_t)sum(c, &at, channel);
-                *to++ = tigris_to_int16(total, multiplier[channel], shift[channel], &stage);
-            }
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, c->call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        for (int32_t channel = 0; channel < (int32_t)tigris_output_tensor(c->call)->channels; channel++) {
+            *to++ = tigris_to_int16((int64_t)sum(c, &loop.pixel, channel), multiplier[channel], shift[channel], &stage);
         }
     }
 }
@@ -115,19 +93,15 @@ TIGRIS_INLINE void run_pixels(const conv *c, sum_function sum)
 static void run(const tigris_kernel_call *call)
 {
     const tigris_conv_int16_params *params = tigris_params(call);
-    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
-    const conv c = {call, params, (int32_t)input->channels, (int32_t)input->width,
-                    (int32_t)input->channels / params->groups,
+    const conv c = {call, params, (int32_t)tigris_input_tensor(call, 0)->channels / params->groups,
                     (int32_t)tigris_output_tensor(call)->channels / params->groups};
     run_pixels(&c, sum_taps);
 }
 
 static void run_depthwise(const tigris_kernel_call *call)
 {
-    const tigris_conv_int16_params *params = tigris_params(call);
-    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
-    const conv c = {call, params, (int32_t)input->channels, (int32_t)input->width, 1,
-                    (int32_t)tigris_output_tensor(call)->channels / (int32_t)input->channels};
+    const conv c = {call, tigris_params(call), 1,
+                    (int32_t)(tigris_output_tensor(call)->channels / tigris_input_tensor(call, 0)->channels)};
     run_pixels(&c, sum_channel);
 }
 

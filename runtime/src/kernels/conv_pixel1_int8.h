@@ -4,7 +4,7 @@
 
 #if defined(HAS_PIXEL1) && HAS_PIXEL1
 /* Whether the taps of a pixel's group lie side by side in the input. */
-static int is_contiguous(const conv *c, const conv_pixel *pixel)
+static int is_contiguous(const conv *c, const tigris_pixel *pixel)
 {
     return c->kernel_size == c->group_inputs && is_valid(pixel, 0, 0);
 }
@@ -23,16 +23,15 @@ TIGRIS_INLINE int8_t *fill_pixel_taps(int8_t *to, const int8_t *from, int32_t st
 static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, int8_t *to)
 {
     const tigris_conv_int8_params *params = c->params;
-    const conv_pixel *pixel = &work->pixels[0];
+    const tigris_pixel *pixel = &work->pixels[0];
     const uint32_t channels = input_of(c)->channels;
-    const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
-    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(c->call, 0);
-    const int32_t before = pixel->column_first * (int32_t)channels;
-    const int32_t end_inside = pixel->column_end * (int32_t)channels;
+    const int8_t *input = tigris_int8_input(c->call);
+    const int32_t before = pixel->columns.first * (int32_t)channels;
+    const int32_t end_inside = pixel->columns.end * (int32_t)channels;
     const int together = params->groups == 1 && params->dilation_width == 1 && end_inside > before;
     for (int32_t row = 0; row < params->kernel_height; row++) {
-        uint32_t from = pixel->first + (uint32_t)row * row_step + (uint32_t)(work->group * c->group_inputs);
-        if (together && is_valid(pixel, row, pixel->column_first)) {
+        uint32_t from = tigris_tap_offset(c->call, pixel, row, 0) + (uint32_t)(work->group * c->group_inputs);
+        if (together && is_valid(pixel, row, pixel->columns.first)) {
             to = fill_pixel_taps(to, &c->padding, 0, before);
             to = fill_pixel_taps(to, input + (from + (uint32_t)before), 1, end_inside - before);
             to = fill_pixel_taps(to, &c->padding, 0, c->row_taps - end_inside);
@@ -68,7 +67,7 @@ static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_work *work)
     zeros = tigris_int8_data(c->call, own->weight_zero_points) + first;
 #endif
     if (is_contiguous(c, &work->pixels[0])) {
-        taps = (const int8_t *)(const void *)tigris_input_data(c->call, 0) + work->pixels[0].first +
+        taps = tigris_int8_input(c->call) + tigris_tap_offset(c->call, &work->pixels[0], 0, 0) +
                work->group * c->group_inputs;
     } else {
         gather_pixel(c, work, (int8_t *)(void *)patch);
@@ -94,12 +93,12 @@ static TIGRIS_NOINLINE int has_single_last(const tigris_kernel_call *call)
            column < (int32_t)tigris_input_tensor(call, 0)->width;
 }
 
-/* The taps of output pixel `pixel`. Its own function: `place` is off the stack when the pixel is computed. */
-static TIGRIS_NOINLINE void find_pixel(const conv *c, int32_t pixel, conv_pixel *found)
+/* The taps of output pixel `pixel`. Its own function: the loop is off the stack when the pixel is computed. */
+static TIGRIS_NOINLINE void find_pixel(const tigris_kernel_call *call, int32_t pixel, tigris_pixel *found)
 {
-    conv_place place;
-    seek_pixel(c, &place, pixel);
-    next_pixel(c, &place, found);
+    tigris_pixel_loop loop;
+    tigris_start_pixels(&loop, call, pixel);
+    *found = loop.pixel;
 }
 
 static TIGRIS_NOINLINE void run_last_pixel(const tigris_kernel_call *call)
@@ -108,7 +107,7 @@ static TIGRIS_NOINLINE void run_last_pixel(const tigris_kernel_call *call)
     conv c;
     conv_work work;
     unpack(&c, call);
-    find_pixel(&c, last, &work.pixels[0]);
+    find_pixel(call, last, &work.pixels[0]);
     work.output = tigris_int8_output(call) + last * (int32_t)tigris_output_tensor(call)->channels;
     for (work.group = 0; work.group < c.params->groups; work.group++) {
         run_pixel(&c, &work);

@@ -10,7 +10,7 @@
 
 /* Two pixels of a group. */
 typedef struct conv_work {
-    conv_pixel pixels[2];
+    tigris_pixel pixels[2];
     int32_t group;
     int8_t *output; /* of the first pixel */
     int32_t output_stride; /* bytes to the output of the second pixel */
@@ -158,17 +158,19 @@ static TIGRIS_NOINLINE void run_pixels2(const tigris_kernel_call *call, int32_t 
 {
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
     conv c;
-    conv_place place;
+    tigris_pixel_loop loop;
     conv_work work;
     unpack(&c, call);
-    seek_pixel(&c, &place, first);
+    tigris_start_pixels(&loop, call, first);
     work.output = tigris_int8_output(call) + first * channels;
     for (int32_t left = pixels_of(call) - first - skip_last; left > 0; left -= 2) {
-        next_pixel(&c, &place, &work.pixels[0]);
+        work.pixels[0] = loop.pixel;
+        tigris_next_pixel(&loop);
         work.pixels[1] = work.pixels[0];
         work.output_stride = 0;
         if (left > 1) {
-            next_pixel(&c, &place, &work.pixels[1]);
+            work.pixels[1] = loop.pixel;
+        tigris_next_pixel(&loop);
             work.output_stride = channels;
         }
         for (work.group = 0; work.group < c.params->groups; work.group++) {

@@ -49,7 +49,7 @@ static TIGRIS_NOINLINE void fill_im2col(const pixels3 *t, uint32_t at, int32_t k
     const int32_t columns_per_pass = has_shared_columns(t) ? t->pixels + count - 1 : t->pixels;
     const uint32_t depth = (uint32_t)depth_of(t);
     const int inside = y >= 0 && y < tigris_input_rows(t->call, 0);
-    const int8_t *const input = (const int8_t *)(const void *)tigris_input_data(t->call, 0);
+    const int8_t *const input = tigris_int8_input(t->call);
     int32_t left = t->column + k * columns;
     at += (uint32_t)(y * width + left) * depth; /* modulo 2^32, as it may lie outside */
     for (int32_t passes = has_shared_columns(t) ? 1 : count; passes > 0; passes--) {

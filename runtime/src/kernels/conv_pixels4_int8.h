@@ -91,7 +91,7 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_dense_1x1_pixels4(const tigris
     uint32_t patch[2 * TIGRIS_PATCH_TAPS];
     for (int32_t first = 0; first != count; first += 4) {
         const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
-        const int8_t *input = (const int8_t *)(const void *)tigris_input_data(call, 0) + first * depth;
+        const int8_t *input = tigris_int8_input(call) + first * depth;
         tigris_fill_patch(patch, 0, input, 1, input + 2 * depth, 1, depth);
         tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, input + depth, 1, input + 3 * depth, 1, depth);
         const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
@@ -125,14 +125,14 @@ TIGRIS_INLINE uint32_t *fill_lane(uint32_t *to, const int8_t *from, int32_t step
 }
 
 /* All taps of one pixel in an undilated kernel, some in the padding. */
-TIGRIS_INLINE void gather_lane(const conv *c, const conv_pixel *pixel, uint32_t *to, int second)
+TIGRIS_INLINE void gather_lane(const conv *c, const tigris_pixel *pixel, uint32_t *to, int second)
 {
     const int32_t channels = c->group_inputs;
-    const int32_t before = pixel->column_first * channels, inside = pixel->column_end * channels - before;
-    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(c->call, 0);
-    uint32_t at = pixel->first + (uint32_t)before; /* modulo 2^32, as the row may lie outside */
+    const int32_t before = pixel->columns.first * channels, inside = pixel->columns.end * channels - before;
+    const int8_t *input = tigris_int8_input(c->call);
+    uint32_t at = tigris_tap_offset(c->call, pixel, 0, 0) + (uint32_t)before; /* modulo 2^32, as the row may lie outside */
     for (int32_t row = 0; row < c->params->kernel_height; row++) {
-        if (row >= pixel->row_first && row < pixel->row_end) {
+        if (row >= pixel->rows.first && row < pixel->rows.end) {
             to = fill_lane(to, &c->padding, 0, before, second);
             to = fill_lane(to, input + at, 1, inside, second);
             to = fill_lane(to, &c->padding, 0, c->row_taps - before - inside, second);
@@ -144,7 +144,7 @@ TIGRIS_INLINE void gather_lane(const conv *c, const conv_pixel *pixel, uint32_t 
 }
 
 /* Gathers the taps of two pixels. */
-static TIGRIS_NOINLINE void gather_lanes(const conv *c, const conv_pixel *pixels, uint32_t *patch)
+static TIGRIS_NOINLINE void gather_lanes(const conv *c, const tigris_pixel *pixels, uint32_t *patch)
 {
     gather_lane(c, &pixels[0], patch, 0);
     gather_lane(c, &pixels[1], patch, 1);
@@ -154,19 +154,23 @@ static TIGRIS_NOINLINE void gather_lanes(const conv *c, const conv_pixel *pixels
 static TIGRIS_NOINLINE int32_t run_gathered_pixels4(const tigris_kernel_call *call, int32_t count)
 {
     uint32_t patch[2 * PIXELS4_TAPS];
-    conv_pixel pixels[4];
-    conv_place place;
+    tigris_pixel pixels[4];
+    tigris_pixel_loop loop;
     conv c;
     unpack(&c, call);
-    seek_pixel(&c, &place, 0);
+    tigris_start_pixels(&loop, call, 0);
     for (int32_t first = 0; first != count; first += 4) {
-        next_pixel(&c, &place, &pixels[0]);
-        next_pixel(&c, &place, &pixels[2]);
-        next_pixel(&c, &place, &pixels[1]);
-        next_pixel(&c, &place, &pixels[3]);
+        pixels[0] = loop.pixel;
+        tigris_next_pixel(&loop);
+        pixels[2] = loop.pixel;
+        tigris_next_pixel(&loop);
+        pixels[1] = loop.pixel;
+        tigris_next_pixel(&loop);
+        pixels[3] = loop.pixel;
+        tigris_next_pixel(&loop);
         for (int32_t i = 0; i < 2; i++) {
             conv_part all = {0, c.kernel_size, 0, 0};
-            const conv_pixel *pair = pixels + 2 * i;
+            const tigris_pixel *pair = pixels + 2 * i;
             if (c.params->dilation_width != 1 || (is_inside(&c, &pair[0]) && is_inside(&c, &pair[1]))) {
                 gather(&c, pair, 0, &all, patch + i * PIXELS4_TAPS);
             } else {
@@ -241,12 +245,11 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_pixels4(const tigris_kernel_ca
 static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const tigris_kernel_call *call, int32_t count)
 {
     const tigris_conv_int8_params *params = tigris_params(call);
-    im2col_source f = {call, NULL, (int32_t)tigris_input_tensor(call, 0)->channels,
-                       -tigris_pad_top(tigris_input_band(call, 0)), -params->pad_left,
-                       (int8_t)params->input_zero_point};
+    im2col_source f = {call, NULL, (int32_t)tigris_input_tensor(call, 0)->channels, -tigris_pad_top(tigris_input_band(call, 0)),
+                       -params->pad_left, (int8_t)params->input_zero_point};
     uint32_t patch[IM2COL_TILES * TAPS];
     uint32_t sums[4 * PIXELS4_BATCH];
-    f.input = (const int8_t *)(const void *)tigris_input_data(call, 0) +
+    f.input = tigris_int8_input(call) +
               (f.row * (int32_t)tigris_output_tensor(call)->width + f.column) * f.depth;
     for (int32_t first = 0; first != count; first += 4) {
         for (int32_t channel = 0, left; (left = (int32_t)tigris_output_tensor(call)->channels - channel) > 0;
@@ -304,8 +307,7 @@ static TIGRIS_NOINLINE int32_t run_first_pixels4(const tigris_kernel_call *call)
         return 0;
     }
     if (size == 1) {
-        return params->pad_left == 0 && tigris_pad_top(in) == 0 && tigris_row_count(in) == tigris_output_rows(call) &&
-                       depth % (2 * TAPS) == 0
+        return params->pad_left == 0 && tigris_pad_top(in) == 0 && tigris_row_count(in) == tigris_output_rows(call) && depth % (2 * TAPS) == 0
                    ? run_im2col_pixels4(call, pixels & ~3)
                    : 0;
     }

@@ -16,16 +16,6 @@ typedef struct conv {
     int8_t padding; /* value of a tap in the padding */
 } conv;
 
-/* Where an output pixel reads: the offset of its first tap in the input, modulo 2^32 as the tap may lie outside, and
- * the taps inside. */
-typedef struct conv_pixel {
-    uint32_t first;
-    uint16_t row_first;
-    uint16_t row_end;
-    uint16_t column_first;
-    uint16_t column_end;
-} conv_pixel;
-
 /* A part of a kernel's taps. */
 typedef struct conv_part {
     int32_t at;
@@ -52,57 +42,6 @@ static void unpack(conv *c, const tigris_kernel_call *call)
     c->padding = (int8_t)params->input_zero_point;
 }
 
-/* ---- the pixels of a band ---- */
-
-/* The next output pixel and where it reads. */
-typedef struct conv_place {
-    int32_t x;
-    int32_t row;    /* of its first tap in the band */
-    int32_t column; /* likewise */
-    uint16_t row_first;
-    uint16_t row_end;
-} conv_place;
-
-static void start_row(const conv *c, conv_place *place)
-{
-    const tigris_conv_int8_params *params = c->params;
-    const tigris_taps rows =
-        tigris_valid_taps(place->row, params->kernel_height, params->dilation_height, tigris_input_rows(c->call, 0));
-    place->x = 0;
-    place->column = -params->pad_left;
-    place->row_first = (uint16_t)rows.first;
-    place->row_end = (uint16_t)rows.end;
-}
-
-/* Output pixel `pixel` of the band. */
-static void seek_pixel(const conv *c, conv_place *place, int32_t pixel)
-{
-    const tigris_conv_int8_params *params = c->params;
-    const int32_t width = (int32_t)tigris_output_tensor(c->call)->width, y = pixel / width;
-    place->row = y * params->stride_height - tigris_pad_top(tigris_input_band(c->call, 0));
-    start_row(c, place);
-    place->x = pixel - y * width;
-    place->column += place->x * params->stride_width;
-}
-
-static void next_pixel(const conv *c, conv_place *place, conv_pixel *pixel)
-{
-    const tigris_conv_int8_params *params = c->params;
-    const uint32_t width = input_of(c)->width;
-    const tigris_taps columns =
-        tigris_valid_taps(place->column, params->kernel_width, params->dilation_width, (int32_t)width);
-    pixel->first = ((uint32_t)place->row * width + (uint32_t)place->column) * input_of(c)->channels;
-    pixel->row_first = place->row_first;
-    pixel->row_end = place->row_end;
-    pixel->column_first = (uint16_t)columns.first;
-    pixel->column_end = (uint16_t)columns.end;
-    place->column += params->stride_width;
-    if (++place->x == (int32_t)tigris_output_tensor(c->call)->width) {
-        place->row += params->stride_height;
-        start_row(c, place);
-    }
-}
-
 static int32_t pixels_of(const tigris_kernel_call *call)
 {
     return tigris_output_rows(call) * (int32_t)tigris_output_tensor(call)->width;
@@ -111,19 +50,19 @@ static int32_t pixels_of(const tigris_kernel_call *call)
 /* ---- taps into the patch ---- */
 
 /* Whether a pixel's tap at kernel row `row` and `column` lies inside. */
-static int is_valid(const conv_pixel *pixel, int32_t row, int32_t column)
+static int is_valid(const tigris_pixel *pixel, int32_t row, int32_t column)
 {
-    return row >= pixel->row_first && row < pixel->row_end && column >= pixel->column_first &&
-           column < pixel->column_end;
+    return row >= pixel->rows.first && row < pixel->rows.end && column >= pixel->columns.first &&
+           column < pixel->columns.end;
 }
 
-static int is_inside(const conv *c, const conv_pixel *pixel)
+static int is_inside(const conv *c, const tigris_pixel *pixel)
 {
-    return pixel->column_end - pixel->column_first == c->params->kernel_width;
+    return tigris_tap_count(pixel->columns) == c->params->kernel_width;
 }
 
 /* Fills the patch with the taps of `part` of two pixels, and advances `part` behind them. */
-static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int32_t group, conv_part *part,
+static TIGRIS_NOINLINE void gather(const conv *c, const tigris_pixel *pixels, int32_t group, conv_part *part,
                                    uint32_t *patch)
 {
     const tigris_conv_int8_params *params = c->params;
@@ -132,9 +71,11 @@ static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int3
     const int whole_rows = params->groups == 1 && params->dilation_width == 1 && is_inside(c, &pixels[0]) &&
                            is_inside(c, &pixels[1]);
     const int32_t depth = c->group_inputs;
-    const int8_t *input = (const int8_t *)(const void *)tigris_input_data(c->call, 0);
+    const int8_t *input = tigris_int8_input(c->call);
+    const uint32_t first_a = tigris_tap_offset(c->call, &pixels[0], 0, 0);
+    const uint32_t first_b = tigris_tap_offset(c->call, &pixels[1], 0, 0);
     for (int32_t done = 0; done < part->taps;) {
-        int32_t column = pixels->column_first;
+        int32_t column = pixels->columns.first;
         uint32_t offset = (uint32_t)part->in_row;
         int32_t count = c->row_taps - part->in_row;
         if (!whole_rows) {
@@ -150,8 +91,8 @@ static TIGRIS_NOINLINE void gather(const conv *c, const conv_pixel *pixels, int3
         offset += (uint32_t)part->row * row_step;
         const int step_a = is_valid(&pixels[0], part->row, column);
         const int step_b = is_valid(&pixels[1], part->row, column);
-        tigris_fill_patch(patch, done, step_a ? input + (pixels[0].first + offset) : &c->padding, step_a,
-                          step_b ? input + (pixels[1].first + offset) : &c->padding, step_b, count);
+        tigris_fill_patch(patch, done, step_a ? input + (first_a + offset) : &c->padding, step_a,
+                          step_b ? input + (first_b + offset) : &c->padding, step_b, count);
         done += count;
         part->in_row += count;
         if (part->in_row == c->row_taps) {

@@ -37,7 +37,7 @@ static void unpack(depthwise *d, const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = tigris_params(call);
     d->params = params;
-    d->input = (const int8_t *)(const void *)tigris_input_data(call, 0);
+    d->input = tigris_int8_input(call);
     d->weights = tigris_int8_data(call, params->weights);
     d->bias = tigris_int32_data(call, params->bias);
     d->multiplier = tigris_int32_data(call, params->multiplier);
@@ -114,7 +114,7 @@ static TIGRIS_NOINLINE void add_padded(const depthwise *d, const depthwise_pixel
 {
     const int32_t taps = pixel->inner->taps;
     const uint32_t step = pixel->inner->step;
-    const tigris_taps none = {taps, taps};
+    const tigris_taps none = {(uint16_t)taps, (uint16_t)taps};
     for (int32_t i = 0; i < pixel->outer->taps; i++) {
         const tigris_taps inside = is_inside(pixel->outer, i) ? pixel->inner->inside : none;
         for (int32_t tap = 0, end; tap < taps; tap = end) {
@@ -205,35 +205,29 @@ static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int3
     tigris_requantise_channels(&sum, 1, d->multiplier + channel, d->shift + channel, 1, &d->output, output + channel);
 }
 
-/* All output rows, whole blocks of channels together. */
-static TIGRIS_NOINLINE void pixel_rows(const depthwise *d, const tigris_band *in, const tigris_band *out,
-                                       int8_t *output)
+/* All pixels, whole blocks of channels together. */
+static TIGRIS_NOINLINE void run_pixels(const depthwise *d, const tigris_kernel_call *call, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
     const int32_t end = d->output_channels, blocks_end = d->channel_multiplier == 1 ? end & ~(BLOCK - 1) : 0;
-    const int32_t width = (int32_t)tigris_tensor_of(out)->width;
-    const uint32_t channels = (uint32_t)d->input_channels, row_bytes = (uint32_t)d->input_width * channels;
-    pixel_axis rows = {params->kernel_height, params->dilation_height * row_bytes, {0, 0}};
+    const uint32_t channels = (uint32_t)d->input_channels;
+    pixel_axis rows = {params->kernel_height, params->dilation_height * (uint32_t)d->input_width * channels, {0, 0}};
     pixel_axis columns = {params->kernel_width, params->dilation_width * channels, {0, 0}};
     depthwise_pixel pixel = {0U, &rows, &columns};
+    tigris_pixel_loop loop;
     if (columns.taps == 1) { /* one run, not one a row */
         pixel.outer = &columns;
         pixel.inner = &rows;
     }
-    for (int32_t y = 0; y < tigris_row_count(out); y++) {
-        const int32_t row = y * params->stride_height - tigris_pad_top(in);
-        rows.inside = tigris_valid_taps(row, params->kernel_height, params->dilation_height, tigris_row_count(in));
-        for (int32_t x = 0; x < width; x++) {
-            const int32_t column = x * params->stride_width - params->pad_left;
-            columns.inside =
-                tigris_valid_taps(column, params->kernel_width, params->dilation_width, d->input_width);
-            pixel.input = (uint32_t)row * row_bytes + (uint32_t)column * channels;
-            pixel_blocks(d, &pixel, blocks_end, output);
-            for (int32_t channel = blocks_end; channel < end; channel++) {
-                pixel_channel(d, &pixel, channel, output);
-            }
-            output += d->output_channels;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        rows.inside = loop.pixel.rows;
+        columns.inside = loop.pixel.columns;
+        pixel.input = tigris_tap_offset(call, &loop.pixel, 0, 0);
+        pixel_blocks(d, &pixel, blocks_end, output);
+        for (int32_t channel = blocks_end; channel < end; channel++) {
+            pixel_channel(d, &pixel, channel, output);
         }
+        output += end;
     }
 }
 
@@ -353,7 +347,7 @@ static void run(const tigris_kernel_call *call)
 #endif
     unpack(&d, call);
     if (!run_channels(&d, in, out, output)) {
-        pixel_rows(&d, in, out, output);
+        run_pixels(&d, call, output);
     }
 }
 

@@ -4,15 +4,15 @@
 #include "pool_float.h"
 #include "tigris_kernels.h"
 
-static float max_tap(const tigris_pool_float_params *params, const tigris_band *in, const tigris_pool_pixel *pixel,
-                     uint32_t channel)
+static float max_tap(const tigris_kernel_call *call, const tigris_pixel *pixel, uint32_t channel)
 {
-    const float *input = (const float *)(const void *)in->data;
-    const uint32_t step = params->dilation_width * tigris_tensor_of(in)->channels;
+    const tigris_pool_float_params *params = tigris_params(call);
+    const float *input = tigris_float_input(call);
+    const uint32_t step = params->dilation_width * tigris_input_tensor(call, 0)->channels;
     int found = 0;
     float largest = -FLT_MAX;
     for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
-        uint32_t at = channel + tigris_pool_offset(in, pixel, i, params->dilation_height, params->dilation_width);
+        uint32_t at = channel + tigris_tap_offset(call, pixel, i, pixel->columns.first);
         for (int32_t j = pixel->columns.first; j < pixel->columns.end; j++) {
             largest = !found || input[at] > largest ? input[at] : largest;
             found = 1;

@@ -99,7 +99,7 @@ static void run_pixel_2x2(const tigris_pool_window *window, const int8_t *data, 
 TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to)
 {
     const tigris_pool_int8_params *params = tigris_params(call);
-    (tigris_pool_is_2x2(window) ? run_pixel_2x2 : run_pixel)(window, tigris_pool_input(call),
+    (tigris_pool_is_2x2(window) ? run_pixel_2x2 : run_pixel)(window, tigris_int8_input(call),
                                                              tigris_output_tensor(call)->channels,
                                                              params->activation_min, params->activation_max, to);
 }

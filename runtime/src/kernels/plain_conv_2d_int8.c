@@ -8,39 +8,21 @@
 
 typedef struct plain_conv {
     const tigris_kernel_call *call;
-    const tigris_conv_int8_params *params;
-    const int8_t *weights;
-    int32_t inputs;        /* channels of the input */
-    int32_t width;         /* of the input */
     int32_t depth;         /* input channels that one output channel reads */
     int32_t group_outputs; /* output channels that read the same ones */
     int32_t tap_step;      /* weights from one tap of a channel to the next */
     int32_t channel_step;  /* weights from one output channel to the next */
 } plain_conv;
 
-static plain_conv unpack(const tigris_kernel_call *call)
+/* Sum of the taps of one output element. */
+static int32_t sum_taps(const plain_conv *c, const tigris_pixel *pixel, int32_t channel, int32_t sum)
 {
-    const tigris_conv_int8_params *params = tigris_params(call);
-    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
-    plain_conv c = {call, params, tigris_int8_data(call, params->weights), (int32_t)input->channels,
-                    (int32_t)input->width, 0, 0, 0, 0};
-    return c;
-}
-
-/* Sum of one output element: taps of a kernel whose first one lies at (row, column) of the band. */
-static int32_t sum_taps(const plain_conv *c, int32_t row, int32_t column, int32_t channel, int32_t sum)
-{
-    const tigris_conv_int8_params *params = c->params;
-    const tigris_band *in = tigris_input_band(c->call, 0);
-    const tigris_taps rows =
-        tigris_valid_taps(row, params->kernel_height, params->dilation_height, tigris_row_count(in));
-    const tigris_taps columns = tigris_valid_taps(column, params->kernel_width, params->dilation_width, c->width);
-    const int8_t *data = (const int8_t *)(const void *)in->data + channel / c->group_outputs * c->depth;
-    const int8_t *kernel = c->weights + channel * c->channel_step;
-    for (int32_t i = rows.first; i < rows.end; i++) {
-        for (int32_t j = columns.first; j < columns.end; j++) {
-            const int32_t pixel = (row + i * params->dilation_height) * c->width + column + j * params->dilation_width;
-            const int8_t *input = data + pixel * c->inputs;
+    const tigris_conv_int8_params *params = tigris_params(c->call);
+    const int8_t *data = tigris_int8_input(c->call) + channel / c->group_outputs * c->depth;
+    const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel * c->channel_step;
+    for (int32_t i = pixel->rows.first; i < pixel->rows.end; i++) {
+        for (int32_t j = pixel->columns.first; j < pixel->columns.end; j++) {
+            const int8_t *input = data + tigris_tap_offset(c->call, pixel, i, j);
             const int8_t *weights = kernel + (i * params->kernel_width + j) * c->tap_step;
             for (int32_t k = 0; k < c->depth; k++) {
                 sum = tigris_wrapping_add(sum, (input[k] - params->input_zero_point) * weights[k]);
@@ -52,21 +34,17 @@ static int32_t sum_taps(const plain_conv *c, int32_t row, int32_t column, int32_
 
 static void run_pixels(const plain_conv *c)
 {
-    const tigris_conv_int8_params *params = c->params;
-    const tigris_band *out = tigris_output_band(c->call);
+    const tigris_conv_int8_params *params = tigris_params(c->call);
     const int32_t *bias = tigris_int32_data(c->call, params->bias);
     const int32_t *multiplier = tigris_int32_data(c->call, params->multiplier);
     const int32_t *shift = tigris_int32_data(c->call, params->shift);
     const tigris_output_stage output = {params->output_zero_point, params->activation_min, params->activation_max};
     int8_t *to = tigris_int8_output(c->call);
-    for (int32_t y = 0; y < tigris_row_count(out); y++) {
-        const int32_t row = y * params->stride_height - tigris_pad_top(tigris_input_band(c->call, 0));
-        for (int32_t x = 0; x < (int32_t)tigris_tensor_of(out)->width; x++) {
-            const int32_t column = x * params->stride_width - params->pad_left;
-            for (int32_t channel = 0; channel < (int32_t)tigris_tensor_of(out)->channels; channel++) {
-                const int32_t sum = sum_taps(c, row, column, channel, bias[channel]);
-                *to++ = tigris_to_int8(sum, multiplier[channel], shift[channel], &output);
-            }
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, c->call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        for (int32_t channel = 0; channel < (int32_t)tigris_output_tensor(c->call)->channels; channel++) {
+            const int32_t sum = sum_taps(c, &loop.pixel, channel, bias[channel]);
+            *to++ = tigris_to_int8(sum, multiplier[channel], shift[channel], &output);
         }
     }
 }
@@ -74,23 +52,18 @@ static void run_pixels(const plain_conv *c)
 /* Weights [out_channels][kernel_height][kernel_width][in_channels / groups]. */
 static void run_conv(const tigris_kernel_call *call)
 {
-    plain_conv c = unpack(call);
-    c.depth = c.inputs / c.params->groups;
-    c.group_outputs = (int32_t)tigris_output_tensor(call)->channels / c.params->groups;
-    c.tap_step = c.depth;
-    c.channel_step = c.params->kernel_height * c.params->kernel_width * c.depth;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels / params->groups;
+    const plain_conv c = {call, depth, (int32_t)tigris_output_tensor(call)->channels / params->groups, depth,
+                          params->kernel_height * params->kernel_width * depth};
     run_pixels(&c);
 }
 
 /* Weights [kernel_height][kernel_width][out_channels]. */
 static void run_depthwise(const tigris_kernel_call *call)
 {
-    plain_conv c = unpack(call);
     const int32_t outputs = (int32_t)tigris_output_tensor(call)->channels;
-    c.depth = 1;
-    c.group_outputs = outputs / c.inputs;
-    c.tap_step = outputs;
-    c.channel_step = 1;
+    const plain_conv c = {call, 1, outputs / (int32_t)tigris_input_tensor(call, 0)->channels, outputs, 1};
     run_pixels(&c);
 }
 

@@ -4,27 +4,18 @@
 
 #include "pool.h"
 
-typedef float (*tigris_pool_float_function)(const tigris_pool_float_params *params, const tigris_band *in,
-                                            const tigris_pool_pixel *pixel, uint32_t channel);
+typedef float (*tigris_pool_float_function)(const tigris_kernel_call *call, const tigris_pixel *pixel,
+                                            uint32_t channel);
 
 static inline void tigris_pool_float_run(const tigris_kernel_call *call, tigris_pool_float_function function)
 {
     const tigris_pool_float_params *params = tigris_params(call);
-    const tigris_band *in = tigris_input_band(call, 0);
-    const tigris_tensor_record *output = tigris_output_tensor(call);
     float *to = tigris_float_output(call);
-    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
-        tigris_pool_pixel pixel;
-        pixel.row = y * params->stride_height - tigris_pad_top(in);
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
-        for (uint32_t x = 0; x < output->width; x++) {
-            pixel.column = (int32_t)x * params->stride_width - params->pad_left;
-            pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
-                                              (int32_t)tigris_tensor_of(in)->width);
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = tigris_clamp_float(function(params, in, &pixel, channel), params->activation_min,
-                                           params->activation_max);
-            }
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        for (uint32_t channel = 0; channel < tigris_output_tensor(call)->channels; channel++) {
+            *to++ = tigris_clamp_float(function(call, &loop.pixel, channel), params->activation_min,
+                                       params->activation_max);
         }
     }
 }

@@ -64,26 +64,18 @@ static inline int32_t largest(const pool *p, uint32_t channel)
 TIGRIS_INLINE void run(const tigris_kernel_call *call, pool_function function)
 {
     const tigris_pool_int8_params *params = tigris_params(call);
-    const tigris_band *in = tigris_input_band(call, 0);
-    const tigris_tensor_record *output = tigris_output_tensor(call);
+    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
     int16_t *to = tigris_int16_output(call);
-    pool p = {call, params, NULL, 0, 0, (uint32_t)params->dilation_height * tigris_row_elements(tigris_tensor_of(in)),
-              (uint32_t)params->dilation_width * tigris_tensor_of(in)->channels};
-    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
-        tigris_pool_pixel pixel;
-        pixel.row = y * params->stride_height - tigris_pad_top(in);
-        pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
-        p.rows = pixel.rows.end - pixel.rows.first;
-        for (int32_t x = 0; x < (int32_t)output->width; x++) {
-            pixel.column = x * params->stride_width - params->pad_left;
-            pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
-                                              (int32_t)tigris_tensor_of(in)->width);
-            p.columns = pixel.columns.end - pixel.columns.first;
-            p.first = (const int16_t *)(const void *)in->data +
-                      tigris_pool_offset(in, &pixel, pixel.rows.first, params->dilation_height, params->dilation_width);
-            for (uint32_t channel = 0; channel < output->channels; channel++) {
-                *to++ = (int16_t)tigris_clamp(function(&p, channel), params->activation_min, params->activation_max);
-            }
+    pool p = {call, params, NULL, 0, 0, (uint32_t)params->dilation_height * tigris_row_elements(input),
+              (uint32_t)params->dilation_width * input->channels};
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        p.rows = tigris_tap_count(loop.pixel.rows);
+        p.columns = tigris_tap_count(loop.pixel.columns);
+        p.first = (const int16_t *)(const void *)tigris_input_data(call, 0) +
+                  tigris_tap_offset(call, &loop.pixel, loop.pixel.rows.first, loop.pixel.columns.first);
+        for (uint32_t channel = 0; channel < tigris_output_tensor(call)->channels; channel++) {
+            *to++ = (int16_t)tigris_clamp(function(&p, channel), params->activation_min, params->activation_max);
         }
     }
 }

@@ -23,24 +23,19 @@ typedef struct tigris_pool_four {
     int32_t d;
 } tigris_pool_four;
 
-/* Output row y, counted in the band, and column x. */
-static inline tigris_pool_window tigris_pool_window_at(const tigris_pool_int8_params *params, const tigris_band *in,
-                                                       int32_t y, int32_t x)
+/* The window of the loop's current pixel. */
+static inline tigris_pool_window tigris_pool_window_of(const tigris_pixel_loop *loop)
 {
-    tigris_pool_pixel pixel;
-    pixel.row = y * params->stride_height - tigris_pad_top(in);
-    pixel.rows = tigris_valid_taps(pixel.row, params->kernel_height, params->dilation_height, tigris_row_count(in));
-    pixel.column = x * params->stride_width - params->pad_left;
-    pixel.columns = tigris_valid_taps(pixel.column, params->kernel_width, params->dilation_width,
-                                      (int32_t)tigris_tensor_of(in)->width);
-    const uint32_t column_step = (uint32_t)params->dilation_width * tigris_tensor_of(in)->channels;
-    const tigris_pool_window window = {
-        tigris_pool_offset(in, &pixel, pixel.rows.first, params->dilation_height, params->dilation_width),
-        (uint32_t)(pixel.rows.end - pixel.rows.first),
-        (uint32_t)params->dilation_height * tigris_tensor_of(in)->width * tigris_tensor_of(in)->channels,
-        column_step,
-        (uint32_t)(pixel.columns.end - pixel.columns.first) * column_step,
-        tigris_pool_taps(&pixel)};
+    const tigris_kernel_call *call = loop->call;
+    const tigris_pool_int8_params *params = tigris_params(call);
+    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
+    const uint32_t column_step = (uint32_t)params->dilation_width * input->channels;
+    const tigris_pixel *pixel = &loop->pixel;
+    const tigris_pool_window window = {tigris_tap_offset(call, pixel, pixel->rows.first, pixel->columns.first),
+                                       (uint32_t)tigris_tap_count(pixel->rows),
+                                       (uint32_t)params->dilation_height * input->width * input->channels, column_step,
+                                       (uint32_t)tigris_tap_count(pixel->columns) * column_step,
+                                       tigris_pool_taps(pixel)};
     return window;
 }
 
@@ -56,22 +51,13 @@ typedef void (*tigris_pool_pixel_function)(const tigris_kernel_call *call, const
 /* All pixels of the band. */
 TIGRIS_INLINE void tigris_pool_int8_run(const tigris_kernel_call *call, tigris_pool_pixel_function write)
 {
-    const tigris_tensor_record *output = tigris_output_tensor(call);
     int8_t *to = tigris_int8_output(call);
-    for (int32_t y = 0; y < tigris_output_rows(call); y++) {
-        for (uint32_t x = 0; x < output->width; x++) {
-            const tigris_pool_window window =
-                tigris_pool_window_at(tigris_params(call), tigris_input_band(call, 0), y, (int32_t)x);
-            write(call, &window, to);
-            to += output->channels;
-        }
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        const tigris_pool_window window = tigris_pool_window_of(&loop);
+        write(call, &window, to);
+        to += tigris_output_tensor(call)->channels;
     }
-}
-
-/* The first element of the input band. */
-static inline const int8_t *tigris_pool_input(const tigris_kernel_call *call)
-{
-    return (const int8_t *)(const void *)tigris_input_data(call, 0);
 }
 
 #endif

@@ -83,7 +83,7 @@ static int16x8_t outputs(const group *g, const lanes *sums, int32_t first)
 typedef struct pixel_axis {
     int32_t taps;
     int32_t step; /* bytes from a tap's input to the next */
-    tigris_taps inside;
+    const tigris_taps *inside;
 } pixel_axis;
 
 /* The pixel whose first tap lies `first` bytes from the input's start, modulo 2^32 as it may be padding. */
@@ -91,10 +91,10 @@ TIGRIS_INLINE void run_pixel(const group *g, const int8_t *input, uint32_t first
                              const pixel_axis *inner, int8_t *output)
 {
     const int8_t *weights = g->weights;
-    const int32_t begin = inner->inside.first, end = inner->inside.end;
+    const int32_t begin = inner->inside->first, end = inner->inside->end;
     lanes sums = g->bias;
     for (int32_t i = 0; i < outer->taps; i++) {
-        const int is_inside = i >= outer->inside.first && i < outer->inside.end && begin != end;
+        const int is_inside = i >= outer->inside->first && i < outer->inside->end && begin != end;
         const int32_t before = is_inside ? begin : inner->taps;
         if (before != 0) {
             weights = add_taps(g, &sums, g->padding, 0, weights, before);
@@ -146,24 +146,20 @@ static void load_group(group *g, int32_t channel, int32_t count)
 static void run_group(const group *g, int32_t channel)
 {
     const tigris_conv_int8_params *params = g->params;
-    const tigris_band *in = &g->call->inputs[0], *out = g->call->output;
+    const tigris_band *in = &g->call->inputs[0];
     const int32_t channels = (int32_t)in->tensor->channels, row_bytes = (int32_t)in->tensor->width * channels;
     const int8_t *input = (const int8_t *)(const void *)in->data + channel;
     int8_t *output = tigris_int8_output(g->call) + channel;
-    pixel_axis rows = {params->kernel_height, (int32_t)((uint32_t)params->dilation_height * (uint32_t)row_bytes), {0, 0}};
-    pixel_axis columns = {params->kernel_width, (int32_t)((uint32_t)params->dilation_width * (uint32_t)channels), {0, 0}};
-    const int by_rows = columns.taps == 1; /* one run, not one a row */
-    for (int32_t y = 0; y < out->rows; y++) {
-        const int32_t row = y * params->stride_height - in->pad_top;
-        rows.inside = tigris_valid_taps(row, params->kernel_height, params->dilation_height, in->rows);
-        for (int32_t x = 0; x < (int32_t)out->tensor->width; x++) {
-            const int32_t column = x * params->stride_width - params->pad_left;
-            const uint32_t first = (uint32_t)row * (uint32_t)row_bytes + (uint32_t)column * (uint32_t)channels;
-            columns.inside =
-                tigris_valid_taps(column, params->kernel_width, params->dilation_width, (int32_t)in->tensor->width);
-            run_pixel(g, input, first, by_rows ? &columns : &rows, by_rows ? &rows : &columns, output);
-            output += channels;
-        }
+    tigris_pixel_loop loop;
+    const pixel_axis rows = {params->kernel_height, (int32_t)((uint32_t)params->dilation_height * (uint32_t)row_bytes),
+                             &loop.pixel.rows};
+    const pixel_axis columns = {params->kernel_width, (int32_t)((uint32_t)params->dilation_width * (uint32_t)channels),
+                                &loop.pixel.columns};
+    const pixel_axis *outer = columns.taps == 1 ? &columns : &rows; /* one run of a column, not one a row */
+    const pixel_axis *inner = columns.taps == 1 ? &rows : &columns;
+    for (tigris_start_pixels(&loop, g->call, 0); loop.left > 0; tigris_next_pixel_inline(&loop)) { /* 2.7 % of sww */
+        run_pixel(g, input, tigris_tap_offset(g->call, &loop.pixel, 0, 0), outer, inner, output);
+        output += channels;
     }
 }
 

@@ -36,7 +36,7 @@ static void largest_of(const tigris_pool_window *window, const int8_t *data, con
 
 TIGRIS_INLINE void write_largest(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to)
 {
-    largest_of(window, tigris_pool_input(call), call->params, (int32_t)call->output->tensor->channels, to);
+    largest_of(window, tigris_int8_input(call), call->params, (int32_t)call->output->tensor->channels, to);
 }
 
 int tigris_mve_max_pool(const tigris_kernel_call *call)
@@ -123,31 +123,29 @@ static divisor divisor_of(const tigris_kernel_call *call, int32_t taps, int32_t 
 int tigris_mve_average_pool(const tigris_kernel_call *call)
 {
     const tigris_pool_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0];
-    const tigris_tensor_record *output = call->output->tensor;
+    const uint32_t channels = call->output->tensor->channels;
     const int32_t most = params->kernel_height * params->kernel_width;
     int8_t *to = tigris_int8_output(call);
     int32_t taps = -1;
     divisor by = {0};
+    tigris_pixel_loop loop;
     if (most > MOST_SHORT_SUM) {
         return 0;
     }
-    for (int32_t y = 0; y < call->output->rows; y++) {
-        for (uint32_t x = 0; x < output->width; x++) {
-            const tigris_pool_window window = tigris_pool_window_at(params, in, y, (int32_t)x);
-            const int32_t count = params->include_pad != 0U ? most : window.taps;
-            if (count == 0) {
-                memset(to, tigris_clamp(params->output_zero_point, params->activation_min, params->activation_max),
-                       output->channels);
-            } else {
-                if (window.taps != taps) {
-                    taps = window.taps;
-                    by = divisor_of(call, taps, count);
-                }
-                average_of(&window, &by, (const int8_t *)(const void *)in->data, (int32_t)output->channels, to);
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        const tigris_pool_window window = tigris_pool_window_of(&loop);
+        const int32_t count = params->include_pad != 0U ? most : window.taps;
+        if (count == 0) {
+            memset(to, tigris_clamp(params->output_zero_point, params->activation_min, params->activation_max),
+                   channels);
+        } else {
+            if (window.taps != taps) {
+                taps = window.taps;
+                by = divisor_of(call, taps, count);
             }
-            to += output->channels;
+            average_of(&window, &by, tigris_int8_input(call), (int32_t)channels, to);
         }
+        to += channels;
     }
     return 1;
 }

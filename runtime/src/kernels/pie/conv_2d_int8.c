@@ -41,39 +41,35 @@ static void copy_row(const conv *c, const int8_t *input, tigris_taps columns, in
     }
 }
 
-/* Copies the window whose first tap is at `row` and `column` of the band to the patch. */
-static void copy_window(const conv *c, int32_t row, int32_t column)
+/* Copies the window of a pixel to the patch. */
+static void copy_window(const conv *c, const tigris_kernel_call *call, const tigris_pixel *pixel)
 {
-    const tigris_conv_int8_params *params = c->params;
-    const tigris_taps rows = tigris_valid_taps(row, params->kernel_height, params->dilation_height, c->in->rows);
-    const tigris_taps columns = tigris_valid_taps(column, params->kernel_width, params->dilation_width,
-                                                  (int32_t)c->in->tensor->width);
+    const int32_t first = pixel->columns.first;
     int8_t *to = c->dense.patch;
-    for (int32_t i = 0; i < params->kernel_height; i++, to += c->row_taps) {
-        if (i < rows.first || i >= rows.end || columns.first >= columns.end) {
-            memset(to, params->input_zero_point, c->row_taps);
-            continue;
+    for (int32_t i = 0; i < c->params->kernel_height; i++, to += c->row_taps) {
+        if (i < pixel->rows.first || i >= pixel->rows.end || first == pixel->columns.end) {
+            memset(to, c->params->input_zero_point, c->row_taps);
+        } else {
+            copy_row(c, (const int8_t *)(const void *)c->in->data + tigris_tap_offset(call, pixel, i, first),
+                     pixel->columns, to);
         }
-        const uint32_t y = (uint32_t)(row + i * params->dilation_height);
-        const uint32_t x = (uint32_t)(column + columns.first * params->dilation_width);
-        copy_row(c, (const int8_t *)(const void *)c->in->data + (y * c->row_bytes + x * c->channels), columns, to);
     }
 }
 
 /* copy_window for a window that lies inside, in whole vectors. Returns 0 if it does not. */
-static int gather_window(const conv *c, int32_t row, int32_t column)
+static int gather_window(const conv *c, const tigris_kernel_call *call, const tigris_pixel *pixel)
 {
     const tigris_conv_int8_params *params = c->params;
     const int8_t *rows[MOST_ROWS];
     const int8_t *from = (const int8_t *)(const void *)c->in->data;
     const uint32_t step = params->dilation_height * c->row_bytes;
-    if (params->kernel_height > MOST_ROWS || params->dilation_width != 1U || row < 0 || column < 0 ||
-        row + (params->kernel_height - 1) * params->dilation_height >= c->in->rows ||
-        (uint32_t)column + params->kernel_width > c->in->tensor->width || c->row_taps % TIGRIS_PIE_LANES != 0U ||
+    if (params->kernel_height > MOST_ROWS || params->dilation_width != 1U ||
+        tigris_tap_count(pixel->rows) != params->kernel_height ||
+        tigris_tap_count(pixel->columns) != params->kernel_width || c->row_taps % TIGRIS_PIE_LANES != 0U ||
         step % TIGRIS_PIE_LANES != 0U) {
         return 0;
     }
-    from += (uint32_t)row * c->row_bytes + (uint32_t)column * c->channels;
+    from += tigris_tap_offset(call, pixel, 0, 0);
     if (!tigris_pie_is_aligned(from, TIGRIS_PIE_LANES)) {
         return 0;
     }
@@ -98,7 +94,7 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0], *out = call->output;
-    const uint32_t width = out->tensor->width, outputs = out->tensor->channels, channels = in->tensor->channels;
+    const uint32_t outputs = out->tensor->channels, channels = in->tensor->channels;
     int8_t *output = tigris_int8_output(call);
     conv c = {params, in, tigris_pie_dense_of(call, params->weights, params->bias, window_of(params, channels), outputs),
               channels, tigris_row_bytes(in->tensor), params->kernel_width * channels};
@@ -108,18 +104,17 @@ static void run(const tigris_kernel_call *call)
         return;
     }
     if (is_pointwise(call)) {
-        tigris_pie_run_dense(&c.dense, (const int8_t *)(const void *)in->data, output, (uint32_t)out->rows * width);
+        tigris_pie_run_dense(&c.dense, (const int8_t *)(const void *)in->data, output,
+                             (uint32_t)out->rows * out->tensor->width);
         return;
     }
-    for (int32_t y = 0; y < out->rows; y++) {
-        const int32_t row = y * params->stride_height - in->pad_top;
-        for (uint32_t x = 0; x < width; x++, output += outputs) {
-            const int32_t column = (int32_t)(x * params->stride_width) - params->pad_left;
-            if (!gather_window(&c, row, column)) {
-                copy_window(&c, row, column);
-            }
-            tigris_pie_run_dense(&c.dense, c.dense.patch, output, 1U);
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        if (!gather_window(&c, call, &loop.pixel)) {
+            copy_window(&c, call, &loop.pixel);
         }
+        tigris_pie_run_dense(&c.dense, c.dense.patch, output, 1U);
+        output += outputs;
     }
 }
 
