@@ -122,7 +122,8 @@ def same(size: tuple[int, int], kernel: int, stride: tuple[int, int] = (1, 1)) -
 
 
 #: Kind, window, channels as int8_case takes them, seed, and whether scales are rare: rows by themselves, rare scales
-#: along lines and in each kernel, 1x1 kernels of all sizes and with more padding than they need.
+#: along lines and in each kernel, 1x1 kernels of all sizes and with more padding than they need, weights of several
+#: passes.
 SPECIAL = [
     *((DEPTHWISE, same((4, columns), 3), (8, 1, 1), columns, False) for columns in (1, 2, 3, 5, 6)),
     *((DEPTHWISE, same(size, 3, stride), (channels, 1, 1), seed, True) for size, stride, seed, channels in
@@ -132,6 +133,8 @@ SPECIAL = [
     *((CONV, same(size, 1), (1, *channels), size[0] * 100 + channels[1], False) for size, channels in
       itertools.product(((1, 1), (1, 5), (5, 1), (7, 6)), ((1, 1), (3, 4), (8, 3), (16, 17)))),
     (CONV, Window((3, 3), (1, 1), (1, 1), (1, 1), (2, 1, 1, 2), (6, 6)), (1, 5, 6), 3, False),
+    *((CONV, same(size, kernel), (1, *channels), 4, True) for size, kernel, channels in
+      (((3, 5), 3, (48, 38)), ((1, 5), 1, (256, 68)), ((1, 1), 1, (512, 36)))),
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
-/* Conv2D, int8, with groups: run() chooses the function of a call. Output pixels are computed in tiles of two; a tile's
- * pixels need not be adjacent (conv_pixels2_int8.h). Tiles of four and three serve processors and shapes that allow
- * them (conv_pixels4_int8.h, conv_pixels3_int8.h, conv_1x1_int8.h); conv_pixel1_int8.h computes a last odd pixel.
+/* Conv2D, int8, with groups: run() makes passes over the pixels of a band, each for a block of output channels, and
+ * run_pass() chooses the functions of a pass. Pixels are computed in tiles of two; a tile's pixels need not be adjacent
+ * (conv_pixels2_int8.h). Tiles of four and three serve processors and shapes that allow them (conv_1x1_int8.h,
+ * conv_pixels4_int8.h, conv_pixels3_int8.h); conv_pixel1_int8.h computes a last odd pixel.
  *
  * With TIGRIS_WEIGHT_ZEROS weights have zero points: an output's sum loses its zero point times the sum of its taps. */
 #ifndef TIGRIS_CONV_2D_INT8_H
@@ -10,7 +11,6 @@
 #include "block_int8.h"
 #include "check.h"
 #include "instruction_set.h"
-#include "conv_1x1_int8.h"
 #include "rows_int8.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
@@ -20,7 +20,6 @@
 #include "mve/mve.h"
 #endif
 
-
 #define BLOCK TIGRIS_CHANNEL_BLOCK
 /* At -Os a tile of two computes a last odd pixel twice instead. */
 #if defined(__OPTIMIZE_SIZE__)
@@ -29,71 +28,77 @@
 #define HAS_PIXEL1 1
 #endif
 
-#if defined(TIGRIS_PIXELS4) && HAS_PIXEL1 && !TIGRIS_WEIGHT_ZEROS
-#define HAS_PIXELS4 1
+#if (defined(TIGRIS_PIXELS4) || defined(TIGRIS_DSP)) && HAS_PIXEL1 && !TIGRIS_WEIGHT_ZEROS
+#define HAS_TILES 1
 #else
-#define HAS_PIXELS4 0
-#endif
-
-#if defined(TIGRIS_DSP) && HAS_PIXEL1 && !TIGRIS_WEIGHT_ZEROS
-#define HAS_PIXELS3 1
-#else
-#define HAS_PIXELS3 0
+#define HAS_TILES 0
 #endif
 
 #include "conv_pixels_int8.h"
 
 #include "conv_pixels2_int8.h"
 #include "conv_pixel1_int8.h"
+#include "conv_1x1_int8.h"
 #include "conv_pixels4_int8.h"
 #include "conv_pixels3_int8.h"
 
 #if HAS_PIXEL1
-#if !TIGRIS_WEIGHT_ZEROS
-/* The pixels from `first` on, at least two, of a call for which tigris_dense_1x1_pixels is not 0. */
-static TIGRIS_NOINLINE void run_dense_1x1(const tigris_kernel_call *call, int32_t first)
-{
-    const int32_t pixels = pixels_of(call), paired = pixels - 3 * tigris_count_pixels3(pixels - first);
+/* Weights of one pass over the pixels, in bytes. A pass reads its weights again for each pixel tile, from flash through
+ * a cache of 16 KB, which also holds the code: larger layers take several passes. At -Os there is one. */
+#define PASS_BYTES 8192
+/* Channels that a pass has at least, and a multiple of: those whose sums the tiles of conv_pixels*_int8.h keep. */
 #if defined(TIGRIS_DSP)
-    for (; first != paired; first += 2) {
-        tigris_run_1x1_pixels2(call, first);
-    }
-    for (; first != pixels; first += 3) {
-        tigris_run_1x1_pixels3(call, first);
-    }
+#define PASS_BLOCK 32
 #else
-    if (paired != pixels) {
-        tigris_run_1x1_pixels3(call, paired);
-    }
-    if (paired != first) {
-        run_pixels2(call, first, pixels - paired);
-    }
-#endif
-}
+#define PASS_BLOCK 16
 #endif
 
-/* The pixels from `first` on. Calls of run_pixels2 come last: they need the most stack. */
-static TIGRIS_NOINLINE void run_remaining(const tigris_kernel_call *call, int32_t first)
+/* The output channels of a pass. A convolution with groups reads the weights of one group at a time: one pass. */
+static int32_t channels_of_pass(const tigris_kernel_call *call)
 {
-#if !TIGRIS_WEIGHT_ZEROS
-    if (tigris_dense_1x1_pixels(call) != 0) {
-        run_dense_1x1(call, first);
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
+    if (params->groups != 1) {
+        return channels;
+    }
+    const int32_t taps = params->kernel_height * params->kernel_width * (int32_t)tigris_input_tensor(call, 0)->channels;
+    if (taps * channels <= 3 * PASS_BYTES / 2) {
+        return channels;
+    }
+    return taps < PASS_BYTES / PASS_BLOCK ? PASS_BYTES / taps & ~(PASS_BLOCK - 1) : PASS_BLOCK;
+}
+
+/* run_pixels2 outside the loop over passes, which would lack registers. */
+static TIGRIS_NOINLINE void run_remaining(const conv_pass *pass, int32_t first, int32_t skip_last)
+{
+    run_pixels2(pass, first, skip_last);
+}
+
+/* Computes the channels of a pass for all pixels. */
+static void run_pass(const conv_pass *pass)
+{
+    const int32_t pixels = pixels_of(pass->call);
+    int32_t first = 0;
+#if HAS_TILES && defined(TIGRIS_PIXELS4)
+    first = run_first_pixels4(pass);
+#elif HAS_TILES
+    if (is_dense_1x1(pass->call)) {
+        const int32_t twos = pixels - 3 * count_threes(pixels);
+        run_dense_pixels2(pass, 0, twos);
+        run_dense(pass, twos, pixels);
+        return;
+    }
+    if (has_pixels3(pass->call)) {
+        run_pixels3_rows(pass);
         return;
     }
 #endif
-#if HAS_PIXELS3
-    if (has_pixels3(call)) {
-        run_pixels3_rows(call);
-        return;
+    const int32_t single = has_single_last(pass->call);
+    if (single) {
+        run_last_pixel(pass);
     }
-#endif
-    int32_t skip_last = 0;
-    if (has_single_last(call)) {
-        run_last_pixel(call);
-        skip_last = 1;
-    }
-    if (first + skip_last != pixels_of(call)) {
-        run_pixels2(call, first, skip_last);
+    if (first + single < pixels) {
+        run_remaining(pass, first, single);
     }
 }
 #endif
@@ -107,15 +112,15 @@ static void run(const tigris_kernel_call *call)
     }
 #endif
 #endif
-#if HAS_PIXELS4
-    const int32_t first = run_first_pixels4(call);
-    if (first != pixels_of(call)) {
-        run_remaining(call, first);
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
+    conv_pass pass = {call, 0, channels};
+#if HAS_PIXEL1
+    for (const int32_t step = channels_of_pass(call); pass.channel < channels; pass.channel += step) {
+        pass.end = channels - pass.channel < step ? channels : pass.channel + step;
+        run_pass(&pass);
     }
-#elif HAS_PIXEL1
-    run_remaining(call, 0);
 #else
-    run_pixels2(call, 0, 0);
+    run_pixels2(&pass, 0, 0);
 #endif
 }
 

@@ -52,7 +52,7 @@ static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, i
 static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_work *work)
 {
     const tigris_conv_int8_params *params = c->params;
-    const int32_t first = work->group * c->group_outputs;
+    const int32_t first = c->channel + work->group * c->group_outputs;
     const tigris_layer layer = {
         {tigris_int8_data(c->call, params->weights) + first * c->kernel_size, c->kernel_size,
          c->group_outputs & ~(BLOCK - 1)},
@@ -101,12 +101,13 @@ static TIGRIS_NOINLINE void find_pixel(const tigris_kernel_call *call, int32_t p
     *found = loop.pixel;
 }
 
-static TIGRIS_NOINLINE void run_last_pixel(const tigris_kernel_call *call)
+static TIGRIS_NOINLINE void run_last_pixel(const conv_pass *pass)
 {
+    const tigris_kernel_call *call = pass->call;
     const int32_t last = pixels_of(call) - 1;
     conv c;
     conv_work work;
-    unpack(&c, call);
+    unpack(&c, pass);
     find_pixel(call, last, &work.pixels[0]);
     work.output = tigris_int8_output(call) + last * (int32_t)tigris_output_tensor(call)->channels;
     for (work.group = 0; work.group < c.params->groups; work.group++) {

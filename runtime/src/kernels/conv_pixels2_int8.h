@@ -36,10 +36,10 @@ static TIGRIS_NOINLINE void add_blocks(const conv *c, const conv_part *part, con
     for (; channel < end; channel += BLOCK) {
         uint32_t sum[2 * BLOCK];
         if (part->at == 0) {
-            tigris_init_pair(&sum[0], &sum[1], bias[0], c->block_bias);
-            tigris_init_pair(&sum[2], &sum[3], bias[1], c->block_bias);
-            tigris_init_pair(&sum[4], &sum[5], bias[2], c->block_bias);
-            tigris_init_pair(&sum[6], &sum[7], bias[3], c->block_bias);
+            tigris_init_pixels(&sum[0], 2, bias[0], c->block_bias);
+            tigris_init_pixels(&sum[2], 2, bias[1], c->block_bias);
+            tigris_init_pixels(&sum[4], 2, bias[2], c->block_bias);
+            tigris_init_pixels(&sum[6], 2, bias[3], c->block_bias);
             bias += BLOCK;
         } else {
             memcpy(sum, sums, sizeof sum);
@@ -68,39 +68,23 @@ static TIGRIS_NOINLINE void add_tail(const conv *c, const conv_part *part, const
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish(const conv *c, const conv_work *work, int32_t channel,
                                                   const uint32_t *sums, const uint32_t *end)
 {
+#if TIGRIS_WEIGHT_ZEROS
     const tigris_conv_int8_params *params = c->params;
+    const tigris_asymmetric_conv_int8_params *own = tigris_params(c->call);
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t fast_above = tigris_fast_above(stage);
     const int32_t *multipliers = tigris_int32_data(c->call, params->multiplier) + channel;
     const int8_t *shifts = tigris_int8_data(c->call, params->shift) + channel;
-    int8_t *first = work->output + channel;
-    int8_t *second = first + work->output_stride;
-#if TIGRIS_WEIGHT_ZEROS
-    const tigris_asymmetric_conv_int8_params *own = tigris_params(c->call);
     const int8_t *zeros = tigris_int8_data(c->call, own->weight_zero_points) + channel;
-#endif
+    int8_t *to = work->output + channel;
     for (; sums != end; sums += 2) {
-        const int32_t multiplier = *multipliers++;
-        const int32_t shift = *shifts++;
-        uint32_t a;
-        uint32_t b;
-        tigris_unpack_pair(sums, &a, &b);
-#if TIGRIS_WEIGHT_ZEROS
         const uint32_t zero = (uint32_t)(int32_t)*zeros++;
-        a -= zero * work->tap_sums[0];
-        b -= zero * work->tap_sums[1];
-#endif
-        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
-            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            b = (uint32_t)tigris_requantise_fast(b, scale, stage);
-            a = (uint32_t)tigris_requantise_fast(a, scale, stage);
-        } else {
-            b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
-            a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
-        }
-        *second++ = (int8_t)b;
-        *first++ = (int8_t)a;
+        const uint32_t lost[2] = {zero * work->tap_sums[0], zero * work->tap_sums[1]};
+        requantise_pixels(sums, 2, lost, *multipliers++, *shifts++, stage, tigris_fast_above(stage), to++, 0,
+                          work->output_stride);
     }
+#else
+    requantise_channels(c->call, sums, end, 2, channel, work->output, 0, work->output_stride);
+#endif
 }
 
 #if TIGRIS_WEIGHT_ZEROS
@@ -115,7 +99,7 @@ TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
 {
     uint32_t patch[TIGRIS_PATCH_TAPS];
     uint32_t sums[2 * BATCH];
-    int32_t channel = work->group * c->group_outputs;
+    int32_t channel = c->channel + work->group * c->group_outputs;
     const int32_t last = channel + c->group_outputs;
 #if TIGRIS_WEIGHT_ZEROS
     const int32_t first = channel;
@@ -154,13 +138,14 @@ TIGRIS_INLINE void run_group(const conv *c, conv_work *work)
 }
 
 /* All pixels from `first` on except the last `skip_last`, in tiles of two; a last odd pixel is computed twice. */
-static TIGRIS_NOINLINE void run_pixels2(const tigris_kernel_call *call, int32_t first, int32_t skip_last)
+TIGRIS_INLINE void run_pixels2(const conv_pass *pass, int32_t first, int32_t skip_last)
 {
+    const tigris_kernel_call *call = pass->call;
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
     conv c;
     tigris_pixel_loop loop;
     conv_work work;
-    unpack(&c, call);
+    unpack(&c, pass);
     tigris_start_pixels(&loop, call, first);
     work.output = tigris_int8_output(call) + first * channels;
     for (int32_t left = pixels_of(call) - first - skip_last; left > 0; left -= 2) {

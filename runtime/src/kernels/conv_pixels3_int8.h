@@ -7,7 +7,7 @@
 #ifndef TIGRIS_CONV_PIXELS3_INT8_H
 #define TIGRIS_CONV_PIXELS3_INT8_H
 
-#if defined(HAS_PIXELS3) && HAS_PIXELS3
+#if defined(HAS_TILES) && HAS_TILES && defined(TIGRIS_DSP)
 #include "dsp/im2col_int8.h"
 
 #define TAPS TIGRIS_IM2COL_TAPS
@@ -18,6 +18,7 @@
 
 /* One call, and the pixels that are being computed. */
 typedef struct pixels3 {
+    const conv_pass *pass;
     const tigris_kernel_call *call;
     int32_t row;     /* of the first pixel's first tap in the band, and its column */
     int32_t column;
@@ -25,6 +26,12 @@ typedef struct pixels3 {
     int32_t columns; /* kernel columns in a patch: all if they are shared, else OWN_TILES */
     tigris_steps steps;
 } pixels3;
+
+/* Tiles of three among `pixels` pixels, at least two: as many as leave no single pixel. */
+static int32_t count_threes(int32_t pixels)
+{
+    return (pixels % 3 == 1 ? pixels - 4 : pixels) / 3; /* of two none */
+}
 
 /* Whether the pixels share columns. */
 static inline int has_shared_columns(const pixels3 *t)
@@ -68,10 +75,10 @@ static TIGRIS_NOINLINE void fill_im2col(const pixels3 *t, uint32_t at, int32_t k
 static TIGRIS_NOINLINE void init_pixels3(const tigris_kernel_call *call, int32_t channel, uint32_t *sums,
                                          const uint32_t *end)
 {
-    const int32_t *bias =
-        tigris_int32_data(call, ((const tigris_conv_int8_params *)tigris_params(call))->bias) + channel;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t *bias = tigris_int32_data(call, params->bias) + channel;
     for (; sums != end; sums += 3) {
-        sums[0] = sums[1] = sums[2] = (uint32_t)*bias++;
+        tigris_init_pixels(sums, 3, *bias++, 0);
     }
 }
 
@@ -79,31 +86,9 @@ static TIGRIS_NOINLINE void init_pixels3(const tigris_kernel_call *call, int32_t
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void requantise_pixels3(const pixels3 *t, int32_t first, int32_t channel,
                                                               const uint32_t *sums, const uint32_t *end)
 {
-    const tigris_conv_int8_params *params = tigris_params(t->call);
-    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t fast_above = tigris_fast_above(stage);
-    const int32_t *multipliers = tigris_int32_data(t->call, params->multiplier) + channel;
-    const int8_t *shifts = tigris_int8_data(t->call, params->shift) + channel;
-    const int32_t channels = (int32_t)tigris_output_tensor(t->call)->channels;
-    const int32_t last = t->pixels == 3 ? 2 * channels : channels;
-    int8_t *output = tigris_int8_output(t->call) + first * channels + channel;
-    for (; sums != end; sums += 3, output++) {
-        const int32_t multiplier = *multipliers++, shift = *shifts++;
-        uint32_t a = sums[0], b = sums[1], c = sums[2];
-        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
-            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            c = (uint32_t)tigris_requantise_fast(c, scale, stage);
-            b = (uint32_t)tigris_requantise_fast(b, scale, stage);
-            a = (uint32_t)tigris_requantise_fast(a, scale, stage);
-        } else {
-            c = (uint32_t)tigris_requantise_slow(c, multiplier, shift, stage);
-            b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
-            a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
-        }
-        output[last] = (int8_t)c; /* with two pixels this is the second's place, which the next line overwrites */
-        output[channels] = (int8_t)b;
-        *output = (int8_t)a;
-    }
+    const int32_t stride = (int32_t)tigris_output_tensor(t->call)->channels;
+    requantise_channels(t->call, sums, end, 3, channel, tigris_int8_output(t->call) + first * stride, stride,
+                        t->pixels == 3 ? 2 * stride : stride);
 }
 
 /* Adds the products of all taps to the sums of the channels from `channel` on. */
@@ -133,14 +118,13 @@ static TIGRIS_NOINLINE void add_taps(pixels3 *t, int32_t channel, uint32_t *patc
     }
 }
 
-/* All channels of the pixels from output pixel `first` on. */
+/* The channels of a pass for the pixels from output pixel `first` on. */
 TIGRIS_INLINE void run_pixels3(pixels3 *t, int32_t first)
 {
     uint32_t patch[IM2COL_TILES * TIGRIS_IM2COL_WORDS];
     uint32_t sums[3 * PIXELS3_BATCH];
-    const int32_t channels = (int32_t)tigris_output_tensor(t->call)->channels;
-    for (int32_t channel = 0; channel < channels; channel += PIXELS3_BATCH) {
-        const int32_t left = channels - channel;
+    for (int32_t channel = t->pass->channel; channel < t->pass->end; channel += PIXELS3_BATCH) {
+        const int32_t left = t->pass->end - channel;
         uint32_t *const end = sums + 3 * (left < PIXELS3_BATCH ? left : PIXELS3_BATCH);
         init_pixels3(t->call, channel, sums, end);
         add_taps(t, channel, patch, sums, end);
@@ -158,12 +142,14 @@ static TIGRIS_NOINLINE int has_pixels3(const tigris_kernel_call *call)
 }
 
 /* All pixels of a call for which has_pixels3 is true. */
-static TIGRIS_NOINLINE void run_pixels3_rows(const tigris_kernel_call *call)
+static TIGRIS_NOINLINE void run_pixels3_rows(const conv_pass *pass)
 {
+    const tigris_kernel_call *call = pass->call;
     const tigris_conv_int8_params *params = tigris_params(call);
-    const int32_t width = (int32_t)tigris_output_tensor(call)->width, tail = width - 3 * tigris_count_pixels3(width);
+    const int32_t width = (int32_t)tigris_output_tensor(call)->width, tail = width - 3 * count_threes(width);
     const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
     pixels3 t;
+    t.pass = pass;
     t.call = call;
     const int shared = params->stride_width == 1 && params->dilation_width == 1 && params->kernel_width > 1 &&
                        params->kernel_width <= SHARED_COLUMNS;

@@ -1,9 +1,8 @@
 /* Part of conv_2d_int8.h: pixel tiles of four, whose weights are loaded once for two tiles of two. That needs the
- * registers of RISC-V. An inference takes at most 1 KB of stack, so patches and sums hold fewer taps and channels.
+ * registers of RISC-V. To save stack, patches and sums hold fewer taps and channels than those of tiles of two.
  * There are two forms:
  *
- * - Patches hold all taps, and sums become outputs at once: dense 1x1 (tigris_dense_1x1_pixels), and any kernel of at
- *   most PIXELS4_TAPS taps.
+ * - Patches hold all taps, and sums become outputs at once: any kernel of at most PIXELS4_TAPS taps.
  * - im2col tiles hold 16 taps, for a batch of channels: 1x1 with more taps, and pixels of a row under 3x3 of stride 1.
  *
  * A word holds a tap of the first and the third pixel, or of the second and the fourth: under 3x3 the words of a
@@ -11,106 +10,11 @@
 #ifndef TIGRIS_CONV_PIXELS4_INT8_H
 #define TIGRIS_CONV_PIXELS4_INT8_H
 
-#if defined(HAS_PIXELS4) && HAS_PIXELS4
+#if defined(HAS_TILES) && HAS_TILES && defined(TIGRIS_PIXELS4)
 #define PIXELS4_TAPS 40  /* of patches that are gathered, a multiple of a tile's */
 #define PIXELS4_BATCH 16 /* channels, a multiple of BLOCK */
 #define TAPS TIGRIS_IM2COL_TAPS
 #define IM2COL_TILES 4
-
-/* Initialises the sums up to `end` with biases. */
-TIGRIS_INLINE void init_sums4(uint32_t *sums, const int32_t *bias, const uint32_t *end, uint32_t block_bias)
-{
-    for (; sums != end; sums += 4) {
-        tigris_init_pair(&sums[0], &sums[1], *bias++, block_bias);
-        sums[2] = sums[0];
-        sums[3] = sums[1];
-    }
-}
-
-/* requantise_pixels4 for any shift. Overwrites the sums and builds the output stage itself: neither takes stack. */
-static TIGRIS_NOINLINE void requantise_pixels4_slow(uint32_t sum[4], int32_t multiplier, int32_t shift,
-                                                    const tigris_conv_int8_params *params, int8_t *to, int32_t stride)
-{
-    uint32_t second;
-    tigris_unpack_pair(sum, &sum[0], &second);
-    tigris_unpack_pair(sum + 2, &sum[1], &sum[3]);
-    sum[2] = second;
-    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    for (const uint32_t *const end = sum + 4; sum != end; sum++, to += stride) {
-        *to = (int8_t)tigris_requantise_slow(*sum, multiplier, shift, stage);
-    }
-}
-
-/* Requantises the sums of one channel; `stride`: bytes from a pixel's output to the next. */
-TIGRIS_INLINE void requantise_pixels4(uint32_t sum[4], int32_t multiplier, int32_t shift,
-                                      const tigris_conv_int8_params *params, int8_t *to, int32_t stride)
-{
-    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    if (tigris_is_fast_scale(multiplier, shift, tigris_fast_above(stage))) {
-        const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-        uint32_t a;
-        uint32_t b;
-        uint32_t c;
-        uint32_t d;
-        tigris_unpack_pair(sum, &a, &c);
-        *to = (int8_t)tigris_requantise_fast(a, scale, stage);
-        to += stride;
-        tigris_unpack_pair(sum + 2, &b, &d);
-        *to = (int8_t)tigris_requantise_fast(b, scale, stage);
-        to += stride;
-        *to = (int8_t)tigris_requantise_fast(c, scale, stage);
-        to += stride;
-        *to = (int8_t)tigris_requantise_fast(d, scale, stage);
-    } else {
-        requantise_pixels4_slow(sum, multiplier, shift, params, to, stride);
-    }
-}
-
-/* ---- from patches of all taps ---- */
-
-/* Outputs of a block of channels. `first`: byte offset of the first pixel's output; `stride`: words between the two
- * patches. Fields of the call are loaded again rather than kept: they take no stack. */
-TIGRIS_INLINE void run_block(const tigris_kernel_call *call, const uint32_t *patch, int32_t stride, int32_t taps,
-                             int32_t tail, int32_t channels, int32_t first, int32_t channel)
-{
-    const tigris_conv_int8_params *params = tigris_params(call);
-    uint32_t sums[4 * BLOCK];
-    init_sums4(sums, tigris_int32_data(call, params->bias) + channel, sums + 4 * BLOCK, tigris_block_bias(taps + tail));
-    tigris_add_4x4(patch, stride, tigris_int8_data(call, params->weights) + channel * (taps + tail), taps, tail, sums);
-    const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
-    const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
-    int8_t *output = tigris_int8_output(call) + first + channel;
-    for (uint32_t *sum = sums; sum != sums + 4 * BLOCK; sum += 4) {
-        requantise_pixels4(sum, *multipliers++, *shifts++, params, output++, channels);
-    }
-}
-
-/* `count` pixels of a dense 1x1, a multiple of four. Returns `count`. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN int32_t run_dense_1x1_pixels4(const tigris_kernel_call *call, int32_t count)
-{
-    uint32_t patch[2 * TIGRIS_PATCH_TAPS];
-    for (int32_t first = 0; first != count; first += 4) {
-        const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels;
-        const int8_t *input = tigris_int8_input(call) + first * depth;
-        tigris_fill_patch(patch, 0, input, 1, input + 2 * depth, 1, depth);
-        tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, input + depth, 1, input + 3 * depth, 1, depth);
-        const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
-        for (int32_t channel = 0; channel < channels; channel += BLOCK) {
-            run_block(call, patch, TIGRIS_PATCH_TAPS, depth, 0, channels, first * channels, channel);
-        }
-    }
-    return count;
-}
-
-/* All channels of the pixels from `first` on. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_blocks(const tigris_kernel_call *call, const uint32_t *patch,
-                                                      int32_t taps, int32_t first)
-{
-    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels, tail = taps & (TIGRIS_TILE_TAPS - 1);
-    for (int32_t channel = 0; channel < channels; channel += BLOCK) {
-        run_block(call, patch, PIXELS4_TAPS, taps - tail, tail, channels, first * channels, channel);
-    }
-}
 
 /* `count` taps of one pixel: sets the low half of each word for the first pixel, or adds the second pixel's in the
  * high half. `step`: 1, or 0 for padding. */
@@ -130,7 +34,7 @@ TIGRIS_INLINE void gather_lane(const conv *c, const tigris_pixel *pixel, uint32_
     const int32_t channels = c->group_inputs;
     const int32_t before = pixel->columns.first * channels, inside = pixel->columns.end * channels - before;
     const int8_t *input = tigris_int8_input(c->call);
-    uint32_t at = tigris_tap_offset(c->call, pixel, 0, 0) + (uint32_t)before; /* modulo 2^32, as the row may lie outside */
+    uint32_t at = tigris_tap_offset(c->call, pixel, 0, pixel->columns.first);
     for (int32_t row = 0; row < c->params->kernel_height; row++) {
         if (row >= pixel->rows.first && row < pixel->rows.end) {
             to = fill_lane(to, &c->padding, 0, before, second);
@@ -150,15 +54,21 @@ static TIGRIS_NOINLINE void gather_lanes(const conv *c, const tigris_pixel *pixe
     gather_lane(c, &pixels[1], patch, 1);
 }
 
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_small_patch(const conv_pass *pass, const uint32_t *patch, int32_t taps,
+                                                           int32_t first)
+{
+    run_patch(pass, patch, PIXELS4_TAPS, taps, first, 4);
+}
+
 /* `count` pixels under a kernel of at most PIXELS4_TAPS taps. Returns `count`. */
-static TIGRIS_NOINLINE int32_t run_gathered_pixels4(const tigris_kernel_call *call, int32_t count)
+static TIGRIS_NOINLINE int32_t run_gathered_pixels4(const conv_pass *pass, int32_t count)
 {
     uint32_t patch[2 * PIXELS4_TAPS];
     tigris_pixel pixels[4];
     tigris_pixel_loop loop;
     conv c;
-    unpack(&c, call);
-    tigris_start_pixels(&loop, call, 0);
+    unpack(&c, pass);
+    tigris_start_pixels(&loop, pass->call, 0);
     for (int32_t first = 0; first != count; first += 4) {
         pixels[0] = loop.pixel;
         tigris_next_pixel(&loop);
@@ -177,7 +87,7 @@ static TIGRIS_NOINLINE int32_t run_gathered_pixels4(const tigris_kernel_call *ca
                 gather_lanes(&c, pair, patch + i * PIXELS4_TAPS);
             }
         }
-        run_blocks(call, patch, c.kernel_size, first);
+        run_small_patch(pass, patch, c.kernel_size, first);
     }
     return count;
 }
@@ -227,53 +137,53 @@ static TIGRIS_NOINLINE void add_pixels(const uint32_t *patch, const int8_t *weig
     }
 }
 
-/* Requantises the sums of the channels from `channel` on into outputs of the pixels from `first` on. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void finish_pixels4(const tigris_kernel_call *call, int32_t first,
-                                                          int32_t channel, uint32_t *sums, const uint32_t *end)
+/* Initialises the sums of channels up to `end` with the biases from `bias` on. */
+static TIGRIS_NOINLINE void init_pixels4(const int32_t *bias, uint32_t block_bias, uint32_t *sums, const uint32_t *end)
 {
-    const tigris_conv_int8_params *params = tigris_params(call);
-    const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
-    const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
-    const int32_t stride = (int32_t)tigris_output_tensor(call)->channels;
-    int8_t *output = tigris_int8_output(call) + first * stride + channel;
     for (; sums != end; sums += 4) {
-        requantise_pixels4(sums, *multipliers++, *shifts++, params, output++, stride);
+        tigris_init_pixels(sums, 4, *bias++, block_bias);
     }
 }
 
-/* `count` pixels, a multiple of four. Returns `count`. */
-static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const tigris_kernel_call *call, int32_t count)
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void requantise_pixels4(const tigris_kernel_call *call, const uint32_t *sums,
+                                                              const uint32_t *end, int32_t first, int32_t channel)
 {
+    const int32_t stride = (int32_t)tigris_output_tensor(call)->channels;
+    requantise_channels(call, sums, end, 4, channel, tigris_int8_output(call) + first * stride, stride, 3 * stride);
+}
+
+/* `count` pixels, a multiple of four. Returns `count`. */
+static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const conv_pass *pass, int32_t count)
+{
+    const tigris_kernel_call *call = pass->call;
     const tigris_conv_int8_params *params = tigris_params(call);
-    im2col_source f = {call, NULL, (int32_t)tigris_input_tensor(call, 0)->channels, -tigris_pad_top(tigris_input_band(call, 0)),
-                       -params->pad_left, (int8_t)params->input_zero_point};
+    im2col_source f = {call, NULL, (int32_t)tigris_input_tensor(call, 0)->channels,
+                       -tigris_pad_top(tigris_input_band(call, 0)), -params->pad_left,
+                       (int8_t)params->input_zero_point};
+    const int32_t taps = params->kernel_height * params->kernel_width * f.depth;
     uint32_t patch[IM2COL_TILES * TAPS];
     uint32_t sums[4 * PIXELS4_BATCH];
-    f.input = tigris_int8_input(call) +
-              (f.row * (int32_t)tigris_output_tensor(call)->width + f.column) * f.depth;
+    f.input = tigris_int8_input(call) + (f.row * (int32_t)tigris_output_tensor(call)->width + f.column) * f.depth;
     for (int32_t first = 0; first != count; first += 4) {
-        for (int32_t channel = 0, left; (left = (int32_t)tigris_output_tensor(call)->channels - channel) > 0;
-             channel += PIXELS4_BATCH) {
+        for (int32_t channel = pass->channel, left; (left = pass->end - channel) > 0; channel += PIXELS4_BATCH) {
             uint32_t *const end = sums + 4 * (left < PIXELS4_BATCH ? left : PIXELS4_BATCH);
-            init_sums4(sums, tigris_int32_data(call, params->bias) + channel, end,
-                       tigris_block_bias(params->kernel_height * params->kernel_width * f.depth));
+            const int8_t *const weights = tigris_int8_data(call, params->weights) + channel * taps;
+            init_pixels4(tigris_int32_data(call, params->bias) + channel, tigris_block_bias(taps), sums, end);
             if (params->kernel_height == 1) {
-                for (int32_t at = 0; at < f.depth; at += 2 * TAPS) {
+                for (int32_t at = 0; at < taps; at += 2 * TAPS) {
                     fill_pixels(&f, at, patch);
-                    add_pixels(patch, tigris_int8_data(call, params->weights) + channel * f.depth + at * BLOCK,
-                               f.depth * BLOCK, sums, end);
+                    add_pixels(patch, weights + at * BLOCK, taps * BLOCK, sums, end);
                 }
             } else {
                 for (int32_t row = 0; row < 3; row++) {
                     for (int32_t at = 0; at < f.depth; at += TAPS) {
                         fill_columns(&f, row, at, patch);
-                        const int32_t before = (9 * channel + 3 * row * BLOCK) * f.depth + at * BLOCK;
-                        tigris_add_im2col_pixels4(patch, tigris_int8_data(call, params->weights) + before, f.depth,
-                                                  sums, end);
+                        tigris_add_im2col_pixels4(patch, weights + (3 * row * f.depth + at) * BLOCK, f.depth, sums,
+                                                  end);
                     }
                 }
             }
-            finish_pixels4(call, first, channel, sums, end);
+            requantise_pixels4(call, sums, end, first, channel);
         }
         f.input += 4 * f.depth;
         f.column += 4;
@@ -286,34 +196,32 @@ static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const tigris_kernel_call *call
 }
 
 /* Computes as many leading pixels of a call as tiles of four can. Returns how many. */
-static TIGRIS_NOINLINE int32_t run_first_pixels4(const tigris_kernel_call *call)
+static TIGRIS_NOINLINE int32_t run_first_pixels4(const conv_pass *pass)
 {
+    const tigris_kernel_call *call = pass->call;
     const tigris_conv_int8_params *params = tigris_params(call);
     const tigris_band *in = tigris_input_band(call, 0);
     const int32_t pixels = pixels_of(call), width = (int32_t)tigris_output_tensor(call)->width;
     const int32_t size = params->kernel_height, depth = (int32_t)tigris_tensor_of(in)->channels;
-    if (tigris_dense_1x1_pixels(call) != 0) { /* a remainder of five is cheaper than one of one */
-        const int32_t count = (pixels & 3) == 1 ? pixels - 5 : pixels & ~3;
-        return count > 0 ? run_dense_1x1_pixels4(call, count) : 0;
+    if (is_dense_1x1(call)) {
+        run_dense(pass, 0, pixels & ~3);
+        return pixels & ~3;
     }
     if (pixels < 4 || params->groups != 1 || (tigris_output_tensor(call)->channels & (BLOCK - 1)) != 0U) {
         return 0;
     }
     if (size * params->kernel_width * depth <= PIXELS4_TAPS) {
-        return run_gathered_pixels4(call, pixels & ~3);
+        return run_gathered_pixels4(pass, pixels & ~3);
     }
     if (params->kernel_width != size || params->stride_height * params->stride_width != 1 ||
         (int32_t)tigris_tensor_of(in)->width != width) {
         return 0;
     }
-    if (size == 1) {
-        return params->pad_left == 0 && tigris_pad_top(in) == 0 && tigris_row_count(in) == tigris_output_rows(call) && depth % (2 * TAPS) == 0
-                   ? run_im2col_pixels4(call, pixels & ~3)
-                   : 0;
-    }
-    return size == 3 && params->dilation_height * params->dilation_width == 1 && depth % TAPS == 0 && width % 4 == 0
-               ? run_im2col_pixels4(call, pixels)
-               : 0;
+    const int is_dense = size == 1 && params->pad_left == 0 && tigris_pad_top(in) == 0 &&
+                         tigris_row_count(in) == tigris_output_rows(call) && depth % (2 * TAPS) == 0;
+    const int is_3x3 = size == 3 && params->dilation_height * params->dilation_width == 1 && depth % TAPS == 0 &&
+                       width % 4 == 0;
+    return is_dense || is_3x3 ? run_im2col_pixels4(pass, pixels & ~3) : 0;
 }
 
 #endif

@@ -1,15 +1,23 @@
-/* Part of conv_2d_int8.h: finds the taps of output pixels in the input and gathers them into patches. */
+/* Part of conv_2d_int8.h: gathers the taps of output pixels into patches, and requantises the sums of pixel tiles. */
 #ifndef TIGRIS_CONV_PIXELS_INT8_H
 #define TIGRIS_CONV_PIXELS_INT8_H
 
 #if defined(HAS_PIXEL1)
 
-/* One call, its fields unpacked. */
+/* A pass over the pixels of a call: computes the output channels from `channel` up to `end`. */
+typedef struct conv_pass {
+    const tigris_kernel_call *call;
+    int32_t channel;
+    int32_t end;
+} conv_pass;
+
+/* One pass, its fields unpacked. */
 typedef struct conv {
     const tigris_kernel_call *call;
     const tigris_conv_int8_params *params;
     int32_t group_inputs;  /* input channels of one group */
-    int32_t group_outputs; /* output channels of one group */
+    int32_t group_outputs; /* output channels of one group, from `channel` on */
+    int32_t channel;       /* first channel of the pass */
     int32_t kernel_size;   /* weights of one output channel */
     int32_t row_taps;      /* weights of one kernel row of one output channel */
     uint32_t block_bias;
@@ -29,13 +37,14 @@ static const tigris_tensor_record *input_of(const conv *c)
     return tigris_input_tensor(c->call, 0);
 }
 
-static void unpack(conv *c, const tigris_kernel_call *call)
+static void unpack(conv *c, const conv_pass *pass)
 {
-    const tigris_conv_int8_params *params = tigris_params(call);
-    c->call = call;
+    const tigris_conv_int8_params *params = tigris_params(pass->call);
+    c->call = pass->call;
+    c->channel = pass->channel;
     c->params = params;
     c->group_inputs = (int32_t)input_of(c)->channels / params->groups;
-    c->group_outputs = (int32_t)tigris_output_tensor(call)->channels / params->groups;
+    c->group_outputs = (pass->end - pass->channel) / params->groups;
     c->row_taps = params->kernel_width * c->group_inputs;
     c->kernel_size = params->kernel_height * c->row_taps;
     c->block_bias = tigris_block_bias(c->kernel_size);
@@ -99,6 +108,57 @@ static TIGRIS_NOINLINE void gather(const conv *c, const tigris_pixel *pixels, in
             part->in_row = 0;
             part->row++;
         }
+    }
+}
+
+/* ---- outputs ---- */
+
+/* Requantises the sums of one channel at `pixels` pixels, a constant. `lost`: what each sum loses, or NULL; `stride`:
+ * bytes from a pixel's output to the next's; `last`: from the first pixel's to the last's. */
+TIGRIS_INLINE void requantise_pixels(const uint32_t *sum, int32_t pixels, const uint32_t *lost, int32_t multiplier,
+                                     int32_t shift, tigris_output_stage stage, int32_t fast_above, int8_t *to,
+                                     int32_t stride, int32_t last)
+{
+    uint32_t a, b, c = 0U, d = 0U;
+    tigris_unpack_pixels(sum, pixels, &a, &b, &c, &d);
+    if (lost != NULL) {
+        a -= lost[0];
+        b -= lost[1];
+    }
+    if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
+        const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+        d = pixels > 3 ? (uint32_t)tigris_requantise_fast(d, scale, stage) : d;
+        c = pixels > 2 ? (uint32_t)tigris_requantise_fast(c, scale, stage) : c;
+        b = (uint32_t)tigris_requantise_fast(b, scale, stage);
+        a = (uint32_t)tigris_requantise_fast(a, scale, stage);
+    } else {
+        d = pixels > 3 ? (uint32_t)tigris_requantise_slow(d, multiplier, shift, stage) : d;
+        c = pixels > 2 ? (uint32_t)tigris_requantise_slow(c, multiplier, shift, stage) : c;
+        b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
+        a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
+    }
+    to[last] = (int8_t)(pixels == 2 ? b : pixels == 3 ? c : d); /* with fewer pixels the place of one below */
+    if (pixels > 3) {
+        to[2 * stride] = (int8_t)c;
+    }
+    if (pixels > 2) {
+        to[stride] = (int8_t)b;
+    }
+    *to = (int8_t)a;
+}
+
+/* Requantises the sums up to `end`, of the channels from `channel` on; `to`: the first pixel's output of channel 0. */
+TIGRIS_INLINE void requantise_channels(const tigris_kernel_call *call, const uint32_t *sums, const uint32_t *end,
+                                       int32_t pixels, int32_t channel, int8_t *to, int32_t stride, int32_t last)
+{
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const int32_t fast_above = tigris_fast_above(stage);
+    const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + channel;
+    const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
+    to += channel;
+    for (; sums != end; sums += pixels) {
+        requantise_pixels(sums, pixels, NULL, *multipliers++, *shifts++, stage, fast_above, to++, stride, last);
     }
 }
 

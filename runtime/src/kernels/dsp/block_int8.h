@@ -190,23 +190,37 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
     sum[0] = a, sum[1] = b;
 }
 
-/* ---- three pixels ---- */
+/* ---- tiles of TIGRIS_PIXELS pixels or of two ---- */
 
-/* Words of a patch for three pixels: 16 bits a tap. */
-#define TIGRIS_PIXELS3_WORDS (3 * TIGRIS_PATCH_TAPS / 2)
+#define TIGRIS_PIXELS 3
+#define TIGRIS_PIXELS_WORDS (3 * TIGRIS_PATCH_TAPS / 2) /* of a patch: 16 bits a tap */
 
-/* Tiles of three among `pixels` pixels, at least two: as many as leave no single pixel. */
-static inline int32_t tigris_count_pixels3(int32_t pixels)
-{
-    return (pixels % 3 == 1 ? pixels - 4 : pixels) / 3; /* of two none */
-}
-
-static inline void tigris_fill_pixels3(uint32_t *patch, const int8_t *from, int32_t count)
+/* Fills a patch with the `count` taps of adjacent pixels, which follow each other. */
+TIGRIS_INLINE void tigris_fill_pixels(uint32_t *patch, const int8_t *from, int32_t count, int32_t pixels)
 {
     int16_t *to = (int16_t *)(void *)patch;
-    tigris_fill_taps(to, from, 1, count);
-    tigris_fill_taps(to + TIGRIS_PATCH_TAPS, from + count, 1, count);
-    tigris_fill_taps(to + 2 * TIGRIS_PATCH_TAPS, from + 2 * count, 1, count);
+    for (int32_t i = 0; i < pixels; i++) {
+        tigris_fill_taps(to + i * TIGRIS_PATCH_TAPS, from + i * count, 1, count);
+    }
+}
+
+/* Initialises the sums of a channel at `pixels` pixels with its bias. */
+TIGRIS_INLINE void tigris_init_pixels(uint32_t *sum, int32_t pixels, int32_t bias, uint32_t block_bias)
+{
+    (void)block_bias;
+    sum[0] = sum[1] = (uint32_t)bias;
+    if (pixels == 3) {
+        sum[2] = (uint32_t)bias;
+    }
+}
+
+TIGRIS_INLINE void tigris_unpack_pixels(const uint32_t *sum, int32_t pixels, uint32_t *a, uint32_t *b, uint32_t *c,
+                                        uint32_t *d)
+{
+    *a = sum[0];
+    *b = sum[1];
+    *c = pixels == 3 ? sum[2] : 0U;
+    *d = 0U;
 }
 
 /* Loads the third of three pixels' taps of a tile and advances `from` to the first pixel's next tile. */
@@ -249,14 +263,25 @@ TIGRIS_INLINE void tigris_add_2x3(const uint32_t *patch, const uint32_t *end, co
     sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3], sum[4] = sums[4], sum[5] = sums[5];
 }
 
-/* Adds the products of three pixels' taps, whole tiles, and a block's weights. sum holds three for each channel. */
-static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *third, const int8_t *w,
-                                               int32_t taps, uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
+static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *w, int32_t taps,
+                                               uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
 {
     const uint32_t *const end = patch + taps / 2;
-    (void)third;
     tigris_add_2x3(patch, end, w, sum);
     tigris_add_2x3(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 6);
+}
+
+/* Adds the products of `taps` taps, whole tiles, of two or three pixels and a block's weights. `most`: taps that the
+ * patch has room for, TIGRIS_PATCH_TAPS. */
+TIGRIS_INLINE void tigris_add_pixels(const uint32_t *patch, int32_t most, const int8_t *w, int32_t taps, uint32_t *sum,
+                                     int32_t pixels)
+{
+    (void)most;
+    if (pixels == 3) {
+        tigris_add_pixels3(patch, w, taps, sum);
+    } else {
+        tigris_add_block(patch, w, taps, sum);
+    }
 }
 
 /* ---- one vector ---- */

@@ -250,57 +250,52 @@ static TIGRIS_NOINLINE void tigris_add_im2col_pixels4(const uint32_t *patch, con
 }
 #endif
 
-/* ---- three pixels ---- */
+/* ---- tiles of TIGRIS_PIXELS pixels or of two ---- */
 
-/* The patch holds the first two; the third is read in place. */
-#define TIGRIS_PIXELS3_WORDS TIGRIS_PATCH_TAPS
-
-/* Tiles of three among `pixels` pixels, at least two: one if the number is odd, since tiles of two are as fast. */
-static inline int32_t tigris_count_pixels3(int32_t pixels)
+/* Initialises the totals of a channel at `pixels` pixels with its bias. */
+TIGRIS_INLINE void tigris_init_pixels(uint32_t *sum, int32_t pixels, int32_t bias, uint32_t block_bias)
 {
-    return pixels & 1;
-}
-
-static inline void tigris_fill_pixels3(uint32_t *patch, const int8_t *from, int32_t count)
-{
-    tigris_fill_patch(patch, 0, from, 1, from + count, 1, count);
-}
-
-/* Adds the products of taps p and q of two pixels, and x and y of the third. */
-TIGRIS_INLINE void tigris_add_two_pixels3(tigris_totals *s, uint32_t *sum, uint32_t p, int32_t x, int8_t first,
-                                          uint32_t q, int32_t y, int8_t second)
-{
-    tigris_add_two(s, p, first, q, second);
-    *sum += (uint32_t)(x * first);
-    *sum += (uint32_t)(y * second);
-}
-
-/* Adds the products of three pixels' taps, whole tiles, and a block's weights. For each channel, sum holds the totals
- * of two pixels and the sum of the third. */
-static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *third, const int8_t *w,
-                                               int32_t taps, uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
-{
-    tigris_totals s0 = {sum[0], sum[1]}, s1 = {sum[3], sum[4]}, s2 = {sum[6], sum[7]}, s3 = {sum[9], sum[10]};
-    uint32_t c0 = sum[2], c1 = sum[5], c2 = sum[8], c3 = sum[11];
-    for (const uint32_t *const end = patch + taps; patch != end; patch += TIGRIS_TILE_TAPS) {
-        uint32_t p = patch[0], q = patch[1];
-        int32_t x = third[0], y = third[1];
-        tigris_add_two_pixels3(&s0, &c0, p, x, w[0], q, y, w[2]);
-        tigris_add_two_pixels3(&s1, &c1, p, x, w[4], q, y, w[6]);
-        tigris_add_two_pixels3(&s2, &c2, p, x, w[8], q, y, w[10]);
-        tigris_add_two_pixels3(&s3, &c3, p, x, w[12], q, y, w[14]);
-        p = patch[2], q = patch[3];
-        x = third[2], y = third[3];
-        tigris_add_two_pixels3(&s0, &c0, p, x, w[1], q, y, w[3]);
-        tigris_add_two_pixels3(&s1, &c1, p, x, w[5], q, y, w[7]);
-        tigris_add_two_pixels3(&s2, &c2, p, x, w[9], q, y, w[11]);
-        tigris_add_two_pixels3(&s3, &c3, p, x, w[13], q, y, w[15]);
-        third += TIGRIS_TILE_TAPS;
-        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+    tigris_init_pair(&sum[0], &sum[1], bias, block_bias);
+    if (pixels == 4) {
+        sum[2] = sum[0];
+        sum[3] = sum[1];
     }
-    sum[0] = s0.both, sum[1] = s0.high, sum[2] = c0, sum[3] = s1.both, sum[4] = s1.high, sum[5] = c1;
-    sum[6] = s2.both, sum[7] = s2.high, sum[8] = c2, sum[9] = s3.both, sum[10] = s3.high, sum[11] = c3;
 }
+
+/* Unpacks the totals of a channel into a sum of each pixel. With four pixels a pair of totals holds the first and the
+ * third, or the second and the fourth. */
+TIGRIS_INLINE void tigris_unpack_pixels(const uint32_t *sum, int32_t pixels, uint32_t *a, uint32_t *b, uint32_t *c,
+                                        uint32_t *d)
+{
+    tigris_unpack_pair(sum, a, pixels == 4 ? c : b);
+    if (pixels == 4) {
+        tigris_unpack_pair(sum + 2, b, d);
+    }
+}
+
+#if defined(TIGRIS_PIXELS4)
+#define TIGRIS_PIXELS 4
+#define TIGRIS_PIXELS_WORDS (2 * TIGRIS_PATCH_TAPS) /* of a patch */
+
+/* Fills a patch with the `count` taps of adjacent pixels, which follow each other. */
+TIGRIS_INLINE void tigris_fill_pixels(uint32_t *patch, const int8_t *from, int32_t count, int32_t pixels)
+{
+    (void)pixels;
+    tigris_fill_patch(patch, 0, from, 1, from + 2 * count, 1, count);
+    tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, from + count, 1, from + 3 * count, 1, count);
+}
+
+/* Adds the products of `taps` taps and a block's weights. `most`: taps that the patch has room for, a constant. */
+TIGRIS_INLINE void tigris_add_pixels(const uint32_t *patch, int32_t most, const int8_t *w, int32_t taps, uint32_t *sum,
+                                     int32_t pixels)
+{
+    const int32_t tail = taps & (TIGRIS_TILE_TAPS - 1);
+    (void)pixels;
+    tigris_add_4x4(patch, most, w, taps - tail, tail, sum);
+}
+#else
+#define TIGRIS_PIXELS 2
+#endif
 
 /* ---- one vector ---- */
 
