@@ -71,26 +71,6 @@ static TIGRIS_NOINLINE void fill_im2col(const pixels3 *t, uint32_t at, int32_t k
     }
 }
 
-/* Initialises the sums of the channels from `channel` on with biases. */
-static TIGRIS_NOINLINE void init_pixels3(const tigris_kernel_call *call, int32_t channel, uint32_t *sums,
-                                         const uint32_t *end)
-{
-    const tigris_conv_int8_params *params = tigris_params(call);
-    const int32_t *bias = tigris_int32_data(call, params->bias) + channel;
-    for (; sums != end; sums += 3) {
-        tigris_init_pixels(sums, 3, *bias++, 0);
-    }
-}
-
-/* Requantises the sums of the channels from `channel` on into outputs of the pixels from `first` on. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void requantise_pixels3(const pixels3 *t, int32_t first, int32_t channel,
-                                                              const uint32_t *sums, const uint32_t *end)
-{
-    const int32_t stride = (int32_t)tigris_output_tensor(t->call)->channels;
-    requantise_channels(t->call, sums, end, 3, channel, tigris_int8_output(t->call) + first * stride, stride,
-                        t->pixels == 3 ? 2 * stride : stride);
-}
-
 /* Adds the products of all taps to the sums of the channels from `channel` on. */
 static TIGRIS_NOINLINE void add_taps(pixels3 *t, int32_t channel, uint32_t *patch, uint32_t *sums, const uint32_t *end)
 {
@@ -126,9 +106,9 @@ TIGRIS_INLINE void run_pixels3(pixels3 *t, int32_t first)
     for (int32_t channel = t->pass->channel; channel < t->pass->end; channel += PIXELS3_BATCH) {
         const int32_t left = t->pass->end - channel;
         uint32_t *const end = sums + 3 * (left < PIXELS3_BATCH ? left : PIXELS3_BATCH);
-        init_pixels3(t->call, channel, sums, end);
+        init_tile(t->call, channel, t->steps.block / BLOCK, sums, end);
         add_taps(t, channel, patch, sums, end);
-        requantise_pixels3(t, first, channel, sums, end);
+        requantise_tile(t->call, first, t->pixels, channel, sums, end);
     }
 }
 

@@ -16,44 +16,6 @@
 #define TAPS TIGRIS_IM2COL_TAPS
 #define IM2COL_TILES 4
 
-/* `count` taps of one pixel: sets the low half of each word for the first pixel, or adds the second pixel's in the
- * high half. `step`: 1, or 0 for padding. */
-TIGRIS_INLINE uint32_t *fill_lane(uint32_t *to, const int8_t *from, int32_t step, int32_t count, int second)
-{
-    for (; count > 0; count--) {
-        *to = second ? *to + ((uint32_t)(int32_t)*from << 16) : (uint32_t)(int32_t)*from;
-        to++;
-        from += step;
-    }
-    return to;
-}
-
-/* All taps of one pixel in an undilated kernel, some in the padding. */
-TIGRIS_INLINE void gather_lane(const conv *c, const tigris_pixel *pixel, uint32_t *to, int second)
-{
-    const int32_t channels = c->group_inputs;
-    const int32_t before = pixel->columns.first * channels, inside = pixel->columns.end * channels - before;
-    const int8_t *input = tigris_int8_input(c->call);
-    uint32_t at = tigris_tap_offset(c->call, pixel, 0, pixel->columns.first);
-    for (int32_t row = 0; row < c->params->kernel_height; row++) {
-        if (row >= pixel->rows.first && row < pixel->rows.end) {
-            to = fill_lane(to, &c->padding, 0, before, second);
-            to = fill_lane(to, input + at, 1, inside, second);
-            to = fill_lane(to, &c->padding, 0, c->row_taps - before - inside, second);
-        } else {
-            to = fill_lane(to, &c->padding, 0, c->row_taps, second);
-        }
-        at += c->params->dilation_height * input_of(c)->width * (uint32_t)channels;
-    }
-}
-
-/* Gathers the taps of two pixels. */
-static TIGRIS_NOINLINE void gather_lanes(const conv *c, const tigris_pixel *pixels, uint32_t *patch)
-{
-    gather_lane(c, &pixels[0], patch, 0);
-    gather_lane(c, &pixels[1], patch, 1);
-}
-
 static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_small_patch(const conv_pass *pass, const uint32_t *patch, int32_t taps,
                                                            int32_t first)
 {
@@ -70,22 +32,13 @@ static TIGRIS_NOINLINE int32_t run_gathered_pixels4(const conv_pass *pass, int32
     unpack(&c, pass);
     tigris_start_pixels(&loop, pass->call, 0);
     for (int32_t first = 0; first != count; first += 4) {
-        pixels[0] = loop.pixel;
-        tigris_next_pixel(&loop);
-        pixels[2] = loop.pixel;
-        tigris_next_pixel(&loop);
-        pixels[1] = loop.pixel;
-        tigris_next_pixel(&loop);
-        pixels[3] = loop.pixel;
-        tigris_next_pixel(&loop);
+        for (int32_t i = 0; i < 4; i++) { /* in the order 0 2 1 3 */
+            pixels[2 * (i & 1) + i / 2] = loop.pixel;
+            tigris_next_pixel(&loop);
+        }
         for (int32_t i = 0; i < 2; i++) {
             conv_part all = {0, c.kernel_size, 0, 0};
-            const tigris_pixel *pair = pixels + 2 * i;
-            if (c.params->dilation_width != 1 || (is_inside(&c, &pair[0]) && is_inside(&c, &pair[1]))) {
-                gather(&c, pair, 0, &all, patch + i * PIXELS4_TAPS);
-            } else {
-                gather_lanes(&c, pair, patch + i * PIXELS4_TAPS);
-            }
+            gather(&c, pixels + 2 * i, 0, &all, patch + i * PIXELS4_TAPS);
         }
         run_small_patch(pass, patch, c.kernel_size, first);
     }
@@ -137,21 +90,6 @@ static TIGRIS_NOINLINE void add_pixels(const uint32_t *patch, const int8_t *weig
     }
 }
 
-/* Initialises the sums of channels up to `end` with the biases from `bias` on. */
-static TIGRIS_NOINLINE void init_pixels4(const int32_t *bias, uint32_t block_bias, uint32_t *sums, const uint32_t *end)
-{
-    for (; sums != end; sums += 4) {
-        tigris_init_pixels(sums, 4, *bias++, block_bias);
-    }
-}
-
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void requantise_pixels4(const tigris_kernel_call *call, const uint32_t *sums,
-                                                              const uint32_t *end, int32_t first, int32_t channel)
-{
-    const int32_t stride = (int32_t)tigris_output_tensor(call)->channels;
-    requantise_channels(call, sums, end, 4, channel, tigris_int8_output(call) + first * stride, stride, 3 * stride);
-}
-
 /* `count` pixels, a multiple of four. Returns `count`. */
 static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const conv_pass *pass, int32_t count)
 {
@@ -168,7 +106,7 @@ static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const conv_pass *pass, int32_t
         for (int32_t channel = pass->channel, left; (left = pass->end - channel) > 0; channel += PIXELS4_BATCH) {
             uint32_t *const end = sums + 4 * (left < PIXELS4_BATCH ? left : PIXELS4_BATCH);
             const int8_t *const weights = tigris_int8_data(call, params->weights) + channel * taps;
-            init_pixels4(tigris_int32_data(call, params->bias) + channel, tigris_block_bias(taps), sums, end);
+            init_tile(call, channel, taps, sums, end);
             if (params->kernel_height == 1) {
                 for (int32_t at = 0; at < taps; at += 2 * TAPS) {
                     fill_pixels(&f, at, patch);
@@ -183,7 +121,7 @@ static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const conv_pass *pass, int32_t
                     }
                 }
             }
-            requantise_pixels4(call, sums, end, first, channel);
+            requantise_tile(call, first, 4, channel, sums, end);
         }
         f.input += 4 * f.depth;
         f.column += 4;

@@ -70,6 +70,17 @@ static int is_inside(const conv *c, const tigris_pixel *pixel)
     return tigris_tap_count(pixel->columns) == c->params->kernel_width;
 }
 
+/* The end of the run of columns from `column` on that lie in the input, or in the padding, alike for both pixels. */
+static inline int32_t run_end(const conv *c, const tigris_pixel *pixels, int32_t column)
+{
+    int32_t end = c->params->kernel_width;
+    for (int32_t i = 0; i < 2; i++) {
+        const int32_t first = pixels[i].columns.first, last = pixels[i].columns.end;
+        end = column < first && first < end ? first : column < last && last < end ? last : end;
+    }
+    return end;
+}
+
 /* Fills the patch with the taps of `part` of two pixels, and advances `part` behind them. */
 static TIGRIS_NOINLINE void gather(const conv *c, const tigris_pixel *pixels, int32_t group, conv_part *part,
                                    uint32_t *patch)
@@ -77,20 +88,21 @@ static TIGRIS_NOINLINE void gather(const conv *c, const tigris_pixel *pixels, in
     const tigris_conv_int8_params *params = c->params;
     const uint32_t channels = input_of(c)->channels;
     const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
-    const int whole_rows = params->groups == 1 && params->dilation_width == 1 && is_inside(c, &pixels[0]) &&
-                           is_inside(c, &pixels[1]);
+    const int together = params->groups == 1 && params->dilation_width == 1;
+    const int whole_rows = together && is_inside(c, &pixels[0]) && is_inside(c, &pixels[1]);
     const int32_t depth = c->group_inputs;
     const int8_t *input = tigris_int8_input(c->call);
     const uint32_t first_a = tigris_tap_offset(c->call, &pixels[0], 0, 0);
     const uint32_t first_b = tigris_tap_offset(c->call, &pixels[1], 0, 0);
     for (int32_t done = 0; done < part->taps;) {
-        int32_t column = pixels->columns.first;
+        int32_t column = 0;
         uint32_t offset = (uint32_t)part->in_row;
         int32_t count = c->row_taps - part->in_row;
         if (!whole_rows) {
-            column = part->in_row / depth;
+            column = depth == 1 ? part->in_row : part->in_row / depth;
             const int32_t done_of_pixel = part->in_row - column * depth;
-            count = depth - done_of_pixel;
+            const int32_t end = HAS_PIXEL1 && together ? run_end(c, pixels, column) : column + 1;
+            count = (end - column) * depth - done_of_pixel;
             offset = (uint32_t)(column * params->dilation_width) * channels +
                      (uint32_t)(group * depth + done_of_pixel);
         }
@@ -161,6 +173,30 @@ TIGRIS_INLINE void requantise_channels(const tigris_kernel_call *call, const uin
         requantise_pixels(sums, pixels, NULL, *multipliers++, *shifts++, stage, fast_above, to++, stride, last);
     }
 }
+
+#if HAS_TILES
+/* Initialises the sums of a tile up to `end`, of the channels from `channel` on. `taps`: of a channel. */
+static TIGRIS_NOINLINE void init_tile(const tigris_kernel_call *call, int32_t channel, int32_t taps, uint32_t *sums,
+                                      const uint32_t *end)
+{
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t *bias = tigris_int32_data(call, params->bias) + channel;
+    const uint32_t block_bias = tigris_block_bias(taps);
+    for (; sums != end; sums += TIGRIS_PIXELS) {
+        tigris_init_pixels(sums, TIGRIS_PIXELS, *bias++, block_bias);
+    }
+}
+
+/* Requantises these sums into outputs of the `pixels` pixels from `first` on. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void requantise_tile(const tigris_kernel_call *call, int32_t first,
+                                                           int32_t pixels, int32_t channel, const uint32_t *sums,
+                                                           const uint32_t *end)
+{
+    const int32_t stride = (int32_t)tigris_output_tensor(call)->channels;
+    int8_t *output = tigris_int8_output(call) + first * stride;
+    requantise_channels(call, sums, end, TIGRIS_PIXELS, channel, output, stride, (pixels - 1) * stride);
+}
+#endif
 
 #endif
 #endif
