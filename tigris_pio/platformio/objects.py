@@ -13,7 +13,7 @@ from typing import Any
 LEVELS = {"speed": "-O2", "size": "-Os"}
 #: Levels that are fast enough for `speed`.
 _SPEED_LEVELS = ("-O2", "-O3", "-Ofast")
-_DEFINED = re.compile(r"^(?:const tigris_(?:kernel_entry|backend) |TIGRIS_KERNEL_ENTRY\()(tigris_\w+)", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:const tigris_(?:kernel_entry|backend) |TIGRIS_\w+_ENTRY\()(tigris_\w+)", re.MULTILINE)
 _NAME = re.compile(r"\btigris_\w+")
 _HEADER = Path("include", "tigris.h")  #: in the runtime's folder
 _TEXTS = (".c", ".cc", ".cpp", ".h", ".hpp", ".ino")

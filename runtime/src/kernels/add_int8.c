@@ -1,13 +1,8 @@
 /* ADD and SUB, int8: both inputs are scaled to a common scale, then the sum is requantised to the output's. */
 #include "binary_int8.h"
-#include "instruction_set.h"
 #include "scale_int8.h"
+#include "set.h"
 #include "tigris_kernels.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
-
 
 /* (value - zero point) << left_shift must fit 32 bits. */
 #define LARGEST_LEFT_SHIFT 22
@@ -80,11 +75,6 @@ static inline void run_fast(const tigris_kernel_call *call, tigris_integer_funct
 
 static void run_add(const tigris_kernel_call *call)
 {
-#if TIGRIS_MVE
-    if (tigris_mve_add(call)) {
-        return;
-    }
-#endif
     if (is_fast(tigris_params(call))) {
         run_fast(call, fast_addition);
     } else {
@@ -94,11 +84,6 @@ static void run_add(const tigris_kernel_call *call)
 
 static void run_subtract(const tigris_kernel_call *call)
 {
-#if TIGRIS_MVE
-    if (tigris_mve_subtract(call)) {
-        return;
-    }
-#endif
     if (is_fast(tigris_params(call))) {
         run_fast(call, fast_subtraction);
     } else {
@@ -111,5 +96,5 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_common_scale(call, LARGEST_LEFT_SHIFT));
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_add_int8, ADD, INT8, tigris_binary_int8_params, run_add, check);
-TIGRIS_KERNEL_ENTRY(tigris_sub_int8, SUB, INT8, tigris_binary_int8_params, run_subtract, check);
+TIGRIS_SET_ENTRY(tigris_add_int8, ADD, INT8, tigris_binary_int8_params, run_add, check);
+TIGRIS_SET_ENTRY(tigris_sub_int8, SUB, INT8, tigris_binary_int8_params, run_subtract, check);

@@ -1,14 +1,10 @@
 /* Average pooling, int8. Sums are exact: at most 2^22 taps of 2^8. */
 #include <string.h>
 
-#include "instruction_set.h"
 #include "pool_int8.h"
 #include "scale_int8.h"
+#include "set.h"
 #include "tigris_kernels.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
 
 /* The division of one output pixel's sums. */
 typedef struct divisor {
@@ -182,11 +178,6 @@ TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool
 
 static void run(const tigris_kernel_call *call)
 {
-#if TIGRIS_MVE
-    if (tigris_mve_average_pool(call)) {
-        return;
-    }
-#endif
     tigris_pool_int8_run(call, write_pixel);
 }
 
@@ -203,4 +194,4 @@ static tigris_status check(const tigris_check_call *call)
          tigris_check_requantise(call, params->multiplier, params->shift, taps)));
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_average_pool_int8, AVERAGE_POOL, INT8, tigris_pool_int8_params, run, check);
+TIGRIS_SET_ENTRY(tigris_average_pool_int8, AVERAGE_POOL, INT8, tigris_pool_int8_params, run, check);

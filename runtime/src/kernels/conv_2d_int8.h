@@ -10,15 +10,11 @@
 #include "access.h"
 #include "block_int8.h"
 #include "check.h"
-#include "instruction_set.h"
 #include "rows_int8.h"
 #include "scale_int8.h"
+#include "set.h"
 #include "tigris_kernels.h"
 #include "window.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
 /* At -Os a tile of two computes a last odd pixel twice instead. */
@@ -105,13 +101,6 @@ static void run_pass(const conv_pass *pass)
 
 static void run(const tigris_kernel_call *call)
 {
-#if !TIGRIS_WEIGHT_ZEROS
-#if TIGRIS_MVE
-    if (tigris_mve_conv_2d(call)) {
-        return;
-    }
-#endif
-#endif
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
     conv_pass pass = {call, 0, channels};
 #if HAS_PIXEL1

@@ -6,13 +6,9 @@
 #include "access.h"
 #include "check.h"
 #include "depthwise_int8.h"
-#include "instruction_set.h"
+#include "set.h"
 #include "tigris_kernels.h"
 #include "window.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
 
 
 #define BLOCK TIGRIS_CHANNEL_BLOCK
@@ -340,11 +336,6 @@ static void run(const tigris_kernel_call *call)
     const tigris_band *in = tigris_input_band(call, 0), *out = tigris_output_band(call);
     int8_t *output = tigris_int8_output(call);
     depthwise d;
-#if TIGRIS_MVE
-    if (tigris_mve_depthwise(call) || tigris_mve_depthwise_lanes(call)) {
-        return;
-    }
-#endif
     unpack(&d, call);
     if (!run_channels(&d, in, out, output)) {
         run_pixels(&d, call, output);
@@ -358,4 +349,4 @@ static tigris_status check(const tigris_check_call *call)
                                call->output->channels % call->inputs[0]->channels == 0U);
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_depthwise_conv_2d_int8, DEPTHWISE_CONV_2D, INT8, tigris_conv_int8_params, run, check);
+TIGRIS_SET_ENTRY(tigris_depthwise_conv_2d_int8, DEPTHWISE_CONV_2D, INT8, tigris_conv_int8_params, run, check);

@@ -6,28 +6,16 @@
 
 #include "access.h"
 #include "check.h"
-#include "instruction_set.h"
 #include "rows_int8.h"
 #include "scale_int8.h"
+#include "set.h"
 #include "tigris_kernels.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
-
 
 static void run(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int8_params *params = tigris_params(call);
     const tigris_band *in = tigris_input_band(call, 0);
     const tigris_band *out = tigris_output_band(call);
-#if !TIGRIS_WEIGHT_ZEROS
-#if TIGRIS_MVE
-    if (tigris_mve_fully_connected(call)) {
-        return;
-    }
-#endif
-#endif
     const int32_t outputs = (int32_t)params->out_features;
     const tigris_layer layer = {
         {tigris_int8_data(call, params->weights), (int32_t)params->in_features, outputs & ~(TIGRIS_CHANNEL_BLOCK - 1)},

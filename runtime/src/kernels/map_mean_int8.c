@@ -3,14 +3,10 @@
 #include <string.h>
 
 #include "access.h"
-#include "instruction_set.h"
 #include "map_mean.h"
 #include "scale_int8.h"
+#include "set.h"
 #include "tigris_kernels.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
 
 #define CHANNEL_BLOCK 4U
 

@@ -1,13 +1,9 @@
 /* Max pooling, int8. Padded taps do not count. */
 #include "inlining.h"
-#include "instruction_set.h"
 #include "pool_int8.h"
 #include "requantise.h"
+#include "set.h"
 #include "tigris_kernels.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
 
 static inline int32_t larger(int32_t a, int32_t b)
 {
@@ -106,11 +102,6 @@ TIGRIS_INLINE void write_pixel(const tigris_kernel_call *call, const tigris_pool
 
 static void run(const tigris_kernel_call *call)
 {
-#if TIGRIS_MVE
-    if (tigris_mve_max_pool(call)) {
-        return;
-    }
-#endif
     tigris_pool_int8_run(call, write_pixel);
 }
 
@@ -122,4 +113,4 @@ static tigris_status check(const tigris_check_call *call)
                                tigris_check_range(params->activation_min, params->activation_max));
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_max_pool_int8, MAX_POOL, INT8, tigris_pool_int8_params, run, check);
+TIGRIS_SET_ENTRY(tigris_max_pool_int8, MAX_POOL, INT8, tigris_pool_int8_params, run, check);

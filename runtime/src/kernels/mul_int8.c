@@ -1,13 +1,8 @@
 /* MUL, int8: the product of both values, requantised to the output's scale. */
 #include "binary_int8.h"
-#include "instruction_set.h"
 #include "scale_int8.h"
+#include "set.h"
 #include "tigris_kernels.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
-
 
 static inline int32_t multiply_slow(const void *constants, int32_t a, int32_t b)
 {
@@ -33,11 +28,6 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_binary_int8_params *params = tigris_params(call);
     const tigris_binary_steps steps = tigris_binary_int8_steps(params);
-#if TIGRIS_MVE
-    if (tigris_mve_mul(call)) {
-        return;
-    }
-#endif
     if (!tigris_is_right_shift(params->output_shift)) {
         tigris_run_binary(call, steps, multiply_slow, params);
         return;
@@ -55,4 +45,4 @@ static tigris_status check(const tigris_check_call *call)
     return tigris_check_result(tigris_check_binary_int8(call) && params->left_shift == 0);
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_mul_int8, MUL, INT8, tigris_binary_int8_params, run, check);
+TIGRIS_SET_ENTRY(tigris_mul_int8, MUL, INT8, tigris_binary_int8_params, run, check);

@@ -7,14 +7,10 @@
 #include "access.h"
 #include "check.h"
 #include "inlining.h"
-#include "instruction_set.h"
 #include "int16.h"
 #include "scale_int8.h"
+#include "set.h"
 #include "tigris_kernels.h"
-
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#endif
 
 #define SUM_INTEGER_BITS 12       /* the sum of exponentials is Q12.19 */
 

@@ -118,17 +118,17 @@ static int add(const tigris_kernel_call *call, int is_subtraction)
     return run_rows(&b, call, 0);
 }
 
-int tigris_mve_add(const tigris_kernel_call *call)
+int tigris_add_int8_by_set(const tigris_kernel_call *call)
 {
     return add(call, 0);
 }
 
-int tigris_mve_subtract(const tigris_kernel_call *call)
+int tigris_sub_int8_by_set(const tigris_kernel_call *call)
 {
     return add(call, 1);
 }
 
-int tigris_mve_mul(const tigris_kernel_call *call)
+int tigris_mul_int8_by_set(const tigris_kernel_call *call)
 {
     binary b;
     return unpack(&b, call) && run_rows(&b, call, 1);

@@ -326,7 +326,7 @@ static int unpack(conv *c, const tigris_kernel_call *call)
            2 * c->pitch <= PATCH_BYTES && ((uintptr_t)c->weights & 3U) == 0U;
 }
 
-int tigris_mve_conv_2d(const tigris_kernel_call *call)
+int tigris_conv_2d_int8_by_set(const tigris_kernel_call *call)
 {
     int8_t patch[PATCH_BYTES + TIGRIS_MVE_TILES];
     conv c;

@@ -334,7 +334,7 @@ static int unpack(depthwise *d, const tigris_kernel_call *call)
     return (uint32_t)(ALONG - 1) * (uint32_t)d->along.output_step + (uint32_t)d->across.output_step <= UINT16_MAX;
 }
 
-int tigris_mve_depthwise(const tigris_kernel_call *call)
+int tigris_mve_depthwise_3x3(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = call->params;
     depthwise d;

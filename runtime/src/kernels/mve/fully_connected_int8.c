@@ -118,7 +118,7 @@ static void run_block(layer *l, const int8_t *vector, int32_t first, int8_t *out
     vstrbq_p_s32(output + first, vreinterpretq_s32_s16(tigris_mve_outputs(value, value, &l->end)), lanes);
 }
 
-int tigris_mve_fully_connected(const tigris_kernel_call *call)
+int tigris_fully_connected_int8_by_set(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int8_params *params = call->params;
     const tigris_band *in = &call->inputs[0], *out = call->output;

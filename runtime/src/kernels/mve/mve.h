@@ -1,9 +1,8 @@
 /* Kernels with Arm's vector instructions for the M profile (MVE, "Helium"), and helpers that they share. Instructions:
  * Armv8-M Architecture Reference Manual, part C2.4.
  *
- * A portable kernel calls the function here first. It returns 0, with nothing written, if it cannot compute the
- * call. Outputs are bit-exact with the portable kernel. Assembler serves operands that must lie in certain
- * registers, and loops with a predicated tail. */
+ * Outputs are bit-exact with the portable kernels. Assembler serves operands that must lie in certain registers, and
+ * loops with a predicated tail. */
 #ifndef TIGRIS_MVE_H
 #define TIGRIS_MVE_H
 
@@ -16,15 +15,22 @@
 #include "../inlining.h"
 #include "../requantise.h"
 
-int tigris_mve_conv_2d(const tigris_kernel_call *call);
-int tigris_mve_depthwise(const tigris_kernel_call *call);
+/* The functions of TIGRIS_SET_ENTRY (set.h). */
+int tigris_add_int8_by_set(const tigris_kernel_call *call);
+int tigris_average_pool_int8_by_set(const tigris_kernel_call *call);
+int tigris_conv_2d_int8_by_set(const tigris_kernel_call *call);
+int tigris_fully_connected_int8_by_set(const tigris_kernel_call *call);
+int tigris_max_pool_int8_by_set(const tigris_kernel_call *call);
+int tigris_mul_int8_by_set(const tigris_kernel_call *call);
+int tigris_sub_int8_by_set(const tigris_kernel_call *call);
+
+int tigris_mve_depthwise_3x3(const tigris_kernel_call *call);
 int tigris_mve_depthwise_lanes(const tigris_kernel_call *call);
-int tigris_mve_fully_connected(const tigris_kernel_call *call);
-int tigris_mve_add(const tigris_kernel_call *call);
-int tigris_mve_subtract(const tigris_kernel_call *call);
-int tigris_mve_mul(const tigris_kernel_call *call);
-int tigris_mve_max_pool(const tigris_kernel_call *call);
-int tigris_mve_average_pool(const tigris_kernel_call *call);
+
+static inline int tigris_depthwise_conv_2d_int8_by_set(const tigris_kernel_call *call)
+{
+    return tigris_mve_depthwise_3x3(call) || tigris_mve_depthwise_lanes(call);
+}
 
 /* Adds pixels to the sums of their channels. */
 void tigris_mve_sum_pixels(int32_t *sums, const int8_t *from, uint32_t pixels, uint32_t channels);

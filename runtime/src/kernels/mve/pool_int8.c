@@ -39,7 +39,7 @@ TIGRIS_INLINE void write_largest(const tigris_kernel_call *call, const tigris_po
     largest_of(window, tigris_int8_input(call), call->params, (int32_t)call->output->tensor->channels, to);
 }
 
-int tigris_mve_max_pool(const tigris_kernel_call *call)
+int tigris_max_pool_int8_by_set(const tigris_kernel_call *call)
 {
     tigris_pool_int8_run(call, write_largest);
     return 1;
@@ -120,7 +120,7 @@ static divisor divisor_of(const tigris_kernel_call *call, int32_t taps, int32_t 
     return by;
 }
 
-int tigris_mve_average_pool(const tigris_kernel_call *call)
+int tigris_average_pool_int8_by_set(const tigris_kernel_call *call)
 {
     const tigris_pool_int8_params *params = call->params;
     const uint32_t channels = call->output->tensor->channels;

@@ -1,0 +1,24 @@
+/* Operators that an instruction set takes over whole. */
+#ifndef TIGRIS_SET_H
+#define TIGRIS_SET_H
+
+#include "instruction_set.h"
+#include "tigris_kernel.h"
+
+/* TIGRIS_KERNEL_ENTRY of a kernel whose calls the set's function `name`_by_set() may compute. The function returns 0, with
+ * nothing written, if it cannot compute the call; then `run` does. */
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#define TIGRIS_SET_ENTRY(name, kind, dtype, record, run, check)                                                        \
+    static void name##_run(const tigris_kernel_call *call)                                                             \
+    {                                                                                                                  \
+        if (!name##_by_set(call)) {                                                                                    \
+            run(call);                                                                                                 \
+        }                                                                                                              \
+    }                                                                                                                  \
+    TIGRIS_KERNEL_ENTRY(name, kind, dtype, record, name##_run, check)
+#else
+#define TIGRIS_SET_ENTRY TIGRIS_KERNEL_ENTRY
+#endif
+
+#endif
