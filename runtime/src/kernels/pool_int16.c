@@ -17,24 +17,23 @@ typedef struct pool {
     uint32_t column_step;
 } pool;
 
-typedef int32_t (*pool_function)(const pool *p, uint32_t channel);
-
-static inline int32_t average(const pool *p, uint32_t channel)
+/* The largest tap of one channel, or the rounded average of its taps. */
+TIGRIS_INLINE int32_t pooled(const pool *p, uint32_t channel, int is_max)
 {
     const tigris_pool_int8_params *params = p->params;
     const int16_t *row = p->first + channel;
-    int32_t sum = 0;
+    int32_t sum = is_max ? INT16_MIN : 0;
     for (int32_t i = p->rows; i > 0; i--) {
         const int16_t *tap = row;
         for (int32_t j = p->columns; j > 0; j--) {
-            sum += *tap;
+            sum = !is_max ? sum + *tap : *tap > sum ? *tap : sum;
             tap += p->column_step;
         }
         row += p->row_step;
     }
     const int32_t taps = params->include_pad != 0U ? params->kernel_height * params->kernel_width : p->rows * p->columns;
-    if (taps == 0) {
-        return 0;
+    if (is_max || taps == 0) {
+        return sum;
     }
     if (params->rescale != 0U) {
         const int32_t multiplier = tigris_int32_data(p->call, params->multiplier)[taps - 1];
@@ -46,22 +45,7 @@ static inline int32_t average(const pool *p, uint32_t channel)
     return sum < 0 ? -rounded : rounded;
 }
 
-static inline int32_t largest(const pool *p, uint32_t channel)
-{
-    const int16_t *row = p->first + channel;
-    int32_t most = INT16_MIN;
-    for (int32_t i = p->rows; i > 0; i--) {
-        const int16_t *tap = row;
-        for (int32_t j = p->columns; j > 0; j--) {
-            most = *tap > most ? *tap : most;
-            tap += p->column_step;
-        }
-        row += p->row_step;
-    }
-    return most;
-}
-
-TIGRIS_INLINE void run(const tigris_kernel_call *call, pool_function function)
+TIGRIS_INLINE void run(const tigris_kernel_call *call, int is_max)
 {
     const tigris_pool_int8_params *params = tigris_params(call);
     const tigris_tensor_record *input = tigris_input_tensor(call, 0);
@@ -75,19 +59,19 @@ TIGRIS_INLINE void run(const tigris_kernel_call *call, pool_function function)
         p.first = (const int16_t *)(const void *)tigris_input_data(call, 0) +
                   tigris_tap_offset(call, &loop.pixel, loop.pixel.rows.first, loop.pixel.columns.first);
         for (uint32_t channel = 0; channel < tigris_output_tensor(call)->channels; channel++) {
-            *to++ = (int16_t)tigris_clamp(function(&p, channel), params->activation_min, params->activation_max);
+            *to++ = (int16_t)tigris_clamp(pooled(&p, channel, is_max), params->activation_min, params->activation_max);
         }
     }
 }
 
 static void run_average(const tigris_kernel_call *call)
 {
-    run(call, average);
+    run(call, 0);
 }
 
 static void run_max(const tigris_kernel_call *call)
 {
-    run(call, largest);
+    run(call, 1);
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -34,14 +34,16 @@ static void largest_of(const tigris_pool_window *window, const int8_t *data, con
     }
 }
 
-TIGRIS_INLINE void write_largest(const tigris_kernel_call *call, const tigris_pool_window *window, int8_t *to)
-{
-    largest_of(window, tigris_int8_input(call), call->params, (int32_t)call->output->tensor->channels, to);
-}
-
 int tigris_max_pool_int8_by_set(const tigris_kernel_call *call)
 {
-    tigris_pool_int8_run(call, write_largest);
+    const uint32_t channels = call->output->tensor->channels;
+    int8_t *to = tigris_int8_output(call);
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        const tigris_pool_window window = tigris_pool_window_of(&loop);
+        largest_of(&window, tigris_int8_input(call), call->params, (int32_t)channels, to);
+        to += channels;
+    }
     return 1;
 }
 
@@ -134,13 +136,13 @@ int tigris_average_pool_int8_by_set(const tigris_kernel_call *call)
     }
     for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
         const tigris_pool_window window = tigris_pool_window_of(&loop);
-        const int32_t count = params->include_pad != 0U ? most : window.taps;
+        const int32_t inside = tigris_pool_taps(&loop.pixel), count = params->include_pad != 0U ? most : inside;
         if (count == 0) {
             memset(to, tigris_clamp(params->output_zero_point, params->activation_min, params->activation_max),
                    channels);
         } else {
-            if (window.taps != taps) {
-                taps = window.taps;
+            if (inside != taps) {
+                taps = inside;
                 by = divisor_of(call, taps, count);
             }
             average_of(&window, &by, tigris_int8_input(call), (int32_t)channels, to);
