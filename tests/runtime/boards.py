@@ -11,7 +11,7 @@ from tests.runtime.kernel_harness import Operator, Way, plan_for, run
 
 #: Kernels of few_kernels.c and what they call.
 FEW = frozenset((
-    "conv_2d_int8", "depthwise_conv_2d_int8", "fully_connected_int8", "add_int8", "mul_int8", "pool_int8", "map_mean_int8",
+    "conv_2d_int8", "depthwise_conv_2d_int8", "fully_connected_int8", "binary_integer", "pool_int8", "map_mean_int8",
     "softmax_int8", "check", "check_conv_int8", "check_fully_connected_int8", "rows_int8", "scale_int8", "window",
 ))  # fmt: skip
 

@@ -56,17 +56,17 @@ TIGRIS_INLINE void tigris_run_elements(const tigris_kernel_call *call, tigris_bi
     }
 }
 
-TIGRIS_INLINE void tigris_run_binary(const tigris_kernel_call *call, tigris_binary_steps steps,
-                                     tigris_integer_function function, const void *constants)
-{
-    tigris_run_elements(call, steps, function, constants, 1);
-}
-
 /* Whether the steps of both inputs stay inside them. */
 static inline int tigris_check_both_steps(const tigris_check_call *call, tigris_binary_steps steps)
 {
     return tigris_check_steps(call, 0U, steps.row[0], steps.column[0], steps.channel[0]) &&
            tigris_check_steps(call, 1U, steps.row[1], steps.column[1], steps.channel[1]);
+}
+
+/* Whether the zero points of two inputs and an output are int8. */
+static inline int tigris_check_zero_points(const int32_t *inputs, int32_t output)
+{
+    return tigris_check_int8(inputs[0]) && tigris_check_int8(inputs[1]) && tigris_check_int8(output);
 }
 
 /* Whether both inputs and the output are int8, and the steps stay inside the inputs. */

@@ -70,18 +70,16 @@ static void run(const tigris_kernel_call *call)
                       2 * params->output_zero_point + 1,
                       (int32_t)params->modulo,
                       {params->output_zero_point, params->activation_min, params->activation_max}};
-    tigris_run_binary(call, steps, quotient, &d);
+    tigris_run_elements(call, steps, quotient, &d, 1);
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_divide_int8_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    return tigris_check_result(tigris_check_binary(call, steps) && tigris_check_int8(params->zero_point[0]) &&
-                               tigris_check_int8(params->zero_point[1]) &&
-                               tigris_check_int8(params->output_zero_point) &&
-                               params->multiplier >= 0 &&
-                               tigris_check_range(params->activation_min, params->activation_max) && params->modulo <= 1U &&
+    return tigris_check_result(tigris_check_binary(call, steps) &&
+                               tigris_check_zero_points(params->zero_point, params->output_zero_point) &&
+                               params->multiplier >= 0 && tigris_check_range(params->activation_min, params->activation_max) && params->modulo <= 1U &&
                                tigris_check_data(call, params->headroom, 512U, 1U) &&
                                tigris_check_data(call, params->power, 256U, 1U) &&
                                tigris_check_data(call, params->reciprocal, 256U, sizeof(int32_t)));

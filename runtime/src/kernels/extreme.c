@@ -1,5 +1,5 @@
 /* EXTREME, int8 and int16: the larger or the smaller of two elements of one scale. */
-#include "binary_int16.h"
+#include "binary_loop.h"
 #include "tigris_kernels.h"
 
 static inline int32_t larger(const void *constants, int32_t a, int32_t b)

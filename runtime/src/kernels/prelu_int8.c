@@ -44,9 +44,9 @@ static void run(const tigris_kernel_call *call)
                      tigris_scale_of(params->multiplier, params->shift, stage),
                      stage};
     if (tigris_is_right_shift(params->shift)) {
-        tigris_run_binary(call, steps, scale_fast, &p);
+        tigris_run_elements(call, steps, scale_fast, &p, 1);
     } else {
-        tigris_run_binary(call, steps, scale_slow, &p);
+        tigris_run_elements(call, steps, scale_slow, &p, 1);
     }
 }
 
@@ -54,9 +54,8 @@ static tigris_status check(const tigris_check_call *call)
 {
     const tigris_prelu_int8_params *params = call->params;
     const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    return tigris_check_result(tigris_check_binary(call, steps) && tigris_check_int8(params->zero_point[0]) &&
-                               tigris_check_int8(params->zero_point[1]) &&
-                               tigris_check_int8(params->output_zero_point) &&
+    return tigris_check_result(tigris_check_binary(call, steps) &&
+                               tigris_check_zero_points(params->zero_point, params->output_zero_point) &&
                                tigris_check_multiplier(params->multiplier, params->shift) &&
                                tigris_check_data(call, params->table, 256U, 1U));
 }

@@ -3,7 +3,7 @@
 
 #if TIGRIS_MVE
 
-#include "../binary_int8.h"
+#include "../binary_loop.h"
 
 #define LANES 8
 
@@ -63,7 +63,7 @@ TIGRIS_INLINE void run_elements(const binary *with, const int8_t *x, const int8_
 static int run_rows(const binary *b, const tigris_kernel_call *call, int is_product)
 {
     const tigris_band *in = call->inputs;
-    const tigris_binary_steps steps = tigris_binary_int8_steps(b->params);
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(b->params);
     const int32_t channels = (int32_t)call->output->tensor->channels;
     int32_t columns = (int32_t)call->output->tensor->width, run = channels;
     int8_t *to = tigris_int8_output(call);
