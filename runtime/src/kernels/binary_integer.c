@@ -1,12 +1,13 @@
-/* ADD, SUB and MUL of int8 and int16, SQUARED_DIFFERENCE of int8. Both inputs of a sum or difference are scaled to a common
- * scale, then the result is requantised to the output's. */
+/* ADD, SUB and MUL of int8 and int16, SQUARED_DIFFERENCE of int8. Both inputs of a sum or difference are scaled to a
+ * common scale, then the result is requantised to the output's. */
 #include "binary_loop.h"
 #include "int16.h"
 #include "scale_int8.h"
 #include "set.h"
 #include "tigris_kernels.h"
 
-/* Largest left shifts, so that shifted values of 9 bits, of int16, and squares of shifted values of 9 bits fit 32 bits. */
+/* Largest left shifts, so that 32 bits hold shifted values of 9 bits, of 16 bits, and squares of shifted values of 9
+ * bits. */
 #define MOST_SHIFT_INT8 22
 #define MOST_SHIFT_INT16 15
 #define MOST_SHIFT_SQUARE 7

@@ -1,25 +1,22 @@
 /* Fully connected: int8 vectors and weights, sums of 32 bits, float32 outputs: sum * scale. */
 #include "access.h"
 #include "check.h"
+#include "layer_vectors.h"
 #include "rows_int8.h"
 #include "tigris_kernels.h"
 
 static void run(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int32_params *params = tigris_params(call);
-    const tigris_band *in = tigris_input_band(call, 0);
-    const tigris_band *out = tigris_output_band(call);
     const int32_t outputs = (int32_t)params->out_features;
     const tigris_rows rows = {tigris_int8_data(call, params->weights), (int32_t)params->in_features,
                               outputs & ~(TIGRIS_CHANNEL_BLOCK - 1)};
     const int32_t *bias = tigris_int32_data(call, params->bias);
     const float *scale = tigris_float_data(call, params->scale);
-    const uint32_t row_vectors = tigris_row_elements(tigris_tensor_of(out)) / params->out_features;
-    const uint32_t first = (uint32_t)tigris_first_row(out) * row_vectors;
-    const int8_t *input = (const int8_t *)(const void *)in->data;
-    input += first * params->in_features - (uint32_t)tigris_first_row(in) * tigris_row_elements(tigris_tensor_of(in));
+    const tigris_layer_vectors vectors = tigris_layer_vectors_of(call, params->in_features, params->out_features);
+    const int8_t *input = vectors.input;
     float *output = tigris_float_output(call);
-    for (uint32_t left = (uint32_t)tigris_row_count(out) * row_vectors; left > 0U; left--) {
+    for (uint32_t left = vectors.count; left > 0U; left--) {
         for (int32_t from = 0; from < outputs; from += TIGRIS_ROWS) {
             uint32_t sums[TIGRIS_ROWS];
             const int32_t count = outputs - from < TIGRIS_ROWS ? outputs - from : TIGRIS_ROWS;

@@ -5,7 +5,8 @@
 #include "access.h"
 
 typedef struct tigris_layer_vectors {
-    const int8_t *input; /* the first vector that the output band needs */
+    uint32_t first;      /* elements from the input band's start to the first vector that the output band needs */
+    const int8_t *input; /* that vector, if elements are bytes */
     uint32_t count;
 } tigris_layer_vectors;
 
@@ -17,8 +18,8 @@ static inline tigris_layer_vectors tigris_layer_vectors_of(const tigris_kernel_c
     const uint32_t row_vectors = tigris_row_elements(tigris_tensor_of(output)) / out;
     const uint32_t first = (uint32_t)tigris_first_row(output) * row_vectors;
     tigris_layer_vectors vectors;
-    vectors.input = (const int8_t *)(const void *)input->data;
-    vectors.input += first * in - (uint32_t)tigris_first_row(input) * tigris_row_elements(tigris_tensor_of(input));
+    vectors.first = first * in - (uint32_t)tigris_first_row(input) * tigris_row_elements(tigris_tensor_of(input));
+    vectors.input = (const int8_t *)(const void *)input->data + vectors.first;
     vectors.count = (uint32_t)tigris_row_count(output) * row_vectors;
     return vectors;
 }

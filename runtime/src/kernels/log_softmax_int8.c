@@ -3,7 +3,7 @@
  * kernels/internal/common.h. Qm.n below is a fixed-point number with m integer and n fraction bits. */
 #include "access.h"
 #include "check.h"
-#include "requantise.h"
+#include "fixed_point.h"
 #include "tigris_kernels.h"
 
 #define SUM_INTEGER_BITS 12 /* the sum of exponentials is Q12.19 */
@@ -26,32 +26,11 @@ static int32_t saturated_left(int32_t value, int32_t exponent)
     return value > INT32_MAX >> ((uint32_t)exponent & 31U) ? INT32_MAX : shift_left(value, exponent);
 }
 
-static int32_t leading_zeros(uint32_t value)
-{
-    int32_t zeros = 0;
-    for (; zeros < 32 && (value & 0x80000000U) == 0U; zeros++) {
-        value <<= 1;
-    }
-    return zeros;
-}
-
 /* (a + b) / 2, halves away from zero. */
 static int32_t half_sum(int32_t a, int32_t b)
 {
     const int64_t sum = (int64_t)a + b;
     return (int32_t)((sum + (sum >= 0 ? 1 : -1)) / 2);
-}
-
-/* 1 / (1 + a) for a in [0, 1), Q0.31 both: three steps of Newton's method. */
-static int32_t reciprocal_of_one_plus(int32_t a)
-{
-    const int32_t half = half_sum(a, INT32_MAX);
-    int32_t x = tigris_wrapping_add(1515870810, multiply(half, -1010580540)); /* 48/17 and -32/17 in Q2.29 */
-    for (int32_t i = 0; i < 3; i++) {
-        const int32_t error = tigris_wrapping_add(1 << 29, -multiply(half, x));
-        x = tigris_wrapping_add(x, shift_left(multiply(x, error), 2));
-    }
-    return x >= 1 << 30 ? INT32_MAX : shift_left(x, 1);
 }
 
 /* log(r) of r in [sqrt(1/2), 1], less what is added for a power of two: num / (1 + denominator), Q0.31. */
@@ -72,17 +51,17 @@ static int32_t logarithm(int32_t value)
 {
     const int32_t root = 1518500250, log_2 = 1488522236; /* sqrt(1/2) */
     const int32_t unit = 31 - LOG_INTEGER_BITS, quarter = 1 << (unit - 2);
-    const int32_t zeros = leading_zeros((uint32_t)value);
+    const int32_t zeros = tigris_leading_zeros((uint32_t)value);
     const int32_t near = saturated_left(multiply(saturated_left(value, zeros - 1), root), 1);
     const int32_t power = shift_left(SUM_INTEGER_BITS - zeros, unit) + quarter;
-    const int32_t headroom = leading_zeros((uint32_t)multiply(value, root)) - 1;
+    const int32_t headroom = tigris_leading_zeros((uint32_t)multiply(value, root)) - 1;
     const int32_t far = saturated_left(value, headroom);
     const int32_t other = shift_left(SUM_INTEGER_BITS - headroom, unit) - quarter;
     int32_t num, denominator;
     fraction_of(near < far ? near : far, &num, &denominator);
     const int32_t scaled = tigris_rounding_shift(num, LOG_INTEGER_BITS);
     const int32_t sum = tigris_wrapping_add(multiply(power > other ? power : other, log_2),
-                                            multiply(scaled, reciprocal_of_one_plus(denominator)));
+                                            multiply(scaled, tigris_reciprocal_of_one_plus(denominator)));
     return shift_left(sum, 1);
 }
 

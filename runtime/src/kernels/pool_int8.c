@@ -1,5 +1,5 @@
-/* Average and max pooling, int8, for four channels at a time. Sums are exact: at most 2^22 taps of 2^8. Padded taps do not
- * count in a maximum. */
+/* Average and max pooling, int8, for four channels at a time. Sums are exact: at most 2^22 taps of 2^8. Padded taps do
+ * not count in a maximum. */
 #include <string.h>
 
 #include "inlining.h"
@@ -94,8 +94,8 @@ TIGRIS_INLINE int32_t join_one(const tigris_pool_window *window, const int8_t *d
 
 /* One output pixel: four channels a step, then the rest. Constants are copied: the compiler must assume that writing
  * outputs changes the originals. */
-TIGRIS_INLINE void join_pixel(const tigris_pool_window *shared_window, const divisor *shared_divisor, const int8_t *data,
-                              uint32_t channels, int8_t *to, finish_function finish, int is_max)
+TIGRIS_INLINE void join_pixel(const tigris_pool_window *shared_window, const divisor *shared_divisor,
+                              const int8_t *data, uint32_t channels, int8_t *to, finish_function finish, int is_max)
 {
     const tigris_pool_window window = *shared_window;
     const divisor by = *shared_divisor;
@@ -142,34 +142,38 @@ TIGRIS_INLINE void join_pixel_2x2(const tigris_pool_window *window, const diviso
     }
 }
 
-static void divide_pixel(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels, int8_t *to)
+static void divide_pixel(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels,
+                         int8_t *to)
 {
     join_pixel(window, by, data, channels, to, quotient, 0);
 }
 
-static void divide_pixel_2x2(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels,
-                             int8_t *to)
+static void divide_pixel_2x2(const tigris_pool_window *window, const divisor *by, const int8_t *data,
+                             uint32_t channels, int8_t *to)
 {
     join_pixel_2x2(window, by, data, channels, to, quotient, 0, 0);
 }
 
-static void rescale_pixel(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels, int8_t *to)
+static void rescale_pixel(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels,
+                          int8_t *to)
 {
     join_pixel(window, by, data, channels, to, scaled, 0);
 }
 
-static void rescale_pixel_2x2(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels,
-                              int8_t *to)
+static void rescale_pixel_2x2(const tigris_pool_window *window, const divisor *by, const int8_t *data,
+                              uint32_t channels, int8_t *to)
 {
     join_pixel_2x2(window, by, data, channels, to, scaled, 0, 1);
 }
 
-static void clamp_pixel(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels, int8_t *to)
+static void clamp_pixel(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels,
+                        int8_t *to)
 {
     join_pixel(window, by, data, channels, to, clamped, 1);
 }
 
-static void clamp_pixel_2x2(const tigris_pool_window *window, const divisor *by, const int8_t *data, uint32_t channels, int8_t *to)
+static void clamp_pixel_2x2(const tigris_pool_window *window, const divisor *by, const int8_t *data,
+                            uint32_t channels, int8_t *to)
 {
     join_pixel_2x2(window, by, data, channels, to, clamped, 1, 1);
 }
@@ -233,8 +237,9 @@ static tigris_status check(const tigris_check_call *call)
     const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
     const uint32_t most_rescale = call->op->kind == TIGRIS_OP_KIND_AVERAGE_POOL ? 2U : 0U;
     return tigris_check_result(
-        tigris_check_pool(call, TIGRIS_DTYPE_INT8, taps) && params->rescale <= most_rescale && params->include_pad <= 1U &&
-        tigris_check_int8(params->input_zero_point) && tigris_check_int8(params->output_zero_point) &&
+        tigris_check_pool(call, TIGRIS_DTYPE_INT8, taps) && params->rescale <= most_rescale &&
+        params->include_pad <= 1U && tigris_check_int8(params->input_zero_point) &&
+        tigris_check_int8(params->output_zero_point) &&
         tigris_check_range(params->activation_min, params->activation_max) &&
         (params->rescale != 1U || tigris_check_requantise(call, params->multiplier, params->shift, taps)));
 }

@@ -14,10 +14,25 @@ static inline int32_t tigris_nearest_index(int32_t index, int32_t low, int32_t e
     return index < low ? low : index >= end ? end - 1 : index;
 }
 
-/* Tap `tap` of an axis that starts at `start`; sums wrap instead of overflowing. */
-static inline int32_t tigris_resample_tap(int32_t start, uint32_t tap, int32_t low, int32_t end)
+/* The taps of an output row or column. */
+typedef struct tigris_resample_taps {
+    const tigris_band *in;
+    const void *weights;
+    int32_t start;
+    uint32_t count;
+} tigris_resample_taps;
+
+/* Row or column of tap `tap`; sums wrap instead of overflowing. */
+static inline int32_t tigris_resample_row(const tigris_resample_taps *rows, uint32_t tap)
 {
-    return tigris_nearest_index((int32_t)((uint32_t)start + tap), low, end);
+    const int32_t first = tigris_first_row(rows->in);
+    return tigris_nearest_index((int32_t)((uint32_t)rows->start + tap), first, first + tigris_row_count(rows->in));
+}
+
+static inline int32_t tigris_resample_column(const tigris_resample_taps *columns, uint32_t tap)
+{
+    const int32_t width = (int32_t)tigris_tensor_of(columns->in)->width;
+    return tigris_nearest_index((int32_t)((uint32_t)columns->start + tap), 0, width);
 }
 
 static inline int tigris_check_resample_axis(const tigris_check_call *call, uint32_t taps, uint32_t start,

@@ -4,38 +4,22 @@
 #include "resample.h"
 #include "tigris_kernels.h"
 
-/* The taps of one output row. */
-typedef struct row_taps {
-    const tigris_band *in;
-    const float *weights;
-    int32_t start;
-    uint32_t count;
-} row_taps;
-
-/* The taps of one output column. */
-typedef struct column_taps {
-    const float *weights;
-    int32_t start;
-    uint32_t count;
-} column_taps;
-
-static float interpolate(const row_taps *rows, const column_taps *columns, uint32_t channel)
+static float interpolate(const tigris_resample_taps *rows, const tigris_resample_taps *columns, uint32_t channel)
 {
     const tigris_band *in = rows->in;
+    const float *row_weights = rows->weights, *column_weights = columns->weights;
     float sum = 0.0F;
     for (uint32_t j = 0; j < rows->count; j++) {
-        if (rows->weights[j] == 0.0F) { /* a row without weight may lie outside the band */
+        if (row_weights[j] == 0.0F) { /* a row without weight may lie outside the band */
             continue;
         }
-        const float *row = tigris_float_row(in, tigris_resample_tap(rows->start, j, tigris_first_row(in),
-                                                                    tigris_first_row(in) + tigris_row_count(in))) +
-                           channel;
+        const float *row = tigris_float_row(in, tigris_resample_row(rows, j)) + channel;
         float part = 0.0F;
         for (uint32_t i = 0; i < columns->count; i++) {
-            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)tigris_tensor_of(in)->width);
-            part += columns->weights[i] * row[(uint32_t)column * tigris_tensor_of(in)->channels];
+            const int32_t column = tigris_resample_column(columns, i);
+            part += column_weights[i] * row[(uint32_t)column * tigris_tensor_of(in)->channels];
         }
-        sum += rows->weights[j] * part;
+        sum += row_weights[j] * part;
     }
     return sum;
 }
@@ -51,11 +35,14 @@ static void run(const tigris_kernel_call *call)
         return;
     }
     for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
-        const row_taps rows = {in, tigris_float_data(call, params->row_weight) + (uint32_t)y * params->row_taps,
-                               tigris_int32_data(call, params->row_start)[y], params->row_taps};
+        const tigris_resample_taps rows = {in,
+                                           tigris_float_data(call, params->row_weight) + (uint32_t)y * params->row_taps,
+                                           tigris_int32_data(call, params->row_start)[y], params->row_taps};
         for (uint32_t x = 0; x < output->width; x++) {
-            const column_taps columns = {tigris_float_data(call, params->column_weight) + x * params->column_taps,
-                                         tigris_int32_data(call, params->column_start)[x], params->column_taps};
+            const tigris_resample_taps columns = {in,
+                                                  tigris_float_data(call, params->column_weight) + x * params->column_taps,
+                                                  tigris_int32_data(call, params->column_start)[x],
+                                                  params->column_taps};
             for (uint32_t channel = 0; channel < output->channels; channel++) {
                 *to++ = interpolate(&rows, &columns, channel);
             }

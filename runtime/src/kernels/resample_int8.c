@@ -11,43 +11,27 @@
 #define MOST_TAPS 16U             /* most taps of a pixel on the fast path: cubic interpolation */
 #define MOST_WEIGHT (15U << 20)   /* most total weight on the fast path: 2^7 times it, and half a unit, fit 32 bits */
 
-/* The taps of one output row. */
-typedef struct row_taps {
-    const tigris_band *in;
-    const int16_t *weights;
-    int32_t start;
-    uint32_t count;
-} row_taps;
-
-/* The taps of one output column. */
-typedef struct column_taps {
-    const int16_t *weights;
-    int32_t start;
-    uint32_t count;
-} column_taps;
-
 static const int16_t *int16_data(const tigris_kernel_call *call, uint32_t offset)
 {
     return (const int16_t *)(const void *)(tigris_weights(call) + offset);
 }
 
-static int8_t interpolate(const row_taps *rows, const column_taps *columns, uint32_t channel)
+static int8_t interpolate(const tigris_resample_taps *rows, const tigris_resample_taps *columns, uint32_t channel)
 {
     const tigris_band *in = rows->in;
+    const int16_t *row_weights = rows->weights, *column_weights = columns->weights;
     int64_t sum = 0;
     for (uint32_t j = 0; j < rows->count; j++) {
-        if (rows->weights[j] == 0) { /* a row without weight may lie outside the band */
+        if (row_weights[j] == 0) { /* a row without weight may lie outside the band */
             continue;
         }
-        const int8_t *row = tigris_int8_row(in, tigris_resample_tap(rows->start, j, tigris_first_row(in),
-                                                                    tigris_first_row(in) + tigris_row_count(in))) +
-                            channel;
+        const int8_t *row = tigris_int8_row(in, tigris_resample_row(rows, j)) + channel;
         int32_t part = 0;
         for (uint32_t i = 0; i < columns->count; i++) {
-            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)tigris_tensor_of(in)->width);
-            part += columns->weights[i] * row[(uint32_t)column * tigris_tensor_of(in)->channels];
+            const int32_t column = tigris_resample_column(columns, i);
+            part += column_weights[i] * row[(uint32_t)column * tigris_tensor_of(in)->channels];
         }
-        sum += (int64_t)rows->weights[j] * part;
+        sum += (int64_t)row_weights[j] * part;
     }
     const int64_t rounded = (sum + (sum > 0 ? UNIT / 2 : -UNIT / 2)) / UNIT;
     return (int8_t)(rounded < INT8_MIN ? INT8_MIN : rounded > INT8_MAX ? INT8_MAX : rounded);
@@ -67,22 +51,21 @@ typedef struct pixel_taps {
 } pixel_taps;
 
 /* Collects the taps that have a weight. Returns 0 if they are too many or their sums might not fit 32 bits. */
-static int gather_taps(pixel_taps *taps, const row_taps *rows, const column_taps *columns)
+static int gather_taps(pixel_taps *taps, const tigris_resample_taps *rows, const tigris_resample_taps *columns)
 {
     const tigris_band *in = rows->in;
+    const int16_t *row_weights = rows->weights, *column_weights = columns->weights;
     const uint32_t channels = tigris_tensor_of(in)->channels;
     uint32_t total = 0U;
     taps->count = 0U;
     for (uint32_t j = 0; j < rows->count; j++) {
-        const int32_t row =
-            tigris_resample_tap(rows->start, j, tigris_first_row(in), tigris_first_row(in) + tigris_row_count(in)) -
-            tigris_first_row(in);
-        for (uint32_t i = 0; i < columns->count && rows->weights[j] != 0; i++) {
-            const int32_t weight = rows->weights[j] * columns->weights[i];
+        const int32_t row = tigris_resample_row(rows, j) - tigris_first_row(in);
+        for (uint32_t i = 0; i < columns->count && row_weights[j] != 0; i++) {
+            const int32_t weight = row_weights[j] * column_weights[i];
             if (weight == 0) {
                 continue;
             }
-            const int32_t column = tigris_resample_tap(columns->start, i, 0, (int32_t)tigris_tensor_of(in)->width);
+            const int32_t column = tigris_resample_column(columns, i);
             total += (uint32_t)(weight < 0 ? -weight : weight);
             if (taps->count == MOST_TAPS || total > MOST_WEIGHT) {
                 return 0;
@@ -148,11 +131,12 @@ static void run(const tigris_kernel_call *call)
     }
     pixel_taps taps;
     for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
-        const row_taps rows = {in, int16_data(call, params->row_weight) + (uint32_t)y * params->row_taps,
-                               tigris_int32_data(call, params->row_start)[y], params->row_taps};
+        const tigris_resample_taps rows = {in, int16_data(call, params->row_weight) + (uint32_t)y * params->row_taps,
+                                           tigris_int32_data(call, params->row_start)[y], params->row_taps};
         for (uint32_t x = 0; x < output->width; x++) {
-            const column_taps columns = {int16_data(call, params->column_weight) + x * params->column_taps,
-                                         tigris_int32_data(call, params->column_start)[x], params->column_taps};
+            const tigris_resample_taps columns = {in, int16_data(call, params->column_weight) + x * params->column_taps,
+                                                  tigris_int32_data(call, params->column_start)[x],
+                                                  params->column_taps};
             if (gather_taps(&taps, &rows, &columns)) {
                 run_pixel(&taps, (const int8_t *)(const void *)in->data, output->channels, to);
             } else {

@@ -5,8 +5,8 @@
 #include "instruction_set.h"
 #include "tigris_kernel.h"
 
-/* TIGRIS_KERNEL_ENTRY of a kernel whose calls the set's function `name`_by_set() may compute. The function returns 0, with
- * nothing written, if it cannot compute the call; then `run` does. */
+/* TIGRIS_KERNEL_ENTRY of a kernel whose calls the set's function `name`_by_set() may compute. The function returns 0,
+ * with nothing written, if it cannot compute the call; then `run` does. */
 #if TIGRIS_MVE
 #include "mve/mve.h"
 #define TIGRIS_SET_ENTRY(name, kind, dtype, record, run, check)                                                        \

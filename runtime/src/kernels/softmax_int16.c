@@ -1,4 +1,5 @@
 /* Softmax, int16, bit-exact with TensorFlow Lite's SoftmaxInt16 (kernels/internal/reference/softmax.h). */
+#include "fixed_point.h"
 #include "int16.h"
 #include "tigris_kernels.h"
 
@@ -10,15 +11,6 @@ static int32_t line(const int16_t *table, int32_t value)
     const int16_t *entry = table + ((value >> 7) + 256);
     const int32_t slope = (int16_t)(uint16_t)(entry[1] - entry[0]);
     return (int16_t)(uint16_t)(entry[0] + ((slope * (value & 127) + 64) >> 7));
-}
-
-static uint32_t leading_zeros(uint32_t value)
-{
-    uint32_t zeros = 0U;
-    for (; zeros < 32U && (value & 0x80000000U) == 0U; zeros++) {
-        value <<= 1;
-    }
-    return zeros;
 }
 
 static int32_t saturated(int32_t value)
@@ -42,10 +34,10 @@ static void softmax(const tigris_kernel_call *call, const int16_t *input, int16_
         sum += output[i];
     }
     /* The sum is 1.x * 2^(31 - zeros), or 0 with a damaged table. */
-    const uint32_t zeros = leading_zeros((uint32_t)sum);
-    const uint32_t normal = (uint32_t)((((uint64_t)(uint32_t)sum << ((zeros + 31U) & 31U)) + (1U << 13)) >> 14);
+    const int32_t zeros = tigris_leading_zeros((uint32_t)sum);
+    const uint32_t normal = (uint32_t)((((uint64_t)(uint32_t)sum << ((zeros + 31) & 31)) + (1U << 13)) >> 14);
     const int32_t reciprocal = line(reciprocals, saturated((int32_t)normal - (1 << 15) - (1 << 16)));
-    const uint32_t right = (31U - zeros) & 31U;
+    const uint32_t right = (uint32_t)(31 - zeros) & 31U;
     const int64_t half = (int64_t)((UINT32_C(1) << right) >> 1);
     for (uint32_t i = 0; i < params->length; i++) {
         const int64_t share = ((int64_t)output[i] * reciprocal + half) >> right;

@@ -6,6 +6,7 @@
  * n fraction bits. */
 #include "access.h"
 #include "check.h"
+#include "fixed_point.h"
 #include "inlining.h"
 #include "int16.h"
 #include "scale_int8.h"
@@ -13,41 +14,6 @@
 #include "tigris_kernels.h"
 
 #define SUM_INTEGER_BITS 12       /* the sum of exponentials is Q12.19 */
-
-/* tigris_high_multiply for products that never saturate. */
-static TIGRIS_NOINLINE int32_t multiply(int32_t a, int32_t b)
-{
-    return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
-}
-
-static int32_t left_shift(int32_t value, uint32_t exponent)
-{
-    return (int32_t)((uint32_t)value << exponent);
-}
-
-/* 1 / (1 + a) for a in [0, 1), Q0.31 both: three steps of Newton's method on d = (1 + a) / 2. */
-static int32_t reciprocal_of_one_plus(int32_t a)
-{
-    const int32_t seed_constant = 1515870810; /* 48/17 in Q2.29 */
-    const int32_t seed_slope = -1010580540;   /* -32/17 in Q2.29 */
-    const int32_t one = 1 << 29;              /* in Q2.29 */
-    const int32_t half = (int32_t)(((uint32_t)a + 0x80000000U) >> 1);
-    int32_t x = tigris_wrapping_add(seed_constant, multiply(half, seed_slope));
-    for (int32_t i = 0; i < 3; i++) {
-        const int32_t error = one - multiply(half, x);
-        x = tigris_wrapping_add(x, left_shift(multiply(x, error), 2U));
-    }
-    return x >= 1 << 30 ? INT32_MAX : left_shift(x, 1U);
-}
-
-static int32_t leading_zeros(uint32_t value)
-{
-    int32_t zeros = 0;
-    for (; zeros < 32 && (value & 0x80000000U) == 0U; zeros++) {
-        value <<= 1;
-    }
-    return zeros;
-}
 
 static int32_t largest_of(const int8_t *values, uint32_t length)
 {
@@ -91,8 +57,8 @@ static divisor divisor_of(const int32_t *exponentials, const int8_t *input, uint
     const int32_t largest = largest_of(input, length);
     const uint32_t sum = sum_of_exponentials(exponentials, input, length, largest);
     /* sum = (1 + fraction) * 2^(integer bits - zeros - 1) with the fraction in Q0.31. */
-    const int32_t zeros = leading_zeros(sum);
-    const uint32_t doubled = (uint32_t)reciprocal_of_one_plus((int32_t)((sum << (zeros & 31)) - 0x80000000U)) << 1;
+    const int32_t zeros = tigris_leading_zeros(sum);
+    const uint32_t doubled = (uint32_t)tigris_reciprocal_of_one_plus((int32_t)((sum << (zeros & 31)) - 0x80000000U)) << 1;
     const int32_t shift = SUM_INTEGER_BITS - zeros + 31 - bits - 1;
     /* A shift above 31 gives 0, as 31 does; no valid table of exponentials gives one below 0. */
     const divisor by = {largest, doubled, shift > 31 ? 31U : shift < 0 ? 0U : (uint32_t)shift};
