@@ -15,15 +15,17 @@
 /* Keeps a kernel out of its caller's stack frame, which else would be as large as the deepest kernel's all along. */
 #if defined(__GNUC__)
 #define TIGRIS_OWN_FRAME __attribute__((noinline))
+#define TIGRIS_UNUSED __attribute__((unused))
 #else
 #define TIGRIS_OWN_FRAME
+#define TIGRIS_UNUSED
 #endif
 
 /* For functions that kernels rarely call. On RISC-V gcc needs more instructions if it inlines them. */
 #if defined(__riscv)
-#define TIGRIS_SHARED static TIGRIS_OWN_FRAME
+#define TIGRIS_SHARED TIGRIS_UNUSED static TIGRIS_OWN_FRAME
 #else
-#define TIGRIS_SHARED static
+#define TIGRIS_SHARED TIGRIS_UNUSED static
 #endif
 
 /* Stands before each use of a loop's variable. Without it compilers keep the result of each use in a register of its

@@ -1,7 +1,7 @@
 """Writes a C function for each operator: its constants, and the call of its kernel.
 
-Numbers that are equal in all calls of an operator are constants in its function. A number that is an affine function of
-an argument is computed from it; each other number is an argument of its own.
+Numbers that are equal in all calls of an operator are constants in its function. A number whose distance from an
+argument is equal in all calls is computed from it; each other number is an argument of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeAlias
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.memory import shape
 from tigris_pio.compiler.codegen.model import WITHOUT_KERNEL, Model
+from tigris_pio.compiler.codegen.names import Names
 from tigris_pio.compiler.codegen.schedule import Call, Place, Step, operands_of, values_of
 from tigris_pio.compiler.codegen.split import kernel_name
 from tigris_pio.compiler.ir.program import ProgramOp
@@ -52,7 +53,7 @@ class Affine:
 
 def affine_numbers(names: Sequence[str], values: Sequence[tuple[Progression, ...]],
                    order: Sequence[int]) -> list[Affine]:
-    """Expresses each number as a constant, by an earlier argument, or as an argument with its own name.
+    """Expresses each number as a constant, by its distance from an argument, or as an argument with its own name.
 
     values: of each number, in all calls. order: indices of the numbers; arguments are chosen in this order.
     """
@@ -70,7 +71,7 @@ def affine_numbers(names: Sequence[str], values: Sequence[tuple[Progression, ...
 def argument_progressions(numbers: list[Affine], arguments: list[str], values: list[Progression]) -> list[Progression]:
     """The values of `arguments` in a call whose numbers have `values`."""
     places = {number.argument: place for place, number in reversed(list(enumerate(numbers)))
-              if number.argument is not None and (number.factor, number.constant) == (1, 0)}  # fmt: skip
+              if number.argument is not None and number.constant == 0}  # fmt: skip
     return [values[places[name]] for name in arguments]
 
 
@@ -119,10 +120,14 @@ class Function:
         head = constants.signature(f"static TIGRIS_OWN_FRAME void {self.name}", parameters)
         return f"{comment}{head}\n{{\n{self.body()}}}\n"
 
-    def call_text(self, step: Step, by: int, case: int = 0) -> str:
-        """The C text of a call. by: step of the loop's variable. case: index of the call's constants."""
+    def case_of(self, step: Step) -> str:
+        """The C name of a call's constants."""
+        raise NotImplementedError
+
+    def call_text(self, step: Step, by: int) -> str:
+        """The C text of a call. by: step of the loop's variable."""
         values = argument_progressions(self.numbers, self.arguments, self.values(step))
-        words = [f"{case}U" if name == "rows" else name for name in self._named]
+        words = [self.case_of(step) if name == "rows" else name for name in self._named]
         return f"{self.name}({', '.join([*words, *(in_iteration(value, by).text() for value in values)])})"
 
     def address(self, place: Place, at: Affine) -> str:
@@ -149,6 +154,18 @@ class Operator(Function):
         """The distinct constants of the operator's calls."""
         return list(dict.fromkeys(self._case(action) for action in self.actions))
 
+    @cached_property
+    def case_names(self) -> dict[Case, str]:
+        """C names of `cases`: by output rows, if these differ, and rows of padding."""
+        names, found = Names(), {}
+        rows_differ = len({case[0][0] for case in self.cases}) > 1
+        for case in self.cases:
+            _, top, bottom, first = map(max, zip(*case, strict=True))
+            sizes = {"rows": case[0][0] if rows_differ else 0, "top": top, "bottom": bottom, "from": first}
+            words = " ".join(f"{word} {size}" for word, size in sizes.items() if size)
+            found[case] = f"{self.name}_{names.assign(words, 'inner')}".upper()
+        return found
+
     def _case(self, action: Call) -> Case:
         """A call's constants; the first row is 0 if it grows or the kernel does not read it."""
         return tuple(
@@ -174,10 +191,10 @@ class Operator(Function):
             return values
         return [value if place % 2 == 0 or self._growing[place // 2] else (0, 0) for place, value in enumerate(values)]
 
-    def call_text(self, step: Step, by: int, case: int = 0) -> str:
-        """The C text of a call."""
+    def case_of(self, step: Step) -> str:
+        """The C name of a call's constants."""
         assert isinstance(step.action, Call)
-        return super().call_text(step, by, self.cases.index(self._case(step.action)))
+        return self.case_names[self._case(step.action)]
 
     def text(self) -> str:
         """The C text of constants and function; empty if the stage calls the firmware's function for rows instead."""
@@ -242,15 +259,16 @@ class Operator(Function):
         """C text of the parameters, and of the constants of all calls."""
         model, params, offsets = self.model, self.op.params, {}
         if self.op.blobs:  # the record has offsets of arrays in the stage's weight block
-            block = model.section[1][self.stage]
-            params = block.params[self.step - model.plan.stages[self.stage].first_op]
-            places = {} if model.weights_in_calls else {f: block.offset + getattr(params, f) for f in self.op.blobs}
-            offsets = {field: f"(uint32_t)offsetof(struct {model.name}_weights, {model.weight_names[place]})"
-                       for field, place in places.items()}  # fmt: skip
+            params = model.section[1][self.stage].params[self.step - model.plan.stages[self.stage].first_op]
+            struct, names = model.block_members(self.stage)
+            offsets = {field: f"(uint32_t)offsetof(struct {struct}, {names[getattr(params, field)]})"
+                       for field in self.op.blobs}  # fmt: skip
         inputs = f"\n    tigris_band_rows inputs[{len(self.operands)}];" if self.operands else ""
         body = "\n".join(self._constant(case) for case in self.cases)
+        enum = "".join(f"    {name},\n" for name in self.case_names.values())
+        named = f"enum {{\n{enum}}};\n\n" if len(self.cases) > 1 else ""
         return (
-            f"static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params, offsets)}\n}};\n\n"
+            f"{named}static const {params.C_NAME} {self.name}_params = {{\n{constants.record(params, offsets)}\n}};\n\n"
             f"static const struct {self.name}_case {{\n    tigris_operation output;{inputs}\n}} {self.name}_rows[] = "
             f"{{\n{body}\n}};\n\n"
         )
@@ -265,6 +283,7 @@ class Operator(Function):
         )  # fmt: skip
         weights = f", .weights = {self.model.weights_start}" if in_place else ""
         lines = [
+            *([f"    [{self.case_names[case]}] ="] if len(self.cases) > 1 else []),
             f"    {{.output = {{.rows = {output},",
             f"                .input_count = {len(inputs)}U, .params = &{self.name}_params{weights}}},",
         ]
@@ -288,20 +307,9 @@ def _affine(line: tuple[Progression, ...], arguments: Mapping[str, tuple[Progres
     if all(item == (line[0][0], 0) for item in line):
         return Affine(None, 0, line[0][0])
     for name, other in arguments.items():
-        factor = _factor(line, other)
-        if factor is None or factor < 1:
-            continue
-        constant = line[0][0] - factor * other[0][0]
-        if all((factor * x + constant, factor * growth) == item for (x, growth), item in zip(other, line, strict=True)):
-            return Affine(name, factor, constant)
-    return None
-
-
-def _factor(line: tuple[Progression, ...], other: tuple[Progression, ...]) -> int | None:
-    for (value, growth), (x, x_growth) in zip(line, other, strict=True):
-        for a, b in ((growth, x_growth), (value - line[0][0], x - other[0][0])):
-            if b != 0:
-                return a // b if a % b == 0 else None
+        constant = line[0][0] - other[0][0]
+        if all((x + constant, growth) == item for (x, growth), item in zip(other, line, strict=True)):
+            return Affine(name, 1, constant)
     return None
 
 

@@ -124,6 +124,16 @@ class Model:
             for place, part in enumerate(self.section[0].parts)
         }  # fmt: skip
 
+    def block_members(self, stage: int) -> tuple[str, Mapping[int, str]]:
+        """The C struct with a stage's weights, and its members by offset in the stage's block."""
+        block, names = self.section[1][stage], self.weight_names
+        if not self.weights_in_calls:
+            return f"{self.name}_weights", {place - block.offset: name for place, name in names.items()}
+        ops = enumerate(block.params, self.plan.stages[stage].first_op)
+        found = ((getattr(params, field), f"{self.ops[step]}_{field}")
+                 for step, params in ops for field in self.plan.program.ops[step].blobs)  # fmt: skip
+        return f"{self.name}_weights_of_stage_{stage}", dict(sorted(found))
+
     @cached_property
     def constants(self) -> Mapping[str, str]:
         """C expressions of constant operands, by tensor. Equal constants share one array, also with weights in C."""

@@ -13,42 +13,37 @@ from tigris_pio.text import c_comment
 #: Reason, source and bytes of a move; 0 bytes: any.
 Route: TypeAlias = tuple[MoveReason, Place, int]
 
-_COMMENTS = {
-    MoveReason.KEEP: "Moves kept rows of {} to the start of their window.",
-    MoveReason.BACK: "Moves parked rows of {} back to their window.",
-    MoveReason.LOAD: "Copies rows of {} from its home to the window.",
-    MoveReason.STORE: "Copies rows of {} from the window to its home.",
-}
-_PARK = "Parks kept rows of {}, so that other tensors can use the window."
-
 
 class Mover(Function):
     """The function of all moves with one route in a stage. is_sized: other routes differ only in size."""
 
-    names = ("to", "from", "bytes")
+    names = ("to", "from", "count")
 
     def __init__(self, model: Model, stage: int, steps: Sequence[Step], is_sized: bool) -> None:
         move = steps[0].action
         assert isinstance(move, Move)
-        size = f"{move.bytes}_bytes_of_" if is_sized else ""
         window = model.member(stage, Place(move.source.tensor, True))
-        super().__init__(model, stage, steps, f"{move.reason.name.lower()}_{size}{window}")
+        tensor = model.plan.program.tensors[move.source.tensor]
+        #: A factor in C, and its value: the bytes of a row; folded tensors have no rows in memory, so they have none.
+        row = f" * (uint32_t)sizeof(fast->{window}.data[0]{'[0]' * (tensor.batch > 1)})"
+        self.unit = ("", 1) if tensor.folded else (row, tensor.row_bytes or 1)
         self.move = move
+        size = f"{move.bytes // self.unit[1]}_of_" if is_sized else ""
+        super().__init__(model, stage, steps, f"{move.reason.name.lower()}_{size}{window}")
 
     def values(self, step: Step) -> list[Progression]:
-        """First rows and bytes of a move."""
+        """First rows and size of a move."""
         move = step.action
         assert isinstance(move, Move)
-        return [(move.target_at, step.growth[1]), (move.source_at, step.growth[0]), (move.bytes, 0)]
+        return [(move.target_at, step.growth[1]), (move.source_at, step.growth[0]), (move.bytes // self.unit[1], 0)]
 
     def body(self) -> str:
         """The move; a tensor without elements has none."""
         if self.model.plan.program.tensors[self.move.source.tensor].bytes == 0:
             return ""
         to, source = self.address(self.move.target, self.numbers[0]), self.address(self.move.source, self.numbers[1])
-        return f"    tigris_move({to},\n                {source}, {self.numbers[2].text()});\n"
+        return f"    tigris_move({to},\n                {source}, {self.numbers[2].text()}{self.unit[0]});\n"
 
     def text(self) -> str:
         """The C text of the function."""
-        comment = _PARK if self.move.target.parked else _COMMENTS[self.move.reason]
-        return self.function(f"/* {comment.format(c_comment(self.move.source.tensor))} */\n")
+        return self.function(f"/* {self.move.reason.value.format(c_comment(self.move.source.tensor))} */\n")

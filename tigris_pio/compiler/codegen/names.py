@@ -30,7 +30,7 @@ HEADERS = frozenset(
     """)
 )
 #: Prefixes of other names in a model's file, which operators' functions avoid.
-_FORMED = re.compile(r"(?:stage|weights|tensor|constant|keep|back|load|store)(?:_|$)")
+_FORMED = re.compile(r"(?:stage|weights|tensor|constant|keep|park|back|load|store)(?:_|$)")
 _LONGEST = 40
 
 

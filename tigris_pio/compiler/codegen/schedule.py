@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage, View
 from tigris_pio.compiler.ir.program import Operand, ProgramOp, ProgramTensor, RowMap
@@ -42,12 +43,13 @@ class Rows:
 
 
 class MoveReason(enum.Enum):
-    """Why rows move; the names are prefixes of C functions."""
+    """Why rows move; the names are prefixes of C functions, and the values their comments."""
 
-    KEEP = "kept for the next band"
-    BACK = "back from where they were parked"
-    LOAD = "loaded"
-    STORE = "stored"
+    KEEP = "Moves kept rows of {} to the start of their window."
+    PARK = "Parks kept rows of {}, so that other tensors can use the window."
+    BACK = "Moves parked rows of {} back to their window."
+    LOAD = "Copies rows of {} from its home to the window."
+    STORE = "Copies rows of {} from the window to its home."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,8 +169,9 @@ class _Stage:
         size = self._kept_bytes(view, band)
         before, first = self._start(view.tensor, band - 1), self._start(view.tensor, min(band, self.stage.bands - 1))
         if size and (view.parked is not None or first > before):
-            target = Place(view.tensor, True, view.parked is not None)
-            yield Move(MoveReason.KEEP, Place(view.tensor, True), target, size, first - before, 0)
+            parks = view.parked is not None
+            source, target = Place(view.tensor, True), Place(view.tensor, True, parks)
+            yield Move(MoveReason.PARK if parks else MoveReason.KEEP, source, target, size, first - before, 0)
 
     def _back(self, view: View, band: int) -> Iterator[Move]:
         """Moves parked rows back to their window."""
@@ -276,13 +279,10 @@ def _differences(values: Sequence[tuple[int, ...]], band: int, period: int) -> t
 
 
 def _loop(bands: Sequence[Band], values: Sequence[tuple[int, ...]], first: int, period: int, iterations: int) -> Loop:
-    steps = []
+    steps: list[Step] = []
     for band in range(first, first + period):
-        growth = list(_differences(values, band + period, period) if iterations > 1 else (0,) * len(values[band]))
-        for action in bands[band]:
-            count = len(values_of(action))
-            steps.append(Step(action, tuple(growth[:count])))
-            del growth[:count]
+        growth = iter(_differences(values, band + period, period) if iterations > 1 else (0,) * len(values[band]))
+        steps += (Step(action, tuple(islice(growth, len(values_of(action))))) for action in bands[band])
     return Loop(tuple(steps), iterations, (first, first + period * iterations))
 
 

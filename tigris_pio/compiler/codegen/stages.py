@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tigris_pio.compiler.codegen.calls import Operator, in_iteration
 from tigris_pio.compiler.codegen.constants import signature
-from tigris_pio.compiler.codegen.header import operator_macro, rows_type
+from tigris_pio.compiler.codegen.header import io_parameter, operator_macro
 from tigris_pio.compiler.codegen.model import Model
 from tigris_pio.compiler.codegen.moves import Mover, Route
 from tigris_pio.compiler.codegen.schedule import Action, Call, Loop, MoveReason, Step
@@ -24,9 +24,9 @@ def functions(model: Model, stage: int) -> Called:
     steps: dict[int | Route, list[Step]] = {}
     for step in (step for loop in model.loops[stage] for step in loop.steps):
         steps.setdefault(_key(step.action), []).append(step)
+    called: dict[int | Route, Operator | Mover] = {}
     routes = {key: found for key, found in steps.items() if not isinstance(key, int)}
     sizes = Counter(route[:2] for route in routes)
-    called: dict[int | Route, Operator | Mover] = {}
     called |= {route: Mover(model, stage, found, sizes[route[:2]] > 1) for route, found in routes.items()}
     for op in sorted(key for key in steps if isinstance(key, int)):
         called[op] = Operator(model, stage, op, steps[op])
@@ -37,7 +37,7 @@ def _key(action: Action) -> int | Route:
     """Moves between the arenas have a function per size, so that the other numbers fit in registers."""
     if isinstance(action, Call):
         return action.op
-    return (action.reason, action.source, 0 if action.reason is MoveReason.KEEP else action.bytes)
+    return (action.reason, action.source, 0 if action.reason in (MoveReason.KEEP, MoveReason.PARK) else action.bytes)
 
 
 def _stream_parameters(model: Model, stage: int) -> list[tuple[str, str]]:
@@ -48,8 +48,8 @@ def _stream_parameters(model: Model, stage: int) -> list[tuple[str, str]]:
     if not model.has_single_io:
         names = dict.fromkeys(f"{io.side}s" for io in ios)
         return [(f"const struct {model.name}_{name} *{name}", name) for name in names]
-    return [pair for io in ios for pair in ((f"{rows_type(model, io)} {io.side}", io.side),
-                                            (f"void *{io.side}_context", f"{io.side}_context"))]  # fmt: skip
+    return [pair for io in ios for pair in zip(
+        io_parameter(model, io, io.side, ""), (io.side, f"{io.side}_context"), strict=True)]  # fmt: skip
 
 
 def stage_text(model: Model, stage: int, called: Called) -> tuple[str, str]:
@@ -130,11 +130,7 @@ def _rows(model: Model, op: Operator, step: Step, by: int) -> Iterator[str]:
     rows = step.action.bands[band]
     at, first = (in_iteration(line, by) for line in op.values(step)[2 * band : 2 * band + 2])
     function = io.side if model.has_single_io else f"{io.side}s->{io.member}"
-    tensor = model.plan.program.tensors[rows.place.tensor]
-    cast = "" if tensor.dtype.bytes == 1 else "(void *)" if fetches else "(const void *)"
-    address = op.address(rows.place, at)
-    pointer = f"({address})" if "+" in address else address
-    target = f"(int8_t *){pointer}" if tensor.dtype.name == "INT8" else f"{cast}{pointer}"
+    target = f"({'void' if fetches else 'const void'} *)({op.address(rows.place, at)})"
     yield f"if ({function}({function}_context, {first.text()}, {rows.rows}U, {target}) != 0) {{"
     yield from (f"    return {model.prefix}_ERROR_ROWS;", "}")
 

@@ -9,6 +9,7 @@ import numpy as np
 from tigris_pio.compiler.codegen import constants
 from tigris_pio.compiler.codegen.model import Model
 from tigris_pio.compiler.weights.block import BLOB_ALIGNMENT
+from tigris_pio.compiler.weights.section import PlacedBlock
 from tigris_pio.text import c_comment
 
 
@@ -17,7 +18,7 @@ def weights_text(model: Model) -> str:
     tensors = model.plan.program.tensors
     operands = {operand.tensor for op in model.called.values() for operand in op.operands}
     read = {model.constants[name] for name in operands if name in model.constants}
-    texts = []
+    texts = [_layout(model, *item) for item in model.section[1].items() if model.weights_in_calls]
     for name, c_name in model.constants.items():
         values = tensors[name].constant
         if c_name in read and values is not None and "." not in c_name:
@@ -26,6 +27,14 @@ def weights_text(model: Model) -> str:
     if model.section[0].parts and not model.partition:
         texts.append(_struct(model))
     return "\n".join(texts)
+
+
+def _layout(model: Model, stage: int, block: PlacedBlock) -> str:
+    """C text of the layout of a stage's weights, whose address is known only at run time."""
+    name, members = model.block_members(stage)
+    ends = [*list(members)[1:], max(block.raw_bytes, 1)]
+    lines = (f"    uint8_t {members[at]}[{end - at}];\n" for at, end in zip(members, ends, strict=True))
+    return f"struct {name} {{\n{''.join(lines)}}};\n"
 
 
 def _struct(model: Model) -> str:
