@@ -87,7 +87,8 @@ def compiled(tmp_path, monkeypatch):
             codegen.make_context("codegen", list(arguments))  # takes all of them
             name, folder = next(named), Path(arguments[arguments.index("-o") + 1])
             folder.mkdir(parents=True, exist_ok=True)
-            files = [f"{name}.c", f"{name}.h", f"{name}_weights.bin"]
+            shared = ["tigris_c_k.c"] if "split" in arguments else []
+            files = [f"{name}.c", f"{name}.h", f"{name}_weights.bin", *shared]
             for file in files:
                 (folder / file).write_bytes(b"x" * 9000)
             return {"c": {"name": name, "files": files, "fast_bytes": 1, "slow_bytes": 0}}
@@ -119,6 +120,15 @@ def test_two_models_with_one_c_name_stop_the_build(compiled, tmp_path):
     message = "the models max and model_max both have the C name model_max; name them by lines of"
     with pytest.raises(options.OptionError, match=message):
         plain_c.add(environment, settings, compilers.Compiler(("python",), "", None))
+
+
+def test_kernels_of_several_models_are_compiled_once(compiled, tmp_path):
+    settings = compiled(["a", "b"], models="\n  a = kws.onnx\n  b = kws.onnx")
+    filters = []
+    environment = SimpleNamespace(subst=lambda text: str(tmp_path), Append=lambda **_: None,
+                                  BuildSources=lambda objects, folder, chosen: filters.append(chosen))  # fmt: skip
+    plain_c.add(environment, settings, compilers.Compiler(("python",), "", None))
+    assert filters == [["+<*>"], ["+<*>", "-<tigris_c_k.c>"]]
 
 
 def test_weights_that_do_not_fit_their_partition_stop_the_build(compiled, tmp_path):

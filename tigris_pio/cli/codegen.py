@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from rich.markup import escape
 
 from tigris_pio.cli import console
 from tigris_pio.cli.compile import dependencies
-from tigris_pio.cli.options import JSON, MODEL, STORAGE_OPTIONS, check_model, planning_options
+from tigris_pio.cli.options import CHIP, JSON, MODEL, STORAGE_OPTIONS, check_model, planning_options
 from tigris_pio.compiler.codegen import LAYOUTS, WEIGHTS
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import back, front
@@ -19,7 +20,7 @@ from tigris_pio.files import write_if_changed
 
 @click.command("codegen", short_help="Write a model as plain C that needs no runtime.")
 @MODEL
-@planning_options(True, *STORAGE_OPTIONS)
+@planning_options(True, *STORAGE_OPTIONS, CHIP)
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="Folder to write to.")
 @click.option("--name", metavar="NAME", help="Prefix of file names and C names. Default: the model file's name.")
 @click.option("--weights", type=click.Choice(WEIGHTS), default="c", show_default=True,
@@ -53,9 +54,10 @@ def codegen(
     """
     check_model(model)
     options = compiling(name=name)
+    options = replace(options, backend="portable") if options.chip else options
     with console.progress(as_json or quiet) as progress:
         result = back(front(model, options, progress), options, progress)
-        generated = result.codegen(output, name, weights, layout)
+        generated = result.codegen(output, name, weights, layout, options.chip)
     if depfile is not None:
         rule = dependencies(Path(output) / f"{generated.name}.c", Path(model))
         write_if_changed(Path(depfile), rule.encode("utf-8", "surrogateescape"))

@@ -103,6 +103,11 @@ BACKEND_OPTIONS: tuple[Option, ...] = (
              "backend; its kernels decide the scratch. Default: a core without DSP and FPU, and scratch for any chip.",
     ),
 )  # fmt: skip
+CHIP = click.option(
+    "--chip", default="", metavar="NAME",
+    help="The board's chip or core, such as esp32c3 or cortex-m4. Its instruction costs decide the plan, and code for "
+         "other instruction sets is left out. Default: C for any chip.",
+)  # fmt: skip
 CORES = click.option(
     "--cores", type=click.Choice(["1", "2"]), default="1", show_default=True,
     help="Cores of the board: with 2, operators that gain from it split their rows between both.",

@@ -107,15 +107,17 @@ class Compiled:
         name: str | None = None,
         weights: str = "c",
         layout: str = "one",
+        chip: str = "",
     ) -> Generated:
         """The model as plain C, which needs no runtime: `NAME.c` and `NAME.h`, written to `folder` if it is given.
 
         name: prefix of files and public names, a C identifier; None: the model's name
         weights: "c": constants in the source; "partition": in `NAME_weights.bin`, which is flashed by itself
         layout: "one": kernels in the model's file; "split": kernels in separate files, which models share
+        chip: C for this chip only, without the branches of other instruction sets; "": for any chip
         """
         with compiler_step("codegen"):
-            generated = generate(self.plan, name, weights, layout)
+            generated = generate(self.plan, name, weights, layout, chip)
         if folder is not None:
             generated.save(folder)
         return generated

@@ -17,7 +17,7 @@ from . import compiler as compilers
 from . import interface, layout, sources, weights
 from .options import Model, OptionError, Settings
 from .partitions import Partition
-from .plans import compile_arguments
+from .plans import TUNED_CHIPS, compile_arguments
 
 RUNTIME = compilers.ROOT / "runtime"
 WEIGHTS_END = "_weights.bin"
@@ -27,6 +27,7 @@ def add(env: Any, settings: Settings, compiler: compilers.Compiler) -> None:
     """Adds the models' C to the program, and its headers to the include path."""
     build = Path(env.subst("$BUILD_DIR")) / "tigris"
     seen: dict[str, Model] = {}
+    kernels: set[str] = set()  # files that models share; the first model's are compiled
     for model in settings.models:
         folder = _folder(build, model)
         if write_c(model, settings, compiler, folder):
@@ -40,7 +41,10 @@ def add(env: Any, settings: Settings, compiler: compilers.Compiler) -> None:
         print(f"Model {model.name}: {name}_run takes {report['fast']} bytes of fast and {report['slow']} of slow "
               f"memory, see {name}.h")  # fmt: skip
         env.Append(CPPPATH=[str(folder)])
-        env.BuildSources(str(build / "objects" / model.name), str(folder))
+        own = {path.name for path in folder.glob("tigris_*.c")}
+        chosen = ["+<*>", *(f"-<{name}>" for name in sorted(own & kernels))]
+        env.BuildSources(str(build / "objects" / model.name), str(folder), chosen)
+        kernels |= own
 
 
 def weights_bytes(model: Model, build: Path) -> int | None:
@@ -78,8 +82,9 @@ def _weights_file(folder: Path) -> Path | None:
 def write_c(model: Model, settings: Settings, compiler: compilers.Compiler, folder: Path) -> bool:
     """Writes the model's C code into `folder`; returns True if the compiler had to run."""
     note = folder / "made.json"
-    without_chip = replace(settings, chip="")  # `tigris codegen` writes C for all chips
-    options = [*compile_arguments(model, without_chip), "--weights", settings.weights]
+    chip = settings.chip if settings.chip in TUNED_CHIPS or settings.chip.startswith("esp") else ""
+    options = [*compile_arguments(model, replace(settings, chip="")), *(["--chip", chip] if chip else []),
+               "--weights", settings.weights, "--layout", "split" if len(settings.models) > 1 else "one"]  # fmt: skip
     inputs = [sources.digest(model), options, compiler.fingerprint, _runtime_digest()]
     made = interface.load(note)
     if made.get("of") == inputs and made.get("files") == _digests(folder):

@@ -77,7 +77,8 @@ static void run_pass(const conv_pass *pass)
     int32_t first = 0;
 #if HAS_TILES && defined(TIGRIS_PIXELS4)
     first = run_first_pixels4(pass);
-#elif HAS_TILES
+#endif
+#if HAS_TILES && defined(TIGRIS_DSP)
     if (is_dense_1x1(pass->call)) {
         const int32_t twos = pixels - 3 * count_threes(pixels);
         run_dense_pixels2(pass, 0, twos);

@@ -53,6 +53,16 @@ def test_other_instruction_sets_are_left_out() -> None:
     assert "tigris_mve" not in text and "TIGRIS_MVE" not in text
 
 
+@pytest.mark.parametrize(("chip", "absent"), [
+    ("esp32", "TIGRIS_DSP|if defined.TIGRIS_PIXELS4|smlad"), ("esp32c3", "defined.TIGRIS_DSP.$|smlad"),
+    ("cortex-m4", "if defined.TIGRIS_PIXELS4|if !?defined.TIGRIS_DSP"), ("cortex-m33", "if defined.TIGRIS_PIXELS4"),
+])  # fmt: skip
+def test_branches_of_other_chips_are_left_out(chip: str, absent: str) -> None:
+    kernels = ["tigris_conv_2d_int8", "tigris_depthwise_conv_2d_int8"]
+    assert re.search(absent, bundle(kernels).text, re.MULTILINE)
+    assert not re.search(absent, bundle(kernels, chip=chip).text, re.MULTILINE)
+
+
 def test_bodies_of_two_kernels_are_copied_for_each() -> None:
     """Of two files with one body, each has its own names and the value of its own macro."""
     found = bundle(["tigris_fully_connected_int8", "tigris_asymmetric_fully_connected_int8"])

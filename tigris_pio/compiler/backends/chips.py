@@ -23,6 +23,9 @@ CORTEX_M = tuple(
     for core in ("m0", "m0plus", "m1", "m3", "m4", "m7", "m23", "m33", "m35p", "m52", "m55", "m85")
 )
 CHIPS = (*ESPRESSIF, *CORTEX_M)
+_XTENSA = ("esp8266", "esp32", "esp32s2", "esp32s3")
+_DSP = ("cortex-m4", "cortex-m7", "cortex-m52", "cortex-m55", "cortex-m85")
+_OPTIONAL_DSP = ("cortex-m33", "cortex-m35p")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +55,14 @@ _CHOICES = {
 def auto_choice(chip: str) -> AutoChoice:
     """The choice for a chip of CHIPS; "" for any chip."""
     return _CHOICES.get(chip, _PORTABLE)
+
+
+def kernel_macros(chip: str) -> dict[str, bool]:
+    """Whether the kernels' macros for instruction sets are defined on a chip of CHIPS; "" and undecided: left out."""
+    if not chip:
+        return {}
+    dsp = {} if chip in _OPTIONAL_DSP else {"TIGRIS_DSP": chip in _DSP}
+    return dsp | {"TIGRIS_PIXELS4": chip in ESPRESSIF and chip not in _XTENSA}
 
 
 def _folded(name: str) -> str:

@@ -16,6 +16,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from tigris_pio.compiler.backends.chips import find_chip
 from tigris_pio.compiler.codegen.header import header_text
 from tigris_pio.compiler.codegen.model import model_of
 from tigris_pio.compiler.codegen.names import prefix_of
@@ -59,19 +60,23 @@ class Generated:
         return paths
 
 
-def generate(plan: ExecutionPlan, name: str | None = None, weights: str = "c", layout: str = "one") -> Generated:
+def generate(
+    plan: ExecutionPlan, name: str | None = None, weights: str = "c", layout: str = "one", chip: str = ""
+) -> Generated:
     """Writes `plan` as C.
 
     name: prefix of public names, a C identifier; None: the model's name
     weights: "c" for constants, "partition" for a binary file that a flash partition holds
     layout: "one" for kernels in NAME.c, "split" for kernels in files that several models can share
+    chip: leaves out what other chips' instruction sets need; "": C for any chip
     """
     for option, value, known in (("weights", weights, WEIGHTS), ("layout", layout, LAYOUTS)):
         if value not in known:
             raise UsageError(f"{option}: '{value}' is unknown; use one of {', '.join(known)}")
     if plan.backend is not None:
         raise UsageError(f"C cannot call the kernels of {plan.backend.name}; use backend portable")
-    model = model_of(plan, prefix_of(name or plan.program.name), weights == "partition", layout == "split")
+    model = model_of(plan, prefix_of(name or plan.program.name), weights == "partition", layout == "split",
+                     find_chip(chip))  # fmt: skip
     data, offsets = partition(model) if model.partition else (b"", {})
     files = {f"{model.name}.c": source_text(model, offsets), f"{model.name}.h": header_text(model, len(data))}
     contents = {file: text.encode() for file, text in (files | shared_files(model)).items()}

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from tigris_pio.compiler.backends.chips import kernel_macros
 from tigris_pio.errors import ToolError
 from tigris_pio.format.c_header import PARAMS_PATH, render_params
 
@@ -25,7 +26,7 @@ _GUARD = re.compile(r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif\s*\Z", re.MULTIL
 _QUOTED = r'/\*.*?\*/|"(?:\\.|[^"\\])*"'
 _INCLUDE = re.compile(r'^#include (?:"(.+)"|(<.+>))', re.MULTILINE)
 _CONDITION = re.compile(r"^#(if|el|endif).*\Z", re.MULTILINE)
-#: Values of conditions in generated C: it has no kernels of this instruction set.
+#: Values of conditions in all generated C: it has no kernels of this instruction set.
 _DECIDED = {"TIGRIS_MVE": False, "__cplusplus": False}
 #: Names at file level: macros, types, constants of enumerations, functions and variables.
 _NAMES = re.compile(
@@ -38,7 +39,7 @@ _EXTERNAL = re.compile(r"^(?=(?!static|typedef|struct|enum|union|extern)[a-z][\w
 
 @dataclasses.dataclass(frozen=True)
 class Paragraph:
-    """A definition or a directive. names: those that it defines; words: its other names, and those of conditions."""
+    """A definition or a directive. names: those that it defines; words: all in it."""
 
     text: str
     names: frozenset[str]
@@ -114,14 +115,20 @@ def _defined(text: str) -> frozenset[str]:
     return frozenset(name for found in _NAMES.findall(plain) for name in found if name) | names_in(" ".join(constants))
 
 
+def _value(condition: str, known: Mapping[str, bool]) -> bool | None:
+    """The value of names joined by &&, each alone or as !NAME, defined(NAME) or !defined(NAME); None: undecided."""
+    found = [re.fullmatch(r"(!?)(?:defined\()?(\w+)\)?", part) for part in condition.split(" && ")]
+    values = [known[part[2]] != bool(part[1]) if part and part[2] in known else None for part in found]
+    return False if False in values else None if None in values else True
+
+
 def _decided(text: str, known: Mapping[str, bool]) -> Iterator[str]:
-    """The lines of `text` without the branches that `#if NAME`, `#if !NAME` and `#ifdef NAME` exclude for `known`."""
+    """The lines of `text` without the branches that `known` excludes."""
     branches: list[bool | None] = []  # for each #if around: whether this branch stays; None: undecided
     for line in text.split("\n"):
-        word, _, name = line.partition(" ")
+        word, _, condition = line.partition(" ")
         if word in ("#if", "#ifdef", "#ifndef"):
-            value = known.get(name.lstrip("!"))
-            branches.append(None if value is None else value == (word != "#ifndef" and name[0] != "!"))
+            branches.append(_value("!" * (word == "#ifndef") + condition, known))
         elif word == "#else" and branches[-1] is not None:
             branches[-1] = not branches[-1]
         is_directive = re.match("#(?:if|el|endif)", word)
@@ -154,7 +161,8 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
 class _Copier:
     """Copies files; headers whose names begin with tigris_ once, others for each kernel's file that includes them."""
 
-    def __init__(self) -> None:
+    def __init__(self, chip: str) -> None:
+        self._known = _DECIDED | kernel_macros(chip)
         self.paragraphs: list[Paragraph] = []
         self.system: set[str] = set()
         self._replaced = _defined(types())
@@ -165,20 +173,20 @@ class _Copier:
         if path in self._done:
             return
         self._done.add(path)
-        values = re.findall(r"^#define (TIGRIS_\w+) ([01])$", text_of(path), re.MULTILINE)
-        known = _DECIDED | {name: value == "1" for name, value in values}
-        copied = list(self._copied(path, path, known, frozenset()))
+        defined = re.findall(r"^#define (TIGRIS_\w+) ([01])$", text_of(path), re.MULTILINE)
+        values = {name: value == "1" for name, value in defined}
+        copied = list(self._copied(path, path, values, 0))
         names = {
             name: f"{path.stem}_{re.sub('^tigris_', '', name, flags=re.IGNORECASE)}"
-            for text, _, is_own in copied if is_own
+            for text, is_own in copied if is_own
             for name in _defined(text)
-            if name in known or re.search("^static", text, re.MULTILINE) or not name.lower().startswith("tigris_")
+            if name in values or re.search("^static", text, re.MULTILINE) or not name.lower().startswith("tigris_")
         }  # fmt: skip
         rename = re.compile(rf"{_QUOTED}|(?<![\w.>])(?:{'|'.join(names) or '$^'})\b", re.DOTALL)
-        for text, around, is_own in copied:
+        for text, is_own in copied:
             new = rename.sub(lambda match: names.get(match[0], match[0]), text) if is_own else text
             new = _EXTERNAL.sub("TIGRIS_SHARED ", re.sub(r"^inline ", "static inline ", new, flags=re.MULTILINE))
-            self.paragraphs.append(Paragraph(new, _defined(new), names_in(new) | around))
+            self.paragraphs.append(Paragraph(new, _defined(new), names_in(new)))
 
     def add_bodies(self) -> None:
         """Adds the `.c` files of the headers so far, and of the headers that these include."""
@@ -188,35 +196,28 @@ class _Copier:
                 self.add(body)
                 self.add_bodies()
 
-    def _copied(self, path: Path, owner: Path, known: Mapping[str, bool],
-                around: frozenset[str]) -> Iterator[tuple[str, frozenset[str], bool]]:
-        """Yields paragraphs, each with the words of conditions around it, and whether it is the owner's own."""
+    def _copied(self, path: Path, owner: Path, values: dict[str, bool], depth: int) -> Iterator[tuple[str, bool]]:
+        """Yields paragraphs, each with whether it is the owner's own. depth: of conditions around them."""
         text = inner(text_of(path))
         is_own = path.suffix == ".c" or not all(name.lower().startswith("tigris_") for name in _defined(text))
-        is_own = is_own or not known.keys().isdisjoint(names_in(text) - _DECIDED.keys())
+        is_own = is_own or not values.keys().isdisjoint(names_in(text))
         if path != owner:
             if (path, owner) in self._done or path in self._done:
                 return
             self._done.add((path, owner) if is_own else path)
-        conditions = [around]
-        for paragraph in _paragraphs(_decided(text, known)):
+        for paragraph in _paragraphs(_decided(text, self._known | values)):
             include, condition = _INCLUDE.search(paragraph), _CONDITION.search(paragraph)
             if include and include[1]:
                 near = (path.parent / include[1]).resolve()
                 target = near if near.exists() else sources().parent / "include" / include[1]
-                yield from self._copied(target, owner, known, frozenset().union(*conditions))
+                yield from self._copied(target, owner, values, depth)
                 continue
-            if include and not any(conditions):
+            if include and depth == 0:
                 self.system.add(include[2])
                 continue
-            if condition and condition[1] == "if":
-                conditions.append(names_in(paragraph))
-            elif condition and condition[1] == "el":
-                conditions[-1] |= names_in(paragraph)
+            depth += {"if": 1, "endif": -1}.get(condition[1], 0) if condition else 0
             if not (self._replaced & _defined(paragraph) or re.search("^extern", paragraph, re.MULTILINE)):
-                yield paragraph, frozenset().union(*conditions), is_own
-            if condition and condition[1] == "endif":
-                conditions.pop()
+                yield paragraph, is_own
 
 
 def _reached(paragraphs: Iterable[Paragraph], roots: Iterable[str]) -> frozenset[str]:
@@ -248,9 +249,12 @@ def _needed(paragraphs: Iterable[Paragraph], seen: frozenset[str]) -> str:
     return re.sub(r"(?m)^(#.*)\n\n(?=#)", r"\1\n", text)
 
 
-def bundle(symbols: Sequence[str], roots: Sequence[str] = ()) -> Bundle:
-    """Copies the kernels of the entries `symbols`, and `roots`: types of parameters, and functions of HELPERS."""
-    copier = _Copier()
+def bundle(symbols: Sequence[str], roots: Sequence[str] = (), chip: str = "") -> Bundle:
+    """Copies the kernels of the entries `symbols`, and `roots`: types of parameters, and functions of HELPERS.
+
+    chip: branches of other instruction sets are left out; "": for any chip.
+    """
+    copier = _Copier(chip)
     helpers = [sources() / HELPERS[name] for name in roots if name in HELPERS]
     access = [sources().parent / "include" / PARAMS_PATH.name, sources() / "kernels" / "access.h"]
     for path in (*access, *(entries()[symbol][0] for symbol in symbols), *helpers):
@@ -260,6 +264,10 @@ def bundle(symbols: Sequence[str], roots: Sequence[str] = ()) -> Bundle:
     found = copier.paragraphs
     declared = "".join(f"static TIGRIS_OWN_FRAME void {name}(const tigris_kernel_call *call);\n"
                        for name in functions.values())  # fmt: skip
-    text = _needed(found, _reached(found, [*functions.values(), *roots, *_ROOTS]))
+    text, seen, wanted = "", frozenset[str](), frozenset([*functions.values(), *roots, *_ROOTS])
+    while not wanted <= seen:
+        seen = _reached(found, seen | wanted)
+        text = _needed(found, seen)
+        wanted = names_in("\n".join(re.findall("^#(?:if|el).*", text, re.MULTILINE)))
     readers = frozenset(symbol for symbol, name in functions.items() if "tigris_first_row" in _reached(found, [name]))
     return Bundle(tuple(sorted(copier.system)), f"{declared}\n{text.rstrip()}\n", functions, readers)

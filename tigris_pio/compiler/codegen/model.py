@@ -55,6 +55,7 @@ class Model:
     outputs: tuple[Io, ...]
     partition: bool  #: weights are a binary file for a flash partition
     split: bool  #: kernels are in files of their own
+    chip: str  #: the only chip that can run the C; "": any
     notes: tuple[str, ...]
 
     @property
@@ -172,7 +173,7 @@ class Model:
         return self.windows[stage, place] if place.window else self.tensors[place.tensor]
 
 
-def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Model:
+def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool, chip: str = "") -> Model:
     """Collects the contents of the C files of `plan`."""
     program = plan.program
     members = Names(RESERVED, ["fast"])  # an argument of the same function
@@ -186,15 +187,15 @@ def model_of(plan: ExecutionPlan, name: str, partition: bool, split: bool) -> Mo
     moves = any(isinstance(action, Move) and program.tensors[action.source.tensor].bytes for action in actions)
     roots = [*(op.params.C_NAME for op in used), *(["tigris_move"] if moves else []),
              *(["tigris_lz4_decompress"] if WeightMode.LZ4 in modes else [])]  # fmt: skip
-    kernels = bundle([kernel_symbol(op.kind, op.dtype) for op in used], roots)
+    kernels = bundle([kernel_symbol(op.kind, op.dtype) for op in used], roots, chip)
     ops = _operators(plan, name, kernels, [f"{io.member}_rows" for io in (*inputs, *outputs)])
     tensors, windows = _tensors(plan, ops)
     notes = tuple(f"{old!r} is {new} in C: it {why}" for old, new, why in members.changed)
     in_calls = partition or modes != {WeightMode.IN_PLACE}
     if split:
-        kernels = dataclasses.replace(kernels, text=bundle([], roots).text)
+        kernels = dataclasses.replace(kernels, text=bundle([], roots, chip).text)
     return Model(plan, name, kernels, in_calls, loops, called, ops, tensors, windows, inputs, outputs, partition, split,
-                 notes)  # fmt: skip
+                 chip, notes)  # fmt: skip
 
 
 #: Other names NAME_… in a model's file; names.function_name avoids the prefixes of the rest.

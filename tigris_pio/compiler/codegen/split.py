@@ -23,13 +23,13 @@ def shared_files(model: Model) -> dict[str, str]:
     if not model.split:
         return {}
     return {TYPES_FILE: text_of(sources().parent / "codegen" / TYPES_FILE)} | {
-        f"{kernel_name(symbol, model.weights_in_calls)}.c": _kernel(symbol, model.weights_in_calls)
+        f"{kernel_name(symbol, model.weights_in_calls)}.c": _kernel(symbol, model)
         for symbol in model.kernels.functions
     }
 
 
-def _kernel(symbol: str, in_calls: bool) -> str:
-    found = bundle([symbol])
+def _kernel(symbol: str, model: Model) -> str:
+    found, in_calls = bundle([symbol], chip=model.chip), model.weights_in_calls
     head = f"void {kernel_name(symbol, in_calls)}(const tigris_kernel_call *call)"
     includes = "".join(f"#include {include}\n" for include in found.includes)
     return f"""\
