@@ -1,7 +1,6 @@
-/* Conv2D and depthwise Conv2D of int16 with weights of int8, and Conv2D with weights of int16. Simple, not fast. */
-#include "inlining.h"
-#include "int16.h"
+/* Conv2D and depthwise Conv2D of int16 with weights of int8, and Conv2D with weights of int16. */
 #include "tigris_kernels.h"
+#include "tile_int16.h"
 #include "window.h"
 
 typedef struct conv {
@@ -11,22 +10,20 @@ typedef struct conv {
     int32_t group_outputs; /* output channels that read the same ones */
 } conv;
 
-/* The sum of `count` products, from weight number `weight` on. */
-static int64_t sum_products(const conv *c, const int16_t *input, int32_t weight, int32_t count)
+/* `count` products with weights of int16, from weight number `weight` on. */
+static uint64_t dot_wide(const conv *c, const int16_t *input, int32_t weight, int32_t count)
 {
-    if (c->params->weight_bytes == 1U) {
-        return tigris_dot_int16(input, tigris_int8_data(c->call, c->params->weights) + weight, count);
-    }
     const int16_t *weights = tigris_int16_data(c->call, c->params->weights) + weight;
     int64_t sum = 0;
     for (int32_t k = 0; k < count; k++) {
         sum += input[k] * weights[k];
     }
-    return sum;
+    return (uint64_t)sum;
 }
 
-/* The sum of all taps of a convolution; a row of taps that is contiguous in input and weights is one run. */
-static uint64_t sum_taps(const conv *c, const tigris_pixel *at, int32_t channel)
+/* Adds all products of the tile's channels, of which `channel` is the first, and pixels: `at`, and perhaps one with the
+ * same taps, `apart` elements of the input behind it. Taps that are contiguous in input and weights are one run. */
+static void add_taps(const conv *c, tigris_tile_int16 *tile, const tigris_pixel *at, int32_t apart, int32_t channel)
 {
     const tigris_conv_int16_params *params = c->params;
     const int32_t together = params->groups == 1U && params->dilation_width == 1U;
@@ -34,15 +31,18 @@ static uint64_t sum_taps(const conv *c, const tigris_pixel *at, int32_t channel)
     const int16_t *data = (const int16_t *)(const void *)tigris_input_data(c->call, 0);
     const int32_t kernel = channel * params->kernel_height * params->kernel_width;
     data += channel / c->group_outputs * c->depth;
-    uint64_t sum = tigris_int64_at(c->call, params->bias, (uint32_t)channel);
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
         for (int32_t j = at->columns.first; j < at->columns.end; j += step) {
-            const int32_t tap = kernel + i * params->kernel_width + j;
-            sum += (uint64_t)sum_products(c, data + tigris_tap_offset(c->call, at, i, j), tap * c->depth,
-                                          step * c->depth);
+            const int32_t weight = (kernel + i * params->kernel_width + j) * c->depth;
+            const uint32_t offset = tigris_tap_offset(c->call, at, i, j);
+            const int16_t *const inputs[] = {data + offset, data + offset + apart};
+            if (params->weight_bytes == 1U) {
+                tigris_add_to_tile(tile, inputs, tigris_int8_data(c->call, params->weights) + weight, step * c->depth);
+            } else {
+                tile->sum[0][0] += dot_wide(c, inputs[0], weight, step * c->depth);
+            }
         }
     }
-    return sum;
 }
 
 /* The sum of all taps of a depthwise channel; runs are so short that their products fit 32 bits. */
@@ -73,19 +73,33 @@ static uint64_t sum_channel(const conv *c, const tigris_pixel *at, int32_t chann
     return sum;
 }
 
-typedef uint64_t (*sum_function)(const conv *c, const tigris_pixel *at, int32_t channel);
-
-TIGRIS_INLINE void run_pixels(const conv *c, sum_function sum)
+static tigris_outputs_int16 outputs_of(const conv *c)
 {
     const tigris_conv_int16_params *params = c->params;
-    const int32_t *multiplier = tigris_int32_data(c->call, params->multiplier);
-    const int8_t *shift = tigris_int8_data(c->call, params->shift);
-    const tigris_sum_stage stage = {params->sum_bits, params->activation_min, params->activation_max};
-    int16_t *to = tigris_int16_output(c->call);
-    tigris_pixel_loop loop;
-    for (tigris_start_pixels(&loop, c->call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
-        for (int32_t channel = 0; channel < (int32_t)tigris_output_tensor(c->call)->channels; channel++) {
-            *to++ = tigris_to_int16((int64_t)sum(c, &loop.pixel, channel), multiplier[channel], shift[channel], &stage);
+    const tigris_outputs_int16 outputs = {params->bias, tigris_int32_data(c->call, params->multiplier),
+                                          tigris_int8_data(c->call, params->shift),
+                                          {params->sum_bits, params->activation_min, params->activation_max}};
+    return outputs;
+}
+
+static int are_equal(tigris_taps a, tigris_taps b)
+{
+    return a.first == b.first && a.end == b.end;
+}
+
+/* Computes pixel `at`, and perhaps the next, which has the same taps. */
+static void run_pixels(const conv *c, tigris_tile_int16 *tile, const tigris_pixel *at, int32_t apart, int16_t *to)
+{
+    const tigris_outputs_int16 outputs = outputs_of(c);
+    const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
+    const int32_t most = c->params->weight_bytes == 1U ? TIGRIS_TILE_ROWS : 1;
+    for (int32_t channel = 0; channel < channels; channel += tile->rows) {
+        const int32_t left = c->group_outputs - channel % c->group_outputs;
+        tile->rows = left < most ? left : most;
+        tigris_start_tile(tile, c->call, &outputs, channel);
+        add_taps(c, tile, at, apart, channel);
+        for (int32_t vector = 0; vector < tile->vectors; vector++) {
+            tigris_finish_tile(tile, &outputs, channel, vector, to + vector * channels + channel);
         }
     }
 }
@@ -93,16 +107,43 @@ TIGRIS_INLINE void run_pixels(const conv *c, sum_function sum)
 static void run(const tigris_kernel_call *call)
 {
     const tigris_conv_int16_params *params = tigris_params(call);
+    const int32_t outputs = (int32_t)tigris_output_tensor(call)->channels;
     const conv c = {call, params, (int32_t)tigris_input_tensor(call, 0)->channels / params->groups,
-                    (int32_t)tigris_output_tensor(call)->channels / params->groups};
-    run_pixels(&c, sum_taps);
+                    outputs / params->groups};
+    tigris_tile_int16 tile;
+    tile.row_step = params->kernel_height * params->kernel_width * c.depth;
+    int16_t *to = tigris_int16_output(call);
+    tigris_pixel_loop loop;
+    tigris_start_pixels(&loop, call, 0);
+    while (loop.left > 0) {
+        const tigris_pixel at = loop.pixel;
+        int32_t apart = 0;
+        tile.vectors = 1;
+        tigris_next_pixel(&loop);
+        if (loop.left > 0 && params->weight_bytes == 1U && are_equal(at.rows, loop.pixel.rows) &&
+            are_equal(at.columns, loop.pixel.columns)) {
+            apart = (int32_t)(tigris_tap_offset(call, &loop.pixel, 0, 0) - tigris_tap_offset(call, &at, 0, 0));
+            tile.vectors = 2;
+            tigris_next_pixel(&loop);
+        }
+        run_pixels(&c, &tile, &at, apart, to);
+        to += tile.vectors * outputs;
+    }
 }
 
 static void run_depthwise(const tigris_kernel_call *call)
 {
-    const conv c = {call, tigris_params(call), 1,
-                    (int32_t)(tigris_output_tensor(call)->channels / tigris_input_tensor(call, 0)->channels)};
-    run_pixels(&c, sum_channel);
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
+    const conv c = {call, tigris_params(call), 1, channels / (int32_t)tigris_input_tensor(call, 0)->channels};
+    const tigris_outputs_int16 outputs = outputs_of(&c);
+    int16_t *to = tigris_int16_output(call);
+    tigris_pixel_loop loop;
+    for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
+        for (int32_t channel = 0; channel < channels; channel++) {
+            *to++ = tigris_to_int16((int64_t)sum_channel(&c, &loop.pixel, channel), outputs.multiplier[channel],
+                                    outputs.shift[channel], &outputs.stage);
+        }
+    }
 }
 
 /* `inputs`: input channels that one output channel reads. */

@@ -65,11 +65,15 @@ typedef struct tigris_sum_stage {
     int32_t high;
 } tigris_sum_stage;
 
-/* (sum * multiplier + half) >> (15 - shift). */
+/* (sum * multiplier + half) >> (15 - shift), the lower 32 bits. */
 static inline int32_t tigris_scale_sum(int64_t sum, int32_t multiplier, int32_t shift)
 {
     const uint32_t but_one = (uint32_t)(14 - shift) & 63U;
-    const uint64_t product = (uint64_t)sum * (uint32_t)multiplier;
+    uint64_t product = (uint64_t)sum * (uint32_t)multiplier;
+    if (but_one < 31U) { /* nearly always; 32-bit processors shift 64 bits by many instructions */
+        product += UINT32_C(1) << but_one;
+        return (int32_t)((uint32_t)(product >> 32) << (31U - but_one) | (uint32_t)product >> but_one >> 1);
+    }
     return (int32_t)((((int64_t)product >> but_one) + 1) >> 1);
 }
 
