@@ -168,7 +168,7 @@ def row_map(form: Transposed) -> RowMap:
 
 
 @settings(max_examples=examples(32, 80), deadline=None)
-@given(transposed, DTYPES, st.integers(1, 2), st.tuples(st.integers(1, 2), st.integers(1, 3)), st.integers(1, 2), seeds)
+@given(transposed, DTYPES, st.integers(1, 2), st.tuples(st.integers(1, 9), st.integers(1, 5)), st.integers(1, 2), seeds)
 def test_transpose_conv(form: Transposed, dtype: DType, groups: int, channels: tuple[int, int], batch: int,
                         seed: int) -> None:
     random = np.random.default_rng(seed)

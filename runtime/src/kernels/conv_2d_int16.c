@@ -93,12 +93,12 @@ static void run_pixels(const conv *c, tigris_tile_int16 *tile, const tigris_pixe
     const tigris_outputs_int16 outputs = outputs_of(c);
     const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
     const int32_t most = c->params->weight_bytes == 1U ? TIGRIS_TILE_ROWS : 1;
-    for (int32_t channel = 0; channel < channels; channel += tile->rows) {
+    for (int32_t channel = 0; channel < channels; channel += tile->part.rows) {
         const int32_t left = c->group_outputs - channel % c->group_outputs;
-        tile->rows = left < most ? left : most;
+        tile->part.rows = left < most ? left : most;
         tigris_start_tile(tile, c->call, &outputs, channel);
         add_taps(c, tile, at, apart, channel);
-        for (int32_t vector = 0; vector < tile->vectors; vector++) {
+        for (int32_t vector = 0; vector < tile->part.vectors; vector++) {
             tigris_finish_tile(tile, &outputs, channel, vector, to + vector * channels + channel);
         }
     }
@@ -111,23 +111,23 @@ static void run(const tigris_kernel_call *call)
     const conv c = {call, params, (int32_t)tigris_input_tensor(call, 0)->channels / params->groups,
                     outputs / params->groups};
     tigris_tile_int16 tile;
-    tile.row_step = params->kernel_height * params->kernel_width * c.depth;
+    tile.part.row_step = params->kernel_height * params->kernel_width * c.depth;
     int16_t *to = tigris_int16_output(call);
     tigris_pixel_loop loop;
     tigris_start_pixels(&loop, call, 0);
     while (loop.left > 0) {
         const tigris_pixel at = loop.pixel;
         int32_t apart = 0;
-        tile.vectors = 1;
+        tile.part.vectors = 1;
         tigris_next_pixel(&loop);
         if (loop.left > 0 && params->weight_bytes == 1U && are_equal(at.rows, loop.pixel.rows) &&
             are_equal(at.columns, loop.pixel.columns)) {
             apart = (int32_t)(tigris_tap_offset(call, &loop.pixel, 0, 0) - tigris_tap_offset(call, &at, 0, 0));
-            tile.vectors = 2;
+            tile.part.vectors = 2;
             tigris_next_pixel(&loop);
         }
         run_pixels(&c, &tile, &at, apart, to);
-        to += tile.vectors * outputs;
+        to += tile.part.vectors * outputs;
     }
 }
 

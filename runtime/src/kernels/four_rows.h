@@ -1,4 +1,4 @@
-/* Products of four rows of int8 weights and one vector, or two, whose elements a function loads. */
+/* Sums of products of a tile: up to four rows of int8 weights, and one vector or two, whose elements a function loads. */
 #ifndef TIGRIS_FOUR_ROWS_H
 #define TIGRIS_FOUR_ROWS_H
 
@@ -70,6 +70,43 @@ TIGRIS_INLINE void tigris_add_four_rows(tigris_load_element load, int two, const
     sums[0] = first;
     if (two) {
         sums[1] = second;
+    }
+}
+
+/* A tile, and its sums. */
+typedef struct tigris_tile {
+    int32_t vectors; /* 1 or 2 */
+    int32_t rows;    /* 1 … 4 */
+    int32_t row_step;
+    int32_t zero_point; /* of the vectors' elements */
+    tigris_four_sums sums[2];
+} tigris_tile;
+
+/* tigris_add_four_rows with constants in place of the first two arguments, as a function of its own. */
+typedef void (*tigris_add_rows)(const void *const *from, int32_t zero_point, const int8_t *weights, int32_t step,
+                                int32_t count, tigris_four_sums *sums);
+
+/* Adds `count` products to each sum of a tile. */
+TIGRIS_INLINE void tigris_add_to_sums(tigris_tile *t, tigris_load_element load, tigris_add_rows one, tigris_add_rows two,
+                                      const void *const *from, const int8_t *weights, int32_t count)
+{
+    if (t->rows == 4 && t->vectors == 2 && TIGRIS_TWO_VECTORS) {
+        two(from, t->zero_point, weights, t->row_step, count, t->sums);
+        return;
+    }
+    for (int32_t vector = 0; vector < t->vectors; vector++) {
+        if (t->rows == 4) {
+            one(from + vector, t->zero_point, weights, t->row_step, count, t->sums + vector);
+            continue;
+        }
+        for (int32_t row = 0; row < t->rows; row++) {
+            const int8_t *w = weights + row * t->row_step;
+            uint32_t sum = t->sums[vector].row[row];
+            for (int32_t k = 0; k < count; k++) {
+                sum += (uint32_t)(load(from[vector], k, t->zero_point) * w[k]);
+            }
+            t->sums[vector].row[row] = sum;
+        }
     }
 }
 

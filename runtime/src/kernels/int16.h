@@ -35,29 +35,6 @@ static inline uint64_t tigris_int64_at(const tigris_kernel_call *call, uint32_t 
     return (uint64_t)words[1] << 32 | words[0];
 }
 
-/* Sum of `count` products. */
-static inline int64_t tigris_dot_int16(const int16_t *input, const int8_t *weights, int32_t count)
-{
-    int64_t sum = 0;
-    while (count > 0) {
-        const int32_t some = count < TIGRIS_SAFE_PRODUCTS ? count : TIGRIS_SAFE_PRODUCTS;
-        int32_t part = 0;
-        int32_t k = some;
-        for (; k >= 4; k -= 4) {
-            part += input[0] * weights[0] + input[1] * weights[1];
-            part += input[2] * weights[2] + input[3] * weights[3];
-            input += 4;
-            weights += 4;
-        }
-        for (; k > 0; k--) {
-            part += *input++ * *weights++;
-        }
-        sum += part;
-        count -= some;
-    }
-    return sum;
-}
-
 /* Width of sums, 32 or 64 bits, and range of outputs. */
 typedef struct tigris_sum_stage {
     uint32_t sum_bits;

@@ -7,16 +7,12 @@
 #include "four_rows.h"
 #include "int16.h"
 
-#define TIGRIS_TILE_VECTORS 2
 #define TIGRIS_TILE_ROWS 4
 
 typedef struct tigris_tile_int16 {
-    int32_t vectors;
-    int32_t rows;
-    int32_t row_step; /* weights from a row to the next */
-    int32_t left;     /* products that still fit `part` */
-    tigris_four_sums part[TIGRIS_TILE_VECTORS];
-    uint64_t sum[TIGRIS_TILE_VECTORS][TIGRIS_TILE_ROWS];
+    tigris_tile part;
+    int32_t left; /* products that still fit the sums of `part` */
+    uint64_t sum[2][4];
 } tigris_tile_int16;
 
 /* The output stage of a layer, with one bias, multiplier and shift for each output channel. */

@@ -15,7 +15,20 @@ typedef struct tigris_transpose_axis {
     int32_t dilation;
     int32_t low; /* input positions in [low, end) exist */
     int32_t end;
+    int32_t factor; /* the greatest common divisor of stride and dilation */
 } tigris_transpose_axis;
+
+static inline tigris_transpose_axis tigris_axis_of(int32_t kernel, int32_t stride, int32_t dilation, int32_t low,
+                                                   int32_t end)
+{
+    tigris_transpose_axis axis = {kernel, stride, dilation, low, end, stride};
+    for (int32_t rest = dilation; rest != 0;) {
+        const int32_t next = axis.factor % rest;
+        axis.factor = rest;
+        rest = next;
+    }
+    return axis;
+}
 
 /* `count` taps: kernel index tap, tap + tap_step, … meets input position source, source - source_step, … */
 typedef struct tigris_transpose_taps {
@@ -29,17 +42,8 @@ typedef struct tigris_transpose_taps {
 /* Taps k with position - k * dilation = stride * source for a source that exists. */
 static inline tigris_transpose_taps tigris_taps_of(const tigris_transpose_axis *axis, int32_t position)
 {
-    tigris_transpose_taps taps = {0, axis->stride, 0, axis->dilation, 0};
-    /* The stride from a tap that fits to the next is stride / gcd(stride, dilation). */
-    int32_t a = axis->stride;
-    int32_t b = axis->dilation;
-    while (b != 0) {
-        const int32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    taps.tap_step = axis->stride / a;
-    taps.source_step = axis->dilation / a;
+    /* A tap that fits is followed by one stride / factor taps further on. */
+    tigris_transpose_taps taps = {0, axis->stride / axis->factor, 0, axis->dilation / axis->factor, 0};
     while (taps.tap < axis->kernel && taps.tap < axis->stride &&
            (position - taps.tap * axis->dilation) % axis->stride != 0) {
         taps.tap++;
@@ -85,18 +89,22 @@ typedef struct tigris_transposed {
     int32_t group_outputs; /* output channels of one group */
 } tigris_transposed;
 
-/* The taps of an output pixel, and one of its channels. */
+/* The taps of an output pixel, and its channels `channel`, `channel` + 1, … of one group. If there are two pixels, the
+ * second reads the next input column with the same taps. `to`: number of the first output element. */
 typedef struct tigris_transpose_place {
     tigris_transpose_taps rows;
     tigris_transpose_taps columns;
+    int32_t pixels;
     int32_t channel;
+    int32_t channels;
+    uint32_t to;
 } tigris_transpose_place;
 
-/* Adds `count` products to the sum at `sum`; `input` and `weight`: elements of the first factors in the band and in the
+/* Adds `count` products to the sums at `sum`; `input` and `weight`: elements of the first factors in the band and in the
  * weights. */
 typedef void (*tigris_transpose_add)(void *sum, uint32_t input, int32_t weight, int32_t count);
 
-/* All products of an output element. */
+/* All products of the outputs of a place. */
 TIGRIS_INLINE void tigris_transpose_sum(const tigris_transposed *c, const tigris_transpose_place *at,
                                         tigris_transpose_add add, void *sum)
 {
@@ -117,27 +125,47 @@ TIGRIS_INLINE void tigris_transpose_sum(const tigris_transposed *c, const tigris
     }
 }
 
-/* Writes the next output element of `outputs`, whose place is `at`. */
+/* Writes the outputs of a place. */
 typedef void (*tigris_transpose_output)(void *outputs, const tigris_transposed *c, const tigris_transpose_place *at);
 
-/* Computes all outputs of the band in order. */
+/* Computes output pixel number `pixel`, and perhaps a second, up to `most` channels at a time. */
+TIGRIS_INLINE void tigris_transpose_pixels(const tigris_transposed *c, tigris_transpose_place *at, uint32_t pixel,
+                                           int32_t most, tigris_transpose_output write, void *outputs)
+{
+    const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
+    for (at->channel = 0; at->channel < channels; at->channel += at->channels) {
+        const int32_t left = c->group_outputs - at->channel % c->group_outputs;
+        at->channels = left < most ? left : most;
+        at->to = pixel * (uint32_t)channels + (uint32_t)at->channel;
+        write(outputs, c, at);
+    }
+}
+
+/* Computes all outputs of the band, in places of up to `pixels` pixels and `most` channels. Pixels with a distance of a
+ * stride have the same taps, except at borders. */
 TIGRIS_INLINE void tigris_transpose_run(const tigris_kernel_call *call, const tigris_transpose_shape *shape,
-                                        tigris_transpose_output write, void *outputs)
+                                        int32_t pixels, int32_t most, tigris_transpose_output write, void *outputs)
 {
     const tigris_band *in = tigris_input_band(call, 0), *out = tigris_output_band(call);
     const int32_t channels = (int32_t)tigris_tensor_of(out)->channels, groups = (int32_t)shape->groups;
+    const int32_t width = (int32_t)tigris_tensor_of(out)->width, stride = shape->stride_width;
     const tigris_transposed c = {call, shape, (int32_t)tigris_tensor_of(in)->channels / groups, channels / groups};
-    const tigris_transpose_axis rows = {shape->kernel_height, shape->stride_height, shape->dilation_height,
-                                        tigris_first_row(in), tigris_first_row(in) + tigris_row_count(in)};
-    const tigris_transpose_axis columns = {shape->kernel_width, shape->stride_width, shape->dilation_width, 0,
-                                           (int32_t)tigris_tensor_of(in)->width};
+    const tigris_transpose_axis rows = tigris_axis_of(shape->kernel_height, shape->stride_height, shape->dilation_height,
+                                                      tigris_first_row(in), tigris_first_row(in) + tigris_row_count(in));
+    const tigris_transpose_axis columns =
+        tigris_axis_of(shape->kernel_width, stride, shape->dilation_width, 0, (int32_t)tigris_tensor_of(in)->width);
     tigris_transpose_place at;
-    for (int32_t y = tigris_first_row(out); y < tigris_first_row(out) + tigris_row_count(out); y++) {
-        at.rows = tigris_taps_of(&rows, y + shape->pad_top);
-        for (int32_t x = 0; x < (int32_t)tigris_tensor_of(out)->width; x++) {
-            at.columns = tigris_taps_of(&columns, x + shape->pad_left);
-            for (at.channel = 0; at.channel < channels; at.channel++) {
-                write(outputs, &c, &at);
+    for (int32_t y = 0; y < tigris_row_count(out); y++) {
+        at.rows = tigris_taps_of(&rows, tigris_first_row(out) + y + shape->pad_top);
+        for (int32_t first = 0; first < stride && first < width; first++) {
+            for (int32_t x = first; x < width; x += at.pixels * stride) {
+                at.columns = tigris_taps_of(&columns, x + shape->pad_left);
+                at.pixels = 1;
+                if (pixels > 1 && x + stride < width) {
+                    const tigris_transpose_taps next = tigris_taps_of(&columns, x + stride + shape->pad_left);
+                    at.pixels += next.tap == at.columns.tap && next.count == at.columns.count;
+                }
+                tigris_transpose_pixels(&c, &at, (uint32_t)(y * width + x), most, write, outputs);
             }
         }
     }

@@ -29,7 +29,7 @@ static inline void write_output(void *of, const tigris_transposed *c, const tigr
     outputs *o = of;
     o->channel.sum = o->bias[at->channel];
     tigris_transpose_sum(c, at, add_products, &o->channel);
-    *o->to++ = tigris_clamp_float(o->channel.sum, o->low, o->high);
+    o->to[at->to] = tigris_clamp_float(o->channel.sum, o->low, o->high);
 }
 
 static void run(const tigris_kernel_call *call)
@@ -42,7 +42,7 @@ static void run(const tigris_kernel_call *call)
         params->activation_min,
         params->activation_max,
         tigris_float_output(call)};
-    tigris_transpose_run(call, &shape, write_output, &o);
+    tigris_transpose_run(call, &shape, 1, 1, write_output, &o);
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -1,49 +1,54 @@
 /* Transposed Conv2D of int16 with weights of int8, with groups; sums have 64 bits. */
-#include "int16.h"
 #include "tigris_kernels.h"
+#include "tile_int16.h"
 #include "transpose_conv.h"
 
-typedef struct products {
+typedef struct layer {
+    tigris_tile_int16 tile;
+    tigris_outputs_int16 outputs;
     const int16_t *input;
+    int32_t input_channels;
     const int8_t *weights;
-    uint64_t sum;
-} products;
+    int16_t *to;
+} layer;
 
 static inline void add_products(void *of, uint32_t input, int32_t weight, int32_t count)
 {
-    products *p = of;
-    p->sum += (uint64_t)tigris_dot_int16(p->input + input, p->weights + weight, count);
+    layer *l = of;
+    const int16_t *first = l->input + input;
+    const int16_t *const vectors[] = {first, l->tile.part.vectors == 1 ? NULL : first + l->input_channels};
+    tigris_add_to_tile(&l->tile, vectors, l->weights + weight, count);
 }
 
-typedef struct outputs {
-    products channel;
-    uint32_t bias;
-    const int32_t *multiplier;
-    const int8_t *shift;
-    tigris_sum_stage stage;
-    int16_t *to;
-} outputs;
-
-static inline void write_output(void *of, const tigris_transposed *c, const tigris_transpose_place *at)
+static inline void write_outputs(void *of, const tigris_transposed *c, const tigris_transpose_place *at)
 {
-    outputs *o = of;
-    o->channel.sum = tigris_int64_at(c->call, o->bias, (uint32_t)at->channel);
-    tigris_transpose_sum(c, at, add_products, &o->channel);
-    *o->to++ = tigris_to_int16((int64_t)o->channel.sum, o->multiplier[at->channel], o->shift[at->channel], &o->stage);
+    layer *l = of;
+    l->tile.part.vectors = at->pixels;
+    l->tile.part.rows = at->channels;
+    tigris_start_tile(&l->tile, c->call, &l->outputs, at->channel);
+    tigris_transpose_sum(c, at, add_products, l);
+    int16_t *to = l->to + at->to;
+    for (int32_t pixel = 0; pixel < at->pixels; pixel++) {
+        tigris_finish_tile(&l->tile, &l->outputs, at->channel, pixel, to);
+        to += (uint32_t)c->shape->stride_width * tigris_output_tensor(c->call)->channels;
+    }
 }
 
 static void run(const tigris_kernel_call *call)
 {
     const tigris_transpose_conv_int16_params *params = tigris_params(call);
     const tigris_transpose_shape shape = TIGRIS_TRANSPOSE_SHAPE(params);
-    outputs o = {
-        {(const int16_t *)(const void *)tigris_input_data(call, 0), tigris_int8_data(call, params->weights), 0},
-        params->bias,
-        tigris_int32_data(call, params->multiplier),
-        tigris_int8_data(call, params->shift),
-        {params->sum_bits, params->activation_min, params->activation_max},
-        tigris_int16_output(call)};
-    tigris_transpose_run(call, &shape, write_output, &o);
+    layer l;
+    const tigris_outputs_int16 outputs = {params->bias, tigris_int32_data(call, params->multiplier),
+                                          tigris_int8_data(call, params->shift),
+                                          {params->sum_bits, params->activation_min, params->activation_max}};
+    l.outputs = outputs;
+    l.input = (const int16_t *)(const void *)tigris_input_data(call, 0);
+    l.input_channels = (int32_t)tigris_input_tensor(call, 0)->channels;
+    l.weights = tigris_int8_data(call, params->weights);
+    l.to = tigris_int16_output(call);
+    l.tile.part.row_step = shape.kernel_height * shape.kernel_width * (l.input_channels / (int32_t)shape.groups);
+    tigris_transpose_run(call, &shape, 2, TIGRIS_TILE_ROWS, write_outputs, &l);
 }
 
 static tigris_status check(const tigris_check_call *call)
