@@ -51,7 +51,7 @@ def constants(random: np.random.Generator, channels: int, fan_in: int, sum_bits:
 
 @settings(max_examples=examples(16, 40), deadline=None)
 @given(windows(), st.sampled_from((OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D)), st.sampled_from((32, 64)),
-       st.sampled_from((1, 2)), st.tuples(st.integers(1, 3), st.integers(1, 5), st.integers(1, 4)), seeds)
+       st.sampled_from((1, 2)), st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 6)), seeds)
 def test_convolutions(w: Window, kind: OpKind, sum_bits: int, weight_bytes: int, sizes: tuple[int, int, int],
                       seed: int) -> None:
     random, (groups, group_inputs, group_outputs) = np.random.default_rng(seed), sizes

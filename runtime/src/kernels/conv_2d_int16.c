@@ -73,6 +73,32 @@ static uint64_t sum_channel(const conv *c, const tigris_pixel *at, int32_t chann
     return sum;
 }
 
+/* Adds all taps of four depthwise channels, each of which reads an input channel of its own. */
+static void add_four_channels(const conv *c, const tigris_pixel *at, int32_t channel, tigris_four_sums *sums)
+{
+    const tigris_conv_int16_params *params = c->params;
+    const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
+    const int32_t step = params->dilation_width * channels;
+    const int16_t *data = (const int16_t *)(const void *)tigris_input_data(c->call, 0) + channel;
+    const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel;
+    tigris_four_sums sum = *sums;
+    for (int32_t i = at->rows.first; i < at->rows.end; i++) {
+        uint32_t input = tigris_tap_offset(c->call, at, i, at->columns.first);
+        int32_t weight = (i * params->kernel_width + at->columns.first) * channels;
+        for (int32_t left = tigris_tap_count(at->columns); left > 0; left--) {
+            const int16_t *inputs = data + input;
+            const int8_t *weights = kernel + weight;
+            TIGRIS_ADD_NEXT(sum.row[0], inputs[0], weights[0]);
+            TIGRIS_ADD_NEXT(sum.row[1], inputs[1], weights[1]);
+            TIGRIS_ADD_NEXT(sum.row[2], inputs[2], weights[2]);
+            TIGRIS_ADD_NEXT(sum.row[3], inputs[3], weights[3]);
+            input += (uint32_t)step;
+            weight += channels;
+        }
+    }
+    *sums = sum;
+}
+
 static tigris_outputs_int16 outputs_of(const conv *c)
 {
     const tigris_conv_int16_params *params = c->params;
@@ -136,10 +162,22 @@ static void run_depthwise(const tigris_kernel_call *call)
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
     const conv c = {call, tigris_params(call), 1, channels / (int32_t)tigris_input_tensor(call, 0)->channels};
     const tigris_outputs_int16 outputs = outputs_of(&c);
+    const int fours =
+        c.group_outputs == 1 && c.params->kernel_height * c.params->kernel_width <= TIGRIS_SAFE_PRODUCTS;
+    tigris_tile_int16 tile;
+    tile.part.vectors = 1;
+    tile.part.rows = TIGRIS_TILE_ROWS;
     int16_t *to = tigris_int16_output(call);
     tigris_pixel_loop loop;
     for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
-        for (int32_t channel = 0; channel < channels; channel++) {
+        int32_t channel = 0;
+        for (; fours && channels - channel >= TIGRIS_TILE_ROWS; channel += TIGRIS_TILE_ROWS) {
+            tigris_start_tile(&tile, call, &outputs, channel);
+            add_four_channels(&c, &loop.pixel, channel, tile.part.sums);
+            tigris_finish_tile(&tile, &outputs, channel, 0, to);
+            to += TIGRIS_TILE_ROWS;
+        }
+        for (; channel < channels; channel++) {
             *to++ = tigris_to_int16((int64_t)sum_channel(&c, &loop.pixel, channel), outputs.multiplier[channel],
                                     outputs.shift[channel], &outputs.stage);
         }

@@ -1,7 +1,7 @@
 /* Transposed Conv2D, int8, with groups. The number of taps differs from pixel to pixel, so the input's zero point is
  * subtracted from each input, not folded into the bias. */
 #include "four_rows.h"
-#include "requantise.h"
+#include "scale_int8.h"
 #include "tigris_kernels.h"
 #include "transpose_conv.h"
 
@@ -53,11 +53,8 @@ static inline void write_outputs(void *of, const tigris_transposed *c, const tig
     tigris_transpose_sum(c, at, add_products, o);
     int8_t *to = o->to + at->to;
     for (int32_t pixel = 0; pixel < at->pixels; pixel++) {
-        for (int32_t i = 0; i < at->channels; i++) {
-            const int32_t channel = at->channel + i;
-            to[i] = tigris_to_int8((int32_t)o->tile.sums[pixel].row[i], o->multiplier[channel], o->shift[channel],
-                                   &o->stage);
-        }
+        tigris_requantise_channels(o->tile.sums[pixel].row, at->channels, o->multiplier + at->channel,
+                                   o->shift + at->channel, 1, &o->stage, to);
         to += (uint32_t)c->shape->stride_width * tigris_output_tensor(c->call)->channels;
     }
 }
