@@ -1,9 +1,9 @@
 """Instructions of inference with the ESP32-S3's vectors: python -m bench.s3 [--models …] [--json FILE]
 
-Counts the assembly of this project's PIE kernels (runtime/src/kernels/pie) for each convolution and fully connected
-layer of the int8 networks of a folder. The runtime's C runs a plan on this computer, and an interpreter runs the
-assembly that it calls; the C and other kernels are not counted. The network's output is compared with the host's. Exit
-status 1 if one differs.
+Counts the assembly of this project's PIE kernels (runtime/src/kernels/pie) for each operator that they run of the int8
+networks of a folder, each product or, without products, each output. The runtime's C runs a plan on this computer, and
+an interpreter runs the assembly that it calls; the C and other kernels are not counted. The network's output is
+compared with the host's. Exit status 1 if one differs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMNS = [("operator", "operator", ""), ("shape", "shape", ""), ("products", "m
 
 
 def rows_of(network: Path, program: Path, fast: str | None = None) -> list[Row]:
-    """A row for each convolution and fully connected layer, and one for all that the kernels take, with whether the
+    """A row for each operator of a kind that the kernels run, and one for all that the kernels take, with whether the
     output is right. `program`: by `whole.build`; `fast`: the budget, None: what there is."""
     compiled = compile_model(network, fast=fast, backend="pie", chip=pie.CHIP)
     run, right = _run(compiled, program)
@@ -48,12 +48,13 @@ def _places(compiled: Compiled) -> list[int]:
 def _row(compiled: Compiled, place: int, instructions: int) -> Row:
     op = compiled.plan.program.ops[place]
     output = compiled.plan.program.tensors[op.output]
-    layer = pie.layer_of(op) if op.backend else None
-    why = compiled.report["kernels"]["ops"][place]["why"]
+    layer = pie.layer_of(op) if op.backend and op.blobs else None
+    kernel = compiled.report["kernels"]["ops"][place]
+    own = layer.function if layer else kernel["kernel"] if op.backend else kernel["why"]
     return {
         "operator": op.kind.name, "shape": f"{output.height}x{output.width}x{output.channels}", "macs": op.macs,
-        "kernel": layer.function.removeprefix("tigris_pie_") if layer else why,
-        "instructions": instructions, "each": instructions / op.macs, "right": "",
+        "kernel": own.removeprefix("tigris_pie_"), "instructions": instructions,
+        "each": instructions / (op.macs or output.height * output.width * output.channels), "right": "",
     }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 /* Runs a plan on this machine with a backend whose kernels are interpreted: each call of one is asked of the other end of
  * the pipe (pipe.py).
  *
- * Reads four words (bytes of plan, fast and slow memory, input; little-endian), the plan and the input. A request is a
+ * Reads four words (bytes of plan, fast and slow memory, input; little-endian), the plan and the inputs. A request is a
  * name of 64 bytes, the number of arguments, and the arguments: each three words and the bytes of those that are read.
  * The answer is the function's result and the bytes of what is written. At the end it writes a request of no name, whose
  * arguments are the status and the output. */
@@ -127,7 +127,10 @@ static int run_with(const tigris_backend *backend)
     if (status == TIGRIS_OK) {
         session.hooks.counter = no_time;
         session.hooks.profile = tell;
-        memcpy(tigris_input(&session, 0), input, sizes[3]);
+        const uint8_t *from = input;
+        for (uint32_t i = 0; i < plan.header->input_count; from += tigris_input_bytes(&session, i++)) {
+            memcpy(tigris_input(&session, i), from, tigris_input_bytes(&session, i));
+        }
         status = tigris_run(&session);
         last[1] = bytes(READ, tigris_output(&session, 0), tigris_output_bytes(&session, 0));
     }

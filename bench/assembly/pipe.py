@@ -70,7 +70,7 @@ def build(by_pipe: Path, folder: Path, *flags: str) -> Path:
 
 
 def run(target: Target, plan: bytes, data: bytes) -> Run:
-    """The plan on stored input `data`, in arenas of its own sizes."""
+    """The plan on its stored inputs `data`, in arenas of its own sizes."""
     header, interpreter = Header.unpack(plan), _Interpreter(target)
     counts, calls, before = Counter[int](), Counter[str](), 0
     with subprocess.Popen([str(target.by_pipe)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -65,6 +65,14 @@ void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vector
     ask("tigris_pie_gather", arguments, 4U + count);
 }
 
+void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)
+{
+    const uint32_t each = vectors * TIGRIS_PIE_LANES;
+    const argument arguments[] = {bytes(READ, a, each), bytes(READ, b, each), bytes(WRITTEN, output, each),
+                                  bytes(READ, words, 3U * sizeof *words), number((int32_t)vectors)};
+    ASK("tigris_pie_add", arguments);
+}
+
 int main(void)
 {
     return run_with(&tigris_pie_backend);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -72,3 +73,14 @@ def depthwise(layer: Layer, data: NDArray[np.int8]) -> NDArray[np.int8]:
         run.call(layer.function, pointers, result + y * size[1] * channels, run.record, size[1], channels, 0)
     content = run.memory.content(result, size[0] * size[1] * channels)
     return np.frombuffer(content, np.int8).reshape(*size, channels)
+
+
+def add(a: NDArray[np.int8], b: NDArray[np.int8], words: Sequence[int]) -> tuple[NDArray[np.int8], int]:
+    """The sums of whole vectors, in the memory of `a`, and the instructions they took."""
+    memory = Memory(1 << 18)
+    left, right = memory.add("a", a.tobytes(), writable=True, align=16), memory.add("b", b.tobytes(), align=16)
+    record = memory.add("words", struct.pack("<3i", *words), align=4)
+    machine = Machine(program(), memory)
+    machine.call("tigris_pie_add", [left, right, left, record, a.size // 16])
+    assert not memory.strays and not memory.misaligned, memory.strays
+    return np.frombuffer(memory.content(left, a.size), np.int8), machine.executed

@@ -34,9 +34,11 @@ uint32_t tigris_cmsis_nn_scratch(const tigris_plan *plan, const tigris_backend *
 /* Kernels in the ESP32-S3's vector instructions (src/kernels/pie) in the same form; they need no scratch of a
  * backend. */
 extern const tigris_backend tigris_pie_backend;
+extern const tigris_kernel_entry tigris_pie_add_int8;
 extern const tigris_kernel_entry tigris_pie_conv_2d_int8;
 extern const tigris_kernel_entry tigris_pie_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_pie_fully_connected_int8;
+extern const tigris_kernel_entry tigris_pie_sub_int8;
 
 #ifdef __cplusplus
 }

@@ -1448,4 +1448,26 @@ typedef struct tigris_level_params {
 } tigris_level_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_level_params) == 44U, tigris_level_params_size);
 
+/* ADD and SUB with packing PIE: inputs have the output's shape, the words give the bytes of the
+ * other fields. out = saturated((256 * factor[0] * a + 256 * factor[1] * b + 2^14 * offset) >> 35).
+ * A word holds two signed halves of 16 bits; its value is upper * 65536 + lower. The factor of
+ * SUB's second input is negative. Embeds binary_int8_params. */
+typedef struct tigris_pie_sum_int8_params {
+    int32_t zero_point[2];
+    int32_t multiplier[2];
+    int32_t shift[2];
+    int32_t left_shift;
+    int32_t output_zero_point;
+    int32_t output_multiplier;
+    int32_t output_shift;
+    int32_t activation_min;
+    int32_t activation_max;
+    int32_t row_step[2];
+    int32_t column_step[2];
+    int32_t channel_step[2];
+    /* factor of input 0 and 1, offset */
+    int32_t words[3];
+} tigris_pie_sum_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_pie_sum_int8_params) == 84U, tigris_pie_sum_int8_params_size);
+
 #endif

@@ -5,14 +5,19 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from tests.runtime.build import HERE, RUNTIME, compile_program, replay
-from tests.runtime.kernel_harness import Operator, Way
+from tests.runtime.kernel_harness import Operator, Way, operator
 from tests.runtime.random_layers import CONV, DEPTHWISE, random_window
 from tests.runtime.test_conv import int8_case
+from tests.runtime.test_pool import int8_params, step_fields
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.compiler.backends import pie
+from tigris_pio.compiler.backends.pie_sums import with_words
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.format.enums import Packing
+from tigris_pio.format.enums import OpKind, Packing
+from tigris_pio.format.params import BinaryInt8Params
 from tigris_pio.format.pie import LANES
 from tigris_pio.sizes import round_up
 
@@ -61,3 +66,22 @@ def layers(count: int, seed: int = 11) -> Iterator[tuple[Operator, Way]]:
         if own is not None:
             height = own.output_shape[1]
             yield own, choose.choice((Way(height), Way(min(2, height)), Way(1, windows=True, keep=True)))
+
+
+def sum_params(choose: np.random.Generator, kind: OpKind, **steps: tuple[int, int]) -> BinaryInt8Params:
+    """Constants of an ADD or SUB with random scales and int8's limits."""
+    whole = dict.fromkeys(("row_step", "column_step", "channel_step"), (1, 1)) | steps
+    return dataclasses.replace(int8_params(kind, choose, whole), activation_min=-128)
+
+
+def sums(count: int, seed: int = 7) -> Iterator[tuple[Operator, Way]]:
+    """Sums and differences of random shapes, some of whole vectors: whole, in bands, and rolling through windows."""
+    choose = np.random.default_rng(seed)
+    for number in range(count):
+        kind = (OpKind.ADD, OpKind.SUB)[number % 2]
+        shape = tuple(int(choose.choice(sizes)) for sizes in ((1, 1, 2), (1, 3, 6), (1, 4, 7), (1, 5, 16, 24)))
+        a, b = (choose.integers(-128, 128, shape).astype(np.int8) for _ in range(2))
+        own = with_words(sum_params(choose, kind, **step_fields(shape, shape, shape)), kind)
+        if own is not None:
+            op = dataclasses.replace(operator(kind, own, a, b, images=shape[0]), packing=Packing.PIE)
+            yield op, (Way(shape[1]), Way(min(2, shape[1])), Way(1, windows=True, keep=True))[number // 2 % 3]

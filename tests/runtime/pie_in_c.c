@@ -185,3 +185,17 @@ void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vector
         memmove(patch, rows[i], vectors * TIGRIS_PIE_LANES);
     }
 }
+
+void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)
+{
+    int64_t factors[3];
+    for (uint32_t i = 0; i < 3U; i++)
+        factors[i] = (words[i] >> 16) * INT64_C(65536) + (int16_t)words[i];
+    for (uint32_t i = 0; i < 3U; i++)
+        need(tigris_pie_is_aligned(i == 0U ? a : i == 1U ? b : output, TIGRIS_PIE_LANES));
+    for (uint32_t i = 0; i < vectors * TIGRIS_PIE_LANES; i++) {
+        const int64_t sum = (factors[0] * a[i] + factors[1] * b[i]) * 256 + factors[2] * 16384;
+        const int64_t value = sum >> 35;
+        output[i] = (int8_t)(value < INT8_MIN ? INT8_MIN : value > INT8_MAX ? INT8_MAX : value);
+    }
+}

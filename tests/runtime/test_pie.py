@@ -8,7 +8,7 @@ from tests.harness.tiers import examples
 from tests.runtime.damage import overwritten
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import Status
-from tests.runtime.pie_cases import layers, packed, pie_replay
+from tests.runtime.pie_cases import layers, packed, pie_replay, sums
 from tests.runtime.plan_builder import changed, with_crc
 from tests.runtime.random_layers import CONV, window
 from tests.runtime.replays import assert_same, outcomes
@@ -28,11 +28,17 @@ def test_layers_of_all_sizes() -> None:
     assert_same(pie_replay(), plans)
 
 
+def test_sums_of_all_sizes() -> None:
+    plans = [plan_for(op, way) for op, way in sums(examples(24, 120))]
+    assert len(plans) > examples(18, 90), "most scales have words"
+    assert_same(pie_replay(), plans)
+
+
 def test_damaged_plans() -> None:
     """Refused or run, never an access outside."""
     choose, count = random.Random(9), examples(10, 60)
     plans: list[bytes] = []
-    for op, way in layers(examples(12, 30), 5):
+    for op, way in (*layers(examples(12, 30), 5), *sums(examples(6, 12), 5)):
         plan = plan_for(op, dataclasses.replace(way, weights=choose.choice(list(WeightMode))))
         plans += map(with_crc, overwritten(choose, plan, count))
     statuses = {result.status for result in outcomes(pie_replay(), plans)}

@@ -161,6 +161,8 @@ PARAMS: Mapping[tuple[OpKind, DType], type[Record]] = {
     for dtype in dtypes
     if (record := getattr(traits, dtype.name.lower())) is not None
 }
+#: The records of operators with packing PIE that have more constants than the portable kernel's.
+PIE_PARAMS: Mapping[OpKind, type[Record]] = {OpKind.ADD: p.PieSumInt8Params, OpKind.SUB: p.PieSumInt8Params}
 #: The plain kind of each kind that kernel libraries have.
 PLAIN_KINDS = {kind: traits.plain for kind, traits in TRAITS.items() if traits.plain is not None}
 
@@ -172,4 +174,4 @@ def kinds_with(has: Callable[[Traits], bool]) -> frozenset[OpKind]:
 
 def parameter_records() -> tuple[type[Record], ...]:
     """Each parameter record once, in the order of the table."""
-    return tuple(dict.fromkeys(PARAMS.values()))
+    return tuple(dict.fromkeys((*PARAMS.values(), *PIE_PARAMS.values())))

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from tigris_pio.errors import PlanError
-from tigris_pio.format.enums import DType, Home, OpKind, Strategy, WeightMode
-from tigris_pio.format.kinds import PARAMS
+from tigris_pio.format.enums import DType, Home, OpKind, Packing, Strategy, WeightMode
+from tigris_pio.format.kinds import PARAMS, PIE_PARAMS
 from tigris_pio.format.params import CommitParams
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import (
@@ -52,6 +52,8 @@ class PlanFile:
     def params(self, op: OpRecord) -> Record:
         """The kernel parameters of an operator."""
         record = PARAMS.get((OpKind(op.kind), DType(op.dtype)))
+        if op.packing == Packing.PIE:
+            record = PIE_PARAMS.get(OpKind(op.kind), record)
         if record is None or op.params_bytes != record.size():
             raise PlanError(f"operator {self.text(op.name)}: kind {op.kind} with type {op.dtype} is unknown")
         start = self.header.params + op.params

@@ -15,6 +15,7 @@ import numpy as np
 from tigris_pio.errors import PlanError
 from tigris_pio.format import pie
 from tigris_pio.format.enums import DType, OpKind, Packing, WeightMode
+from tigris_pio.format.kinds import PARAMS, PIE_PARAMS
 from tigris_pio.format.packing import PACKED_KINDS, packed_blobs, packed_bytes, unpacked_weights
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
 from tigris_pio.format.reader import PlanFile, read_plan
@@ -40,7 +41,8 @@ def portable_plan(data: bytes) -> bytes:
 
 
 def _is_packed(op: OpRecord) -> bool:
-    return op.packing != Packing.PORTABLE and op.packing in set(Packing) and op.kind in PACKED_KINDS
+    known = op.packing != Packing.PORTABLE and op.packing in set(Packing)
+    return known and (op.kind in PACKED_KINDS or (op.packing == Packing.PIE and op.kind in PIE_PARAMS))
 
 
 def _shape(plan: PlanFile, stage: StageRecord, op: OpRecord, params: Record) -> tuple[int, ...]:
@@ -105,6 +107,9 @@ class _Writer:
         """Converts the weights of one operator from its block to `target`. Operators may share weights."""
         op = self._plan.ops[step]
         params = self._plan.params(op)
+        if op.kind in PIE_PARAMS:  # the portable kernel's record begins the other
+            self._replace(step, packing=Packing.PORTABLE, params_bytes=PARAMS[OpKind(op.kind), DType(op.dtype)].size())
+            return
         kind, shape = OpKind(op.kind), _shape(self._plan, stage, op, params)
         start = int(getattr(params, "weights"))  # noqa: B009  both records have it
         weights = _canonical(op, kind, params, shape, memoryview(stored)[start:])
@@ -112,8 +117,13 @@ class _Writer:
             raise PlanError(f"the weights of operator {self._plan.text(op.name)} are outside their block")
         portable = packed_blobs(kind, DType.INT8, params, {"weights": weights})["weights"].tobytes()
         target[start : start + len(portable)] = portable
+        self._replace(step, packing=Packing.PORTABLE)
+
+    def _replace(self, step: int, **fields: int) -> None:
+        """Changes fields of an operator's record."""
         place = self._plan.header.ops + step * OpRecord.size()
-        self._data[place : place + OpRecord.size()] = dataclasses.replace(op, packing=Packing.PORTABLE).pack()
+        record = dataclasses.replace(self._plan.ops[step], **fields)
+        self._data[place : place + OpRecord.size()] = record.pack()
 
     def _compress(self, index: int, raw: bytes) -> None:
         stored = lz4.block.compress(raw, store_size=False)

@@ -10,10 +10,14 @@ import pytest
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.backends import find_backend, pie
 from tigris_pio.compiler.backends.pie_scales import Scale, vector_scale
+from tigris_pio.compiler.backends.pie_sums import sum_params
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.emit.model_header import kernel_symbols
+from tigris_pio.compiler.options import CompileOptions
+from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind, Packing
+from tigris_pio.format.params import PieSumInt8Params
 from tigris_pio.format.pie import Ending, stream_bytes
 from tigris_pio.format.reader import read_plan
 
@@ -71,6 +75,36 @@ def test_scales_without_words_stay_portable(models_dir: Path, monkeypatch: pytes
         for wanted, got in zip(expected.run_raw({io.name: values}).values(), found.run_raw({io.name: values}).values(),
                                strict=True):  # fmt: skip
             np.testing.assert_array_equal(got, wanted)
+
+
+def test_sums_have_words_and_the_portable_bytes(models_dir: Path) -> None:
+    compiled = compile_model(models_dir / "resnet_int8.onnx", fast="64K", backend="pie", chip="esp32s3")
+    plan = read_plan(compiled.data)
+    sums = [op for op in plan.ops if op.kind == OpKind.ADD]
+    assert len(sums) == 3 and all(isinstance(plan.params(op), PieSumInt8Params) for op in sums)
+    assert {op.packing for op in sums} == {Packing.PIE}
+    with Session(compile_model(models_dir / "resnet_int8.onnx")) as expected, Session(compiled) as found:
+        values = np.random.default_rng(5).integers(-128, 128, expected.inputs[0].stored_shape).astype(np.int8)
+        wanted, got = (session.run_raw({session.inputs[0].name: values}) for session in (expected, found))
+        assert wanted.keys() == got.keys()
+        for name, output in wanted.items():
+            np.testing.assert_array_equal(got[name], output)
+
+
+def test_sums_that_stay_portable(models_dir: Path) -> None:
+    program = front(models_dir / "resnet_int8.onnx", CompileOptions()).program
+    op = next(op for op in program.ops if op.kind is OpKind.ADD)
+    own = op.params
+    assert isinstance(sum_params(program, op), PieSumInt8Params)
+    limited = dataclasses.replace(op, params=dataclasses.replace(own, activation_min=-100))
+    assert sum_params(program, limited) == "pie has no kernel for sums with limits other than int8's"
+    other = dataclasses.replace(op.operands[1], tensor=program.ops[-1].output)
+    broadcast = dataclasses.replace(op, operands=(op.operands[0], other))
+    assert sum_params(program, broadcast) == "pie has no kernel that broadcasts"
+    halves = dataclasses.replace(own, multiplier=(1 << 30, 1 << 30), shift=(0, 0), zero_point=(0, 0),
+                                 output_zero_point=0, output_multiplier=1 << 30, output_shift=-19)  # fmt: skip
+    half = dataclasses.replace(op, params=halves)
+    assert sum_params(program, half) == "pie has no constants that give the same bytes for its scales"
 
 
 def test_other_chips_and_alignments_are_refused(models_dir: Path) -> None:

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from bench.xtensa import base, pie
 from bench.xtensa import kernels as pie_kernels
+from tests.runtime.pie_cases import sum_params
+from tests.runtime.test_pool import int8_expected
 from tigris_pio.compiler.backends import pie_streams
 from tigris_pio.compiler.backends.pie_scales import Scale, VectorScale
+from tigris_pio.compiler.backends.pie_sums import with_words
+from tigris_pio.format.enums import OpKind
 
 Ints = NDArray[np.int64]
 
@@ -104,9 +108,21 @@ def test_no_function_is_left_out() -> None:
     limits_of = ((-128, (-128, 127)), (3, (-128, 127)), (3, (-100, 90)))
     cases = itertools.product((9, 16, 32, 64, 80), (False, True), limits_of)
     named = {expected_function(inputs, whole, *limits) for inputs, whole, limits in cases}
-    assert named | {"tigris_pie_gather"} == {name for name in pie_kernels.program().labels if "@" not in name}
+    labels = {name for name in pie_kernels.program().labels if "@" not in name}
+    assert labels == named | {"tigris_pie_gather", "tigris_pie_add"}
     header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
     assert all(f" {name}" in header for name in named)
+
+
+@pytest.mark.parametrize("kind", [OpKind.ADD, OpKind.SUB])
+def test_sums_of_all_pairs(kind: OpKind) -> None:
+    """Every pair of bytes; in place, too."""
+    own = with_words(sum_params(np.random.default_rng(4), kind), kind)
+    assert own is not None
+    a, b = (part.ravel().astype(np.int8) for part in np.mgrid[-128:128, -128:128])
+    got, executed = pie_kernels.add(a, b, own.words)
+    np.testing.assert_array_equal(got, int8_expected(kind, own, a, b))
+    assert executed <= 1.63 * a.size
 
 
 def test_outputs_that_never_change() -> None:

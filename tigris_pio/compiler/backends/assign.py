@@ -38,7 +38,8 @@ class Assignment:
 
     def _refusal(self, program: Program, op: ProgramOp) -> str | None:
         if op.kind not in SHAPED_KINDS:
-            return None
+            made = None if self.backend.plain_params is None else self.backend.plain_params(program, op)
+            return made if isinstance(made, str) else None
         shape = shape_of(program, op)
         reason = self.backend.refuses(shape)
         if reason is None and self.backend.refuses_on is not None:
@@ -68,6 +69,10 @@ class Assignment:
         return dataclasses.replace(own, blobs={**op.blobs, "bias": bias, "shift": op.blobs["shift"].astype(np.int32)})
 
     def _packed(self, program: Program, op: ProgramOp) -> ProgramOp:
+        if op.kind not in SHAPED_KINDS and self.backend.plain_params is not None:
+            params = self.backend.plain_params(program, op)
+            assert not isinstance(params, str), "_refusal refuses an operator without a record"
+            return dataclasses.replace(op, packing=self.backend.packing, params=params)
         packing = self.backend.packing if op.kind in PACKED_KINDS else Packing.PORTABLE
         stream = None if self.backend.stream is None or op.kind not in PACKED_KINDS else self.backend.stream(op)
         assert not isinstance(stream, str), "_refusal refuses an operator without a stream"

@@ -9,11 +9,13 @@ import numpy as np
 
 from tigris_pio.compiler.backends import cmsis_nn, esp_nn, pie
 from tigris_pio.compiler.backends.chips import auto_choice
+from tigris_pio.compiler.backends.pie_sums import sum_params
 from tigris_pio.compiler.backends.shape import PlainShape
-from tigris_pio.compiler.ir.program import ProgramOp
+from tigris_pio.compiler.ir.program import Program, ProgramOp
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind, Packing
 from tigris_pio.format.kinds import PLAIN_KINDS
+from tigris_pio.format.record import Record
 from tigris_pio.sizes import round_up
 from tigris_pio.spelling import option
 
@@ -29,6 +31,7 @@ class Backend:
     kinds: the kinds of int8 operators that it runs, with the kinds that they become
     packing: the order of weights that its kernels read; plain kinds ignore it
     stream: from an operator, its weights as a stream, or the reason why there is none; None if weights are no stream
+    plain_params: from an operator without weights, its record for the library's kernel, or why there is none
     alignment: a divisor of the alignment that a plan needs
     chips: chips that have its instructions; empty for all
     refuses_on: from an operator, its shape and a chip ("" for any), why the chip's kernels cannot run it, or None
@@ -43,6 +46,7 @@ class Backend:
     packing: Packing = Packing.PORTABLE
     has_planned_scratch: bool = False
     stream: Callable[[ProgramOp], np.ndarray | str] | None = None
+    plain_params: Callable[[Program, ProgramOp], Record | str] | None = None
     alignment: int = 1
     chips: tuple[str, ...] = ()
     refuses_on: Callable[[ProgramOp, PlainShape, str], str | None] | None = None
@@ -67,7 +71,7 @@ BACKENDS = {
         Backend("esp-nn", "tigris_esp_nn", esp_nn.refuses, esp_nn.scratch_bytes, refuses_on=esp_nn.refuses_on),
         Backend("cmsis-nn", "tigris_cmsis_nn", cmsis_nn.refuses, cmsis_nn.scratch_bytes),
         Backend("pie", "tigris_pie", pie.refuses, pie.scratch_bytes, pie.KINDS, Packing.PIE, True, pie.stream,
-                pie.ALIGNMENT, (pie.CHIP,)),
+                sum_params, pie.ALIGNMENT, (pie.CHIP,)),
     )
 }  # fmt: skip
 #: `slower_on` of backends that `auto` selects. A backend that is named explicitly runs every operator that it can.

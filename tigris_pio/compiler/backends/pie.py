@@ -19,7 +19,7 @@ from tigris_pio.sizes import round_up
 
 CHIP = "esp32s3"
 ALIGNMENT = LANES
-KINDS = {kind: kind for kind in PLAIN_KINDS}
+KINDS = {kind: kind for kind in (*PLAIN_KINDS, OpKind.ADD, OpKind.SUB)}
 #: Layers whose words are cached: the search takes up to seconds, and a model is planned many times.
 _KEPT = 512
 

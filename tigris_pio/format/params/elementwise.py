@@ -42,6 +42,16 @@ class BinaryInt8Params(Params):
     steps = embed(Steps)
 
 
+class PieSumInt8Params(BinaryInt8Params):
+    """ADD and SUB with packing PIE: inputs have the output's shape, the words give the bytes of the other fields.
+
+    out = saturated((256 * factor[0] * a + 256 * factor[1] * b + 2^14 * offset) >> 35). A word holds two signed halves
+    of 16 bits; its value is upper * 65536 + lower. The factor of SUB's second input is negative.
+    """
+
+    words: tuple[int, ...] = i32_array(3, "factor of input 0 and 1, offset")
+
+
 class ExtremeParams(Params):
     """The larger or the smaller of two int8 elements of one scale. Element steps are 0 along broadcast axes."""
 

@@ -43,6 +43,10 @@ tigris_pie_dense_kernel tigris_pie_dense_64_whole_clamped;
 tigris_pie_dense_kernel tigris_pie_dense;
 tigris_pie_dense_kernel tigris_pie_dense_clamped;
 
+/* `vectors` of 16 elements of a and b, and as many outputs, which may overwrite an input; the words of
+ * tigris_pie_sum_int8_params. */
+void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors);
+
 /* `vectors` of 16 bytes from each of `count` rows, one behind another: a convolution's window, for tigris_pie_dense. */
 void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count);
 
