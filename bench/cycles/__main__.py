@@ -1,0 +1,117 @@
+"""Cycles of inference on a small RISC-V core: python -m bench.cycles [--models …] [--budgets …] [--json FILE]
+
+Runs int8 networks of a folder in a timing model (core.h): rv32imc with CV32E40P's pipeline, and a cache before the
+flash that holds code and plan. Prints instructions, cycles and lines missed, with each output compared. Exit status 1
+if an output differs.
+
+Memories:
+  sram         code and plan in memory of one cycle
+  c3           16 KB of cache, 8 ways, 32-byte lines, 160 cycles a line: an ESP32-C3 at 160 MHz, quad flash at 80 MHz
+  slow-flash   the same cache, 608 cycles a line: two data lines (DIO) at 40 MHz
+  BYTES,WAYS,LINE,MISS   any other
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.cycles.model import MACHINE, Program, Run, read_program, run
+from bench.emulator import BenchError, build, samples
+from bench.instructions import add_folder, fit, int8_networks, print_table
+from bench.memory import smallest_alone
+
+#: Bytes of cache, ways, bytes of a line, and cycles to fetch one. Reading 32 bytes takes 8 clocks of command, 6 of
+#: address (DIO 12), some 6 of dummies (4) and 64 of data (128).
+MEMORIES = {
+    "sram": (0, 1, 32, 0),
+    "c3": (16384, 8, 32, 160),
+    "slow-flash": (16384, 8, 32, 608),
+}
+BUDGETS = "256K,smallest"
+Row = dict[str, Any]
+COLUMNS = [
+    ("network", "network", ""), ("budget", "budget", ""), ("memory", "memory", ""),
+    ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"), ("data misses", "data_misses", ",d"),
+    ("code misses", "code_misses", ",d"), ("lines of weights", "weight_lines", ",d"), ("right", "right", ""),
+]  # fmt: skip
+OP_COLUMNS = [
+    ("operator", "name", ""), ("kind", "kind", ""), ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"),
+    ("data misses", "data_misses", ",d"), ("code misses", "code_misses", ",d"),
+]  # fmt: skip
+
+
+def memory(text: str) -> tuple[str, tuple[int, int, int, int]]:
+    """Name and cache of a memory model."""
+    if text in MEMORIES:
+        return text, MEMORIES[text]
+    numbers = [int(word) for word in text.split(",") if word.isdecimal()]
+    if len(numbers) != 4 or min(numbers) == 0 or numbers[0] % (numbers[1] * numbers[2]) or numbers[2] % 16:
+        raise argparse.ArgumentTypeError(
+            f"{text}: not one of {', '.join(MEMORIES)}, nor BYTES,WAYS,LINE,MISS with lines of a multiple of 16 bytes"
+        )
+    return text, (numbers[0], numbers[1], numbers[2], numbers[3])
+
+
+def row_of(network: str, budget: str, memory_name: str, made: Run) -> Row:
+    """What --json says of a run."""
+    return {"network": network, "budget": budget, "memory": memory_name, **made.counts._asdict(),
+            "weight_lines": made.weight_lines, "right": "right 1" in made.printed.splitlines()}  # fmt: skip
+
+
+def rows(options: argparse.Namespace, program: Program) -> Iterator[tuple[Row, list[Row]]]:
+    """Each network at each budget with each memory, and its operators."""
+    for network in options.models.split(",") if options.models else int8_networks(options.folder):
+        model = options.folder / f"{network}_int8.onnx"
+        data = np.load(options.folder / f"{network}_vectors.npz")
+        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+        for budget in options.budgets.split(","):
+            compiled, _ = fit(model, str(smallest_alone(model)) if budget == "smallest" else budget)
+            names = [{"name": op.name, "kind": op.kind.name} for op in compiled.plan.program.ops]
+            for name, cache in options.memory or MEMORIES.items():
+                made = run(program, compiled.data, content, cache)
+                operators = [{**names[op], **counts._asdict()} for op, counts in sorted(made.operators.items())]
+                yield row_of(network, budget, name, made), operators
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.cycles", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_folder(parser)
+    parser.add_argument("--models", help="names of networks; default: every int8 one")
+    parser.add_argument("--budgets", default=BUDGETS, help="default: %(default)s; smallest: without slow memory")
+    parser.add_argument("--memory", action="append", type=memory, help="may be repeated; default: the first three")
+    parser.add_argument("--ops", action="store_true", help="also print each run's operators (second inference)")
+    parser.add_argument("--json", type=Path, help="also write a list of records to this file")
+    options = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            program = read_program(build(MACHINE, Path(folder)))
+        found = []
+        for row, operators in rows(options, program):
+            found.append(row)
+            if options.ops:
+                print_table(f"{row['network']} at {row['budget']}, {row['memory']}", operators, OP_COLUMNS)
+    except BenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print_table("rv32imc, -O2, the first inference", found, COLUMNS)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    wrong = [f"{row['network']} at {row['budget']}" for row in found if not row["right"]]
+    if wrong:
+        print(f"\nwrong outputs: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
