@@ -6,6 +6,7 @@ import dataclasses
 import re
 import struct
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -107,10 +108,12 @@ def link(machine: Machine, target: Path, main: str | Path, *others: str | Path,
     return target
 
 
-def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = ()) -> Path:
-    """Builds the bench firmware with the whole runtime as an ELF file in `folder`; `extra`: more flags and sources."""
+def build(machine: Machine, folder: Path, optimise: str = "-O2", extra: tuple[str, ...] = (),
+          runtime: Sequence[Path] = ()) -> Path:  # fmt: skip
+    """Builds the bench firmware as an ELF file in `folder`; `extra`: more flags and sources; `runtime`: sources of the
+    runtime, all by default."""
     target = folder / f"{machine.name}.elf"
-    return link(machine, target, "bench.c", *runtime_sources(), *extra, optimise=optimise)
+    return link(machine, target, "bench.c", *(runtime or runtime_sources()), *extra, optimise=optimise)
 
 
 def samples(stored_input: bytes, stored_output: bytes) -> bytes:
@@ -142,7 +145,11 @@ def numbers(output: str) -> dict[str, int]:
 
 def measure(machine: Machine, program: Path, plan: bytes, content: bytes) -> Measurement:
     """Runs `plan` on the samples `content`."""
-    output = emulate(machine, program, plan, content)
+    return parse(machine, emulate(machine, program, plan, content))
+
+
+def parse(machine: Machine, output: str) -> Measurement:
+    """The numbers in what the firmware printed."""
     ops = tuple(map(int, re.findall(r"^op \d+ (\d+)$", output, re.MULTILINE)))
     values = numbers(output)
     if missing := {field.name for field in dataclasses.fields(Measurement)} - {"ops"} - set(values):

@@ -23,7 +23,8 @@ struct core {
     core_cache cache;
     uint32_t code_bytes, flash_start, flash_end;
     uint32_t x[32], pc;
-    uint32_t loaded; /* the register that the last instruction loaded, or 0 */
+    uint64_t ready[32]; /* cycle from which each register can be read without a stall */
+    int busy;           /* the last instruction took several cycles in the execute stage */
     uint32_t code_line;
     uint64_t clock;
     core_counts counts, reads[2];
@@ -208,11 +209,15 @@ static uint32_t little(const uint8_t *from, uint32_t count)
     return value;
 }
 
-static void count_crossing(core *core, uint32_t address, uint32_t count)
+static uint32_t crossing_cycles(const core *core, uint32_t address, uint32_t count)
 {
-    if ((address & 3U) + count > 4U) {
-        core->counts.cycles += core->timing.misaligned;
-    }
+    return (address & 3U) + count > 4U ? core->timing.misaligned : 0U;
+}
+
+static void keep_busy(core *core, uint32_t cycles)
+{
+    core->counts.cycles += cycles;
+    core->busy = cycles != 0U;
 }
 
 static uint32_t load(core *core, uint32_t address, uint32_t f3)
@@ -223,7 +228,7 @@ static uint32_t load(core *core, uint32_t address, uint32_t f3)
         core->failed |= address != UART_STATUS;
         return 0U;
     }
-    count_crossing(core, address, count);
+    keep_busy(core, crossing_cycles(core, address, count));
     read_flash(core, address);
     const uint32_t value = little(from, count);
     return f3 < 2U ? signed_bits(value, 8U * count - 1U) : value;
@@ -234,7 +239,7 @@ static void store(core *core, uint32_t address, uint32_t f3, uint32_t value)
     const uint32_t count = 1U << f3;
     uint8_t *to = at(core, address, count);
     if (to != NULL) {
-        count_crossing(core, address, count);
+        keep_busy(core, crossing_cycles(core, address, count));
         memcpy(to, &value, count);
     } else if (address == UART_DATA && core->printed_bytes < PRINTED_BYTES) {
         core->printed[core->printed_bytes++] = (char)value;
@@ -266,10 +271,12 @@ static uint32_t integer(uint32_t f3, uint32_t a, uint32_t b, int other)
     }
 }
 
-static uint32_t leading_zeros(uint32_t value)
+/* Bits by which a divisor is shifted: its leading zeros, or its repeated signs if negative. */
+static uint32_t divisor_shift(uint32_t b, int is_signed)
 {
+    const uint32_t found = is_signed && b >> 31 != 0U ? ~b << 1 | 1U : b;
     uint32_t zeros = 0U;
-    for (uint32_t bit = 1U << 31; zeros < 31U && (value & bit) == 0U; bit >>= 1) {
+    while (zeros < 32U && (found << zeros) >> 31 == 0U) {
         zeros++;
     }
     return zeros;
@@ -278,7 +285,7 @@ static uint32_t leading_zeros(uint32_t value)
 static uint32_t quotient(core *core, uint32_t f3, uint32_t a, uint32_t b)
 {
     const int overflows = a == 1U << 31 && b == UINT32_MAX;
-    core->counts.cycles += core->timing.division - 1U + leading_zeros(b);
+    keep_busy(core, core->timing.division - 1U + divisor_shift(b, (f3 & 1U) == 0U));
     switch (f3) {
     case 4: return b == 0U ? UINT32_MAX : overflows ? a : (uint32_t)((int32_t)a / (int32_t)b);
     case 5: return b == 0U ? UINT32_MAX : a / b;
@@ -295,7 +302,7 @@ static uint32_t product(core *core, uint32_t f3, uint32_t a, uint32_t b)
     if (f3 == 0U) {
         return a * b;
     }
-    core->counts.cycles += core->timing.high_product - 1U;
+    keep_busy(core, core->timing.high_product - 1U);
     uint32_t high = (uint32_t)((uint64_t)a * b >> 32);
     high -= f3 != 3U && a >> 31 != 0U ? b : 0U; /* a is signed */
     return high - (f3 == 1U && b >> 31 != 0U ? a : 0U);
@@ -314,7 +321,7 @@ static void go(core *core, uint32_t target, uint32_t cycles)
     core->pc = target;
     core->counts.cycles += cycles - 1U;
     if (code != NULL && (code[0] & 3U) == 3U) {
-        count_crossing(core, target, 4U);
+        core->counts.cycles += crossing_cycles(core, target, 4U);
     }
 }
 
@@ -325,7 +332,31 @@ static uint32_t csr(core *core, uint32_t number)
     }
     core->reads[1] = core->reads[0];
     core->reads[0] = core->counts;
-    return (uint32_t)core->counts.instructions;
+    core->counts.cycles += core->timing.flush - 1U;
+    return (uint32_t)core->reads[0].instructions;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Cycles until the instruction can begin. A jump to a register needs the register a cycle earlier than other
+ * instructions do. A result waits for a load to the same register. */
+static uint32_t stall(const core *core, uint32_t i)
+{
+    const uint32_t opcode = i & 0x7FU;
+    uint64_t ready = core->counts.cycles;
+    if (opcode != 0x37U && opcode != 0x17U && opcode != 0x6FU) {
+        ready = later(ready, core->ready[i >> 15 & 31U] + (opcode == 0x67U));
+    }
+    if (opcode == 0x33U || opcode == 0x63U || opcode == 0x23U) {
+        ready = later(ready, core->ready[i >> 20 & 31U]);
+    }
+    if (opcode == 0x13U || opcode == 0x33U || opcode == 0x17U || opcode == 0x37U || opcode == 0x73U) {
+        ready = later(ready, core->ready[i >> 7 & 31U]);
+    }
+    return (uint32_t)(ready - core->counts.cycles);
 }
 
 /* Runs an instruction of `bytes` bytes. */
@@ -333,26 +364,19 @@ static void execute(core *core, uint32_t i, uint32_t bytes)
 {
     const uint32_t opcode = i & 0x7FU, f3 = i >> 12 & 7U, rd = i >> 7 & 31U, rs1 = i >> 15 & 31U, rs2 = i >> 20 & 31U;
     const uint32_t immediate = signed_bits(i >> 20, 11U), a = core->x[rs1], b = core->x[rs2];
-    const uint32_t here = core->pc, loaded = core->loaded;
-    const int reads1 = opcode != 0x37U && opcode != 0x17U && opcode != 0x6FU;
-    const int reads2 = opcode == 0x33U || opcode == 0x63U || opcode == 0x23U;
+    const uint32_t here = core->pc, waited = stall(core, i);
+    const uint32_t jump = core->timing.jump - (core->busy && waited == 0U); /* its fetch begins in the decoder */
     uint32_t result = 0U, to = rd;
     core->counts.instructions++;
-    core->counts.cycles++;
-    if (loaded != 0U && ((reads1 && loaded == rs1) || (reads2 && loaded == rs2))) {
-        core->counts.cycles += core->timing.load_use;
-    }
-    core->loaded = 0U;
+    core->counts.cycles += 1U + waited;
+    core->busy = 0;
     core->pc = here + bytes;
     switch (opcode) {
     case 0x37U: result = i & 0xFFFFF000U; break;
     case 0x17U: result = here + (i & 0xFFFFF000U); break;
     case 0x13U: result = integer(f3, a, immediate, f3 == 5U && (i >> 30 & 1U) != 0U); break;
     case 0x33U: result = (i >> 25) == 1U ? product(core, f3, a, b) : integer(f3, a, b, (int)(i >> 30 & 1U)); break;
-    case 0x03U:
-        result = load(core, a + immediate, f3);
-        core->loaded = rd;
-        break;
+    case 0x03U: result = load(core, a + immediate, f3); break;
     case 0x23U:
         store(core, a + signed_bits(bits(i, 25, 7, 5) | bits(i, 7, 5, 0), 11U), f3, b);
         to = 0U;
@@ -367,18 +391,22 @@ static void execute(core *core, uint32_t i, uint32_t bytes)
     case 0x6FU:
         result = core->pc;
         go(core, here + signed_bits(bits(i, 31, 1, 20) | bits(i, 12, 8, 12) | bits(i, 20, 1, 11) | bits(i, 21, 10, 1),
-                                    20U), core->timing.jump);
+                                    20U), jump);
         break;
     case 0x67U:
         result = core->pc;
-        go(core, (a + immediate) & ~1U, core->timing.jump);
+        go(core, (a + immediate) & ~1U, jump);
         break;
-    case 0x0FU: to = 0U; break; /* FENCE */
+    case 0x0FU:
+        go(core, core->pc, core->timing.flush);
+        to = 0U;
+        break;
     case 0x73U: result = csr(core, i >> 20); break;
     default: core->failed = 1; break;
     }
     if (to != 0U) {
         core->x[to] = result;
+        core->ready[to] = core->counts.cycles + (opcode == 0x03U ? core->timing.load_use : 0U);
     }
 }
 

@@ -24,10 +24,10 @@ class Timing(ctypes.Structure):
     """struct core_timing, with CV32E40P's cycles."""
 
     _fields_ = [(name, ctypes.c_uint32) for name in (
-        "high_product", "division", "branch", "jump", "load_use", "misaligned")]  # fmt: skip
+        "high_product", "division", "branch", "jump", "flush", "load_use", "misaligned")]  # fmt: skip
 
 
-CV32E40P = (5, 4, 3, 2, 1, 1)
+CV32E40P = (5, 3, 3, 2, 4, 1, 1)
 
 
 class Cache(ctypes.Structure):
