@@ -43,6 +43,8 @@ VENDORS = {
                "a `platform =` value, such as espressif32@6.13.0; PlatformIO downloads it"),
         Vendor("TIGRIS_XTENSA_CONFIG", "espressif/xtensa-dynconfig, its xtensa_esp32s3.so", "",
                "see bench/xtensa/assembler.py; the assembler is Debian's binutils-xtensa-lx106"),
+        Vendor("TIGRIS_CV32E40P", "CV32E40P, with Verilator 5 in PATH", "rtl/cv32e40p_top.sv",
+               "git clone https://github.com/openhwgroup/cv32e40p; apt install verilator"),
         Vendor("TIGRIS_LABGRID", "labgrid, in a virtual environment", "bin/labgrid-coordinator",
                "python3 -m venv DIR && DIR/bin/pip install labgrid"),
     )
