@@ -1,14 +1,17 @@
 #include "band.h"
+#include "hot.h"
 
 #include "extents.h"
 #include "kinds.h"
 #include "tigris_kernel.h"
 
+TIGRIS_HOT
 static int32_t clip(int32_t row, int32_t height)
 {
     return row < 0 ? 0 : row > height ? height : row;
 }
 
+TIGRIS_HOT
 static int32_t floor_divide(int32_t a, int32_t b)
 {
     const int32_t quotient = a / b;
@@ -17,6 +20,7 @@ static int32_t floor_divide(int32_t a, int32_t b)
 
 extern inline void tigris_view_at(const tigris_stage_run *run, uint32_t index, tigris_view *view);
 
+TIGRIS_HOT
 int32_t tigris_paced_rows(const tigris_view_record *view, uint32_t bands, int32_t height)
 {
     if (bands == 0U) {
@@ -83,6 +87,7 @@ int32_t tigris_rows_per_call(const tigris_stage_run *run, const tigris_op_record
     return (uint32_t)rows > most ? (int32_t)most : rows;
 }
 
+TIGRIS_HOT
 tigris_status tigris_call_yield_hook(tigris_session *session)
 {
     if (session->hooks.yield != NULL && session->hooks.yield(session->hooks.yield_context) != 0) {
@@ -91,6 +96,7 @@ tigris_status tigris_call_yield_hook(tigris_session *session)
     return session->fault.status;
 }
 
+TIGRIS_HOT
 int tigris_yield_from_kernel(const tigris_kernel_call *call)
 {
     return tigris_call_yield_hook(call->session) != TIGRIS_OK;

@@ -18,6 +18,7 @@
  * The loop does not know a stage's strategy (normal, tiled, chain, rolling): flags and paces of the views decide.
  * Addresses come from memory.c and stay valid until the next enter_op(). */
 #include "executor.h"
+#include "hot.h"
 
 #include <string.h>
 
@@ -29,6 +30,7 @@
 
 /* Starts a stage: views without a window hold their whole tensor, unless an operator writes them; all others hold no
  * rows. Refuses a view that two operators write, and a stored or paced view that no operator writes. */
+TIGRIS_HOT
 static tigris_status begin_stage(const tigris_stage_run *run)
 {
     const tigris_stage_record *stage = run->stage;
@@ -62,6 +64,7 @@ static tigris_status begin_stage(const tigris_stage_run *run)
 }
 
 /* Whether each band computes or loads the window's rows again instead of keeping them. */
+TIGRIS_HOT
 static int is_refilled(const tigris_view_record *view)
 {
     return (view->flags & (TIGRIS_VIEW_FLAG_WINDOW | TIGRIS_VIEW_FLAG_KEEP)) == TIGRIS_VIEW_FLAG_WINDOW;
@@ -70,6 +73,7 @@ static int is_refilled(const tigris_view_record *view)
 /* Start: prepares view `index` for band `band`, counted from 1; 0 is the look-ahead before the first band. A window
  * that keeps nothing becomes empty at need_first, which the band before computed. Then need_first and need_end start
  * anew: a paced view needs the rows of its pace, every other view none. */
+TIGRIS_HOT
 static void begin_view(const tigris_stage_run *run, uint32_t index, uint32_t band)
 {
     tigris_view view;
@@ -91,6 +95,7 @@ static void begin_view(const tigris_stage_run *run, uint32_t index, uint32_t ban
 
 /* Propagate: widens the needed rows of an operator's operands. need_end grows to the last row that this band reads,
  * need_first falls to the first row that the operator's next output row, made in a later band, reads. */
+TIGRIS_HOT
 static void require_operands(const tigris_stage_run *run, const tigris_op_record *op)
 {
     tigris_view output;
@@ -120,6 +125,7 @@ static void require_operands(const tigris_stage_run *run, const tigris_op_record
 
 /* Copies rows [first, held_end) of a view from offset `source` to offset `target`; either may be TIGRIS_AT_HOME. Copies
  * the current image, or all images of a batch that runs whole. A proof copies nothing. */
+TIGRIS_HOT
 static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int32_t first, uint32_t source,
                       uint32_t target)
 {
@@ -141,6 +147,7 @@ static void copy_rows(const tigris_stage_run *run, const tigris_view *view, int3
 
 /* Park: moves the rows of a window that a later band reads to the view's `parked` offset, which may be the window's own
  * start. If the window holds none of those rows, the next band empties it. */
+TIGRIS_HOT
 static void park_window(const tigris_stage_run *run, uint32_t index)
 {
     tigris_view view;
@@ -154,6 +161,7 @@ static void park_window(const tigris_stage_run *run, uint32_t index)
 }
 
 /* Parks the operands that no later operator of the stage reads. */
+TIGRIS_HOT
 static void park_operands(const tigris_stage_run *run, const tigris_op_record *op)
 {
     const tigris_operand_record *operand = &run->plan->operands[op->first_operand];
@@ -173,6 +181,7 @@ static tigris_status report_missing_rows(const tigris_stage_run *run, const tigr
 
 /* Checks that `view` holds the rows of `band`, then sets the band's tensor and address. A run that takes the batch
  * whole gets the rows of all images. */
+TIGRIS_HOT
 static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *view,
                                tigris_band *band)
 {
@@ -198,6 +207,7 @@ static tigris_status fill_band(const tigris_stage_run *run, const tigris_op_reco
 
 /* Fills `band` with the operand's rows that output rows [first, end) read; loads missing rows from the tensor's
  * home. */
+TIGRIS_HOT
 static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_op_record *op,
                                      const tigris_operand_record *operand, int32_t first, int32_t end,
                                      tigris_band *band)
@@ -215,6 +225,7 @@ static tigris_status fill_input_band(const tigris_stage_run *run, const tigris_o
 }
 
 /* Where operators read the stage's weight block: in the plan or in the fast arena. */
+TIGRIS_HOT
 static uint8_t *block_address(const tigris_session *session, const tigris_stage_record *stage)
 {
     const int in_place = stage->weight_mode == TIGRIS_WEIGHT_MODE_IN_PLACE;
@@ -223,6 +234,7 @@ static uint8_t *block_address(const tigris_session *session, const tigris_stage_
 }
 
 /* Fills session->bands for output rows [first, end): one band per operand, then the output's. */
+TIGRIS_HOT
 static tigris_status fill_bands(const tigris_stage_run *run, const tigris_op_record *op, const tigris_view *output,
                                 int32_t first, int32_t end)
 {
@@ -240,6 +252,7 @@ static tigris_status fill_bands(const tigris_stage_run *run, const tigris_op_rec
 }
 
 /* Calls the kernel for output rows [first, end), whose bands are filled, and the yield hook between pieces of them. */
+TIGRIS_HOT
 static void make_rows(const tigris_stage_run *run, const tigris_op_record *op, tigris_kernel_call *call,
                       const tigris_view *output, int32_t first, int32_t end)
 {
@@ -268,6 +281,7 @@ static void make_rows(const tigris_stage_run *run, const tigris_op_record *op, t
 }
 
 /* Computes output rows [first, end), whose bands are filled; counts traffic, calls the trace and profile hooks. */
+TIGRIS_HOT
 static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op,
                         const tigris_view *output, int32_t first, int32_t end)
 {
@@ -304,6 +318,7 @@ static void call_kernel(const tigris_stage_run *run, uint32_t op_index, const ti
 }
 
 /* Lets a dynamic placement make room for an operator; addresses may change here, and nowhere else. */
+TIGRIS_HOT
 static void enter_op(const tigris_stage_run *run, uint32_t op_index)
 {
     const tigris_placement *placement = run->session->placement;
@@ -313,6 +328,7 @@ static void enter_op(const tigris_stage_run *run, uint32_t op_index)
 }
 
 /* Run: computes the operator's output rows up to need_end, and stores them at home if the view says so. */
+TIGRIS_HOT
 static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, const tigris_op_record *op)
 {
     tigris_session *session = run->session;
@@ -345,6 +361,7 @@ static tigris_status run_op(const tigris_stage_run *run, uint32_t op_index, cons
 
 /* Copies or decompresses the stage's weight block if it is not read in place. Kernels check their parameters during the
  * proof; for a compressed block they check again here, because its bytes were unreadable then. */
+TIGRIS_HOT
 static tigris_status prepare_weights(const tigris_stage_run *run)
 {
     tigris_session *session = run->session;
@@ -371,6 +388,7 @@ static tigris_status prepare_weights(const tigris_stage_run *run)
 
 /* Runs band `band`, counted from 1, in the steps of SPEC.md, section 4: Start, Propagate, Run, Park. Band 0 takes the
  * first two steps only: they find the first row that band 1 needs of each view. */
+TIGRIS_HOT
 static tigris_status run_band(const tigris_stage_run *run, uint32_t band)
 {
     const tigris_stage_record *stage = run->stage;
@@ -405,6 +423,7 @@ static tigris_status check_complete(const tigris_stage_run *run, uint32_t index)
 }
 
 /* Runs the stage for session->image, or once for the whole batch. */
+TIGRIS_HOT
 static tigris_status run_stage(const tigris_stage_run *run)
 {
     tigris_status status = begin_stage(run);

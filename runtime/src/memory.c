@@ -1,5 +1,6 @@
 /* Addresses of tensors, usage of the arenas, and the public accessors of inputs and outputs. */
 #include "memory.h"
+#include "hot.h"
 
 #include "extents.h"
 
@@ -15,6 +16,7 @@ uint8_t *tigris_address(const tigris_session *session, uint32_t home, tigris_pla
     return (home == TIGRIS_HOME_SLOW ? session->slow : session->fast) + offset;
 }
 
+TIGRIS_HOT
 uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *view, int32_t row, uint32_t offset)
 {
     const tigris_view_record *record = view->record;
@@ -38,6 +40,7 @@ uint8_t *tigris_row_address(const tigris_session *session, const tigris_view *vi
     return base + (uint32_t)row * tigris_row_bytes(tensor);
 }
 
+TIGRIS_HOT
 void tigris_count_access(tigris_session *session, const uint8_t *data, uint32_t bytes, tigris_access access)
 {
     tigris_usage *usage = &session->usage;

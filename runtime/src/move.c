@@ -1,4 +1,5 @@
 #include "move.h"
+#include "hot.h"
 
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef uint32_t __attribute__((may_alias)) move_word;
     (!SLOW_LIBRARY && (uintptr_t)(to) - (uintptr_t)(from) >= (bytes) && (uintptr_t)(from) - (uintptr_t)(to) >= (bytes))
 
 #if !defined(__GNUC__)
+TIGRIS_HOT
 void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     while (bytes-- > 0U) {
@@ -29,6 +31,7 @@ void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 #elif defined(__OPTIMIZE_SIZE__)
 /* Reads a word only after all bytes before it are written, so the distance must be at least a word if the copy repeats
  * bytes. Writes it as a word if both addresses have the same offset in a word. */
+TIGRIS_HOT
 void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if (MAY_USE_LIBRARY(to, from, bytes)) {
@@ -65,6 +68,7 @@ void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 #else
 /* Moves aligned words, so the distance is a multiple of a word. */
+TIGRIS_HOT
 static void move_words(move_word *to, const move_word *from, uint32_t count)
 {
     const move_word *const end = from + count;
@@ -85,6 +89,7 @@ static void move_words(move_word *to, const move_word *from, uint32_t count)
 
 /* Moves bytes between addresses with different offsets in a word: reads aligned words, each once, and writes aligned
  * words put together from two of them. Returns the number of bytes moved, at least `bytes` - 6. */
+TIGRIS_HOT
 static uint32_t move_shifted(move_word *to, const uint8_t *from, uint32_t bytes)
 {
     uint32_t held = 0U; /* bytes read and not yet written, in the lowest `shift` bits */
@@ -117,6 +122,7 @@ static uint32_t move_shifted(move_word *to, const uint8_t *from, uint32_t bytes)
 
 /* Reads a word only after all bytes before it are written. If the offsets in a word differ, the distance must exceed a
  * word, because move_shifted also holds read bytes back. */
+TIGRIS_HOT
 void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if (MAY_USE_LIBRARY(to, from, bytes)) {
@@ -154,6 +160,7 @@ void tigris_copy_forward(uint8_t *to, const uint8_t *from, uint32_t bytes)
 #endif
 
 /* Moves to a higher address that overlaps the source, from the last byte to the first. */
+TIGRIS_HOT
 static void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
@@ -183,6 +190,7 @@ static void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
 
 /* Moves 32 bytes in two instructions if both addresses are aligned to words; libraries take sixteen. Returns the
  * number of bytes moved: 0, or all but fewer than 32. If source and target overlap, `to` must be the lower. */
+TIGRIS_HOT
 static uint32_t move_by_32(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if ((((uintptr_t)to | (uintptr_t)from) & 3U) != 0U) {
@@ -201,6 +209,7 @@ static uint32_t move_by_32(uint8_t *to, const uint8_t *from, uint32_t bytes)
 #endif
 
 /* Small machines' libraries move to a higher address byte by byte. */
+TIGRIS_HOT
 void tigris_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if ((uintptr_t)to - (uintptr_t)from < bytes) {

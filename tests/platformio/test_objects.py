@@ -44,8 +44,8 @@ def made(environment, path):
     return found[1] if isinstance(found, tuple) else found
 
 
-def compiled(environment, path, optimize="speed", folders=()):
-    objects.add(environment, optimize, folders, Path("kept"), list, ())
+def compiled(environment, path, optimize="speed", folders=(), **options):
+    objects.add(environment, optimize, folders, Path("kept"), list, (), **options)
     return made(environment, path)
 
 
@@ -114,3 +114,12 @@ def test_the_last_level_is_that_of_the_option(given, values, optimize, level):
     base["CCFLAGS"] = flags
     assert [flag for flag in model["CCFLAGS"](None, None, None, None) if flag.startswith("-O")][-1] == level
     assert isinstance(compiled(base, ROOT / "src" / "main.c", optimize=optimize), SimpleNamespace)
+
+
+def test_hot_code_is_defined_for_the_runtime_and_for_models_compiled_as_c():
+    folders = [ROOT / "c"]
+    for hot in (False, True):
+        own = compiled(Environment(), RUNTIME / "src" / "plan.c", hot=hot)
+        model = compiled(Environment(), ROOT / "c" / "kws" / "kws.c", folders=folders, hot=hot)
+        assert ("-DTIGRIS_HOT_IN_IRAM" in own["CCFLAGS"]) == hot
+        assert ("-DTIGRIS_HOT_IN_IRAM" in model["CCFLAGS"](None, None, None, None)) == hot

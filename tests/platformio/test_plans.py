@@ -191,7 +191,7 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "set": ("sr=16000", "sr=8000"), "state": ("h_out=h", "c_out=c"), "stream": ("image", "sound"), "hop": ("1", "2"),
     "limits": ("nodes=200000", "nodes=300000"), "cores": ("1", "2"),
     **dict.fromkeys(("partition", "match", "check", "backend_path", "python", "auto_install", "slots", "slot_size")),
-    **dict.fromkeys(("mode", "weights", "optimize")),  # a model compiled as C has no plan
+    **dict.fromkeys(("mode", "weights", "optimize", "hot")),  # a model compiled as C has no plan
 }  # fmt: skip
 
 

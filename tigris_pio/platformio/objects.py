@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 LEVELS = {"speed": "-O2", "size": "-Os"}
+#: Of runtime/src/hot.h.
+HOT = ("-DTIGRIS_HOT_IN_IRAM",)
 #: Levels that are fast enough for `speed`.
 _SPEED_LEVELS = ("-O2", "-O3", "-Ofast")
 _DEFINED = re.compile(r"^(?:const tigris_(?:kernel_entry|backend) |TIGRIS_\w+_ENTRY\()(tigris_\w+)", re.MULTILINE)
@@ -22,11 +24,11 @@ _MVE = ("cortex-m52", "cortex-m55", "cortex-m85")
 
 
 def add(env: Any, optimize: str, folders: Iterable[Path], kept: Path, needed: Callable[[], Iterable[str] | None],
-        unusable: Iterable[str]) -> None:  # fmt: skip
+        unusable: Iterable[str], *, hot: bool = False) -> None:  # fmt: skip
     """Compiles the runtime's sources, and those in `folders`, with the level of `optimize`; `kept` caches the objects.
 
     `needed`: returns texts with the names of the kernels that the firmware needs; None: all. `unusable`: folders of
-    kernels for instruction sets that the chip does not have.
+    kernels for instruction sets that the chip does not have. `hot`: executor and int8 kernels lie in internal memory.
     """
     others = [folder.resolve() for folder in folders]
     environments: dict[int, tuple[Any, Any]] = {}
@@ -36,7 +38,7 @@ def add(env: Any, optimize: str, folders: Iterable[Path], kept: Path, needed: Ca
         path = Path(node.srcnode().get_abspath()).resolve()
         runtime = next((folder for folder in path.parents if (folder / _HEADER).is_file()), None)
         if runtime is None and any(folder in path.parents for folder in others):
-            return library_env.Object(node, CCFLAGS=_delayed_flags(library_env, optimize))
+            return library_env.Object(node, CCFLAGS=_delayed_flags(library_env, optimize, hot))
         if runtime is None:
             return node
         if runtime not in wanted:
@@ -44,25 +46,26 @@ def add(env: Any, optimize: str, folders: Iterable[Path], kept: Path, needed: Ca
         if not wanted[runtime](path):
             return None
         if id(library_env) not in environments:
-            environments[id(library_env)] = library_env, _environment(library_env, optimize, kept)
+            environments[id(library_env)] = library_env, _environment(library_env, optimize, kept, hot)
         return environments[id(library_env)][1].Object(node)
 
     env.AddBuildMiddleware(compiled)
 
 
-def _environment(library_env: Any, optimize: str, kept: Path) -> Any:
+def _environment(library_env: Any, optimize: str, kept: Path, hot: bool) -> Any:
     own = library_env.Clone()
-    own.Append(CCFLAGS=_level(own, optimize))
+    own.Append(CCFLAGS=[*_level(own, optimize), *(HOT if hot else ())])
     if not own.get("BUILD_CACHE_DIR"):
         own.CacheDir(str(kept).replace("$", "$$"))
     return own
 
 
-def _delayed_flags(library_env: Any, optimize: str) -> Any:
+def _delayed_flags(library_env: Any, optimize: str, hot: bool) -> Any:
     """The flags for sources that are added before the platform has set its own, evaluated later."""
 
     def flags(target: Any, source: Any, env: Any, for_signature: Any) -> list[Any]:
-        return [*library_env.Flatten(library_env.get("CCFLAGS", [])), *_level(library_env, optimize)]
+        given = library_env.Flatten(library_env.get("CCFLAGS", []))
+        return [*given, *_level(library_env, optimize), *(HOT if hot else ())]
 
     return flags
 

@@ -16,7 +16,7 @@ PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
     *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode", "weights"),
-    *("cores", "optimize"),
+    *("cores", "optimize", "hot"),
 )
 MATCHES = ("interface", "shape", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -88,6 +88,7 @@ class Settings:
     mode: str = "plan"  #: "c": models are compiled as C with the firmware
     cores: int = 1
     optimize: str = "speed"  #: of the runtime's sources; or "size"
+    hot: bool = False  #: executor and int8 kernels lie in internal memory
     weights: str = "c"  #: in mode "c"; "partition": flashed alone
 
     @property
@@ -138,6 +139,7 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         limits=_numbers("limits", own.get("limits", ""), "nodes=200000"),
         cores=int(_choice("cores", own.get("cores") or "1", ("1", "2"))),
         optimize=_choice("optimize", own.get("optimize") or OPTIMIZE[0], OPTIMIZE),
+        hot=_boolean("hot", own.get("hot") or "no"),
         match=_choice("match", own.get("match") or MATCHES[0], MATCHES),
         check=_boolean("check", own.get("check") or "yes"),
         slots=_slots(own),

@@ -114,6 +114,8 @@ def _configure(env: Any, hook_path: str) -> dict[str, Any]:
     settings = replace(options.parse(dict(env.GetProjectOptions()), project), chip=backend.chip(env))
     for warning in options.ram_warnings(settings.mem, env.BoardConfig().get("upload.maximum_ram_size", 0)):
         print(f"Warning: {warning}")
+    if settings.hot and not settings.chip.startswith("esp32"):
+        raise options.OptionError("hot", "yes", "is for ESP32s, whose internal memory holds code too; leave it out")
     output = _output(env)
     early: dict[str, Exception | None] = {}
     if settings.mode == "plan":
@@ -331,7 +333,7 @@ def _compile_objects(
 
     folders = [output / "c", *([settings.backend_path] if settings.backend_path else [])]
     objects.add(env, settings.optimize, folders, _kept(env, "objects"), needed,
-                objects.unusable_folders(settings.chip, settings.backend))  # fmt: skip
+                objects.unusable_folders(settings.chip, settings.backend), hot=settings.hot)  # fmt: skip
 
 
 def _layout_node(env: Any, settings: options.Settings, parts: list[_Image], header: Path) -> list[Any]:

@@ -50,6 +50,7 @@
 #endif
 
 /* The output channels of a pass. A convolution with groups reads the weights of one group at a time: one pass. */
+TIGRIS_HOT
 static int32_t channels_of_pass(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = tigris_params(call);
@@ -71,6 +72,7 @@ static TIGRIS_NOINLINE void run_remaining(const conv_pass *pass, int32_t first, 
 }
 
 /* Computes the channels of a pass for all pixels. */
+TIGRIS_HOT
 static void run_pass(const conv_pass *pass)
 {
     const int32_t pixels = pixels_of(pass->call);
@@ -100,6 +102,7 @@ static void run_pass(const conv_pass *pass)
 }
 #endif
 
+TIGRIS_HOT
 static void run(const tigris_kernel_call *call)
 {
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;

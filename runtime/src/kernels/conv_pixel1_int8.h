@@ -4,6 +4,7 @@
 
 #if defined(HAS_PIXEL1) && HAS_PIXEL1
 /* Whether the taps of a pixel's group lie side by side in the input. */
+TIGRIS_HOT
 static int is_contiguous(const conv *c, const tigris_pixel *pixel)
 {
     return c->kernel_size == c->group_inputs && is_valid(pixel, 0, 0);

@@ -21,6 +21,7 @@ typedef struct conv_work {
 
 /* ---- channels from the patch ---- */
 
+TIGRIS_HOT
 static const int8_t *part_weights(const conv *c, const conv_part *part, int32_t channel, int32_t block)
 {
     return tigris_int8_data(c->call, c->params->weights) + (channel * c->kernel_size + part->at * block);

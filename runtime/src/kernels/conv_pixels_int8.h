@@ -32,11 +32,13 @@ typedef struct conv_part {
     int32_t in_row; /* index of that tap in its kernel row */
 } conv_part;
 
+TIGRIS_HOT
 static const tigris_tensor_record *input_of(const conv *c)
 {
     return tigris_input_tensor(c->call, 0);
 }
 
+TIGRIS_HOT
 static void unpack(conv *c, const conv_pass *pass)
 {
     const tigris_conv_int8_params *params = tigris_params(pass->call);
@@ -51,6 +53,7 @@ static void unpack(conv *c, const conv_pass *pass)
     c->padding = (int8_t)params->input_zero_point;
 }
 
+TIGRIS_HOT
 static int32_t pixels_of(const tigris_kernel_call *call)
 {
     return tigris_output_rows(call) * (int32_t)tigris_output_tensor(call)->width;
@@ -59,12 +62,14 @@ static int32_t pixels_of(const tigris_kernel_call *call)
 /* ---- taps into the patch ---- */
 
 /* Whether a pixel's tap at kernel row `row` and `column` lies inside. */
+TIGRIS_HOT
 static int is_valid(const tigris_pixel *pixel, int32_t row, int32_t column)
 {
     return row >= pixel->rows.first && row < pixel->rows.end && column >= pixel->columns.first &&
            column < pixel->columns.end;
 }
 
+TIGRIS_HOT
 static int is_inside(const conv *c, const tigris_pixel *pixel)
 {
     return tigris_tap_count(pixel->columns) == c->params->kernel_width;

@@ -29,6 +29,7 @@ typedef struct depthwise {
     int8_t padding[BLOCK]; /* values of padded taps */
 } depthwise;
 
+TIGRIS_HOT
 static void unpack(depthwise *d, const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = tigris_params(call);
@@ -47,6 +48,7 @@ static void unpack(depthwise *d, const tigris_kernel_call *call)
 }
 
 /* The number of channels in the block of `channel`. */
+TIGRIS_HOT
 static int32_t block_lanes(const depthwise *d, int32_t channel)
 {
     const int32_t left = d->output_channels - (channel & ~(BLOCK - 1));
@@ -54,6 +56,7 @@ static int32_t block_lanes(const depthwise *d, int32_t channel)
 }
 
 /* Tap 0 of a channel. The stride of its taps is block_lanes. */
+TIGRIS_HOT
 static const int8_t *channel_weights(const depthwise *d, int32_t channel)
 {
     const int32_t lane = channel & (BLOCK - 1);
@@ -74,11 +77,13 @@ typedef struct depthwise_pixel {
     const pixel_axis *outer, *inner; /* rows and columns, or columns and rows */
 } depthwise_pixel;
 
+TIGRIS_HOT
 static int is_inside(const pixel_axis *axis, int32_t tap)
 {
     return tap >= axis->inside.first && tap < axis->inside.end;
 }
 
+TIGRIS_HOT
 static int all_inside(const pixel_axis *axis)
 {
     return axis->inside.end - axis->inside.first == axis->taps;
@@ -182,6 +187,7 @@ static TIGRIS_NOINLINE void pixel_blocks(const depthwise *d, const depthwise_pix
 }
 
 /* One channel of one pixel. */
+TIGRIS_HOT
 static void pixel_channel(const depthwise *d, const depthwise_pixel *pixel, int32_t channel, int8_t *output)
 {
     const int32_t stride = block_lanes(d, channel);
@@ -241,6 +247,7 @@ typedef struct line_axis {
 } line_axis;
 
 /* Prepares lines along an axis. Returns 0 if a side has more than one position of padding. */
+TIGRIS_HOT
 static int init_lines(const line_axis *along, const line_axis *across, tigris_line_loop *w)
 {
     const int32_t total = (along->outputs - 1) * along->stride + 3;
@@ -257,6 +264,7 @@ static int init_lines(const line_axis *along, const line_axis *across, tigris_li
 }
 
 /* Computes `count` lines whose lanes are inside the input alike. */
+TIGRIS_HOT
 static void run_lines(tigris_line_loop *w, const int8_t *input, int8_t *output, int32_t count)
 {
 #if TIGRIS_HAS_ROW_LOOP
@@ -273,6 +281,7 @@ static void run_lines(tigris_line_loop *w, const int8_t *input, int8_t *output, 
 }
 
 /* Fills in what all lines share. */
+TIGRIS_HOT
 static void fill_loop(const depthwise *d, const line_axis *along, const line_axis *across, tigris_line_loop *w)
 {
     w->weights = d->weights;
@@ -288,6 +297,7 @@ static void fill_loop(const depthwise *d, const line_axis *along, const line_axi
 
 /* Computes all lines; lines with all lanes inside in one call. Only the first line can lack the lane before, only
  * the last the lane after. */
+TIGRIS_HOT
 static void run_all_lines(const depthwise *d, const line_axis *across, tigris_line_loop *w, int8_t *output)
 {
     const int32_t step = across->step, last = across->outputs - 1;
@@ -304,6 +314,7 @@ static void run_all_lines(const depthwise *d, const line_axis *across, tigris_li
 }
 
 /* Computes all channels of a 3x3 kernel along lines. Returns 0, with nothing computed, if lines cannot. */
+TIGRIS_HOT
 static int run_channels(const depthwise *d, const tigris_band *in, const tigris_band *out, int8_t *output)
 {
     const tigris_conv_int8_params *params = d->params;
@@ -331,6 +342,7 @@ static int run_channels(const depthwise *d, const tigris_band *in, const tigris_
     return 1;
 }
 
+TIGRIS_HOT
 static void run(const tigris_kernel_call *call)
 {
     const tigris_band *in = tigris_input_band(call, 0), *out = tigris_output_band(call);

@@ -12,6 +12,7 @@
 #include "set.h"
 #include "tigris_kernels.h"
 
+TIGRIS_HOT
 static void run(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int8_params *params = tigris_params(call);

@@ -2,8 +2,10 @@
 #ifndef TIGRIS_INLINING_H
 #define TIGRIS_INLINING_H
 
+#include "../hot.h"
+
 #if defined(__GNUC__)
-#define TIGRIS_NOINLINE __attribute__((noinline, unused))
+#define TIGRIS_NOINLINE TIGRIS_HOT __attribute__((noinline, unused))
 #define TIGRIS_FLATTEN __attribute__((flatten))
 #define TIGRIS_LIKELY(condition) (__builtin_expect((condition), 1) != 0)
 #else

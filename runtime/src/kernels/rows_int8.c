@@ -17,6 +17,7 @@ typedef struct row_part {
 
 /* Sums of one or two of `left` rows from `first` on: `initial` and the products of the whole tiles. Returns the
  * number of rows. */
+TIGRIS_HOT
 static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, int32_t left, const uint32_t *initial,
                          uint32_t *sum)
 {
@@ -42,6 +43,7 @@ static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t fir
 }
 
 /* Adds the taps behind the whole tiles of one row. */
+TIGRIS_HOT
 static void add_tail(const tigris_rows *rows, const row_part *p, int32_t row, uint32_t *sum)
 {
     const int32_t length = rows->length;
@@ -54,6 +56,7 @@ static void add_tail(const tigris_rows *rows, const row_part *p, int32_t row, ui
 }
 
 /* tigris_add_rows. If `p->taps` is the rows' length, `p` already holds the vector. */
+TIGRIS_HOT
 static void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector, int32_t first, int32_t count,
                      const uint32_t *initial, uint32_t *sums)
 {
@@ -80,6 +83,7 @@ static void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector,
     }
 }
 
+TIGRIS_HOT
 void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t first, int32_t count, const uint32_t *initial,
                      uint32_t *sums)
 {
@@ -89,6 +93,7 @@ void tigris_add_rows(const tigris_rows *rows, const int8_t *vector, int32_t firs
 }
 
 /* Subtracts from each row's sum its zero point times the sum of the vector. */
+TIGRIS_HOT
 static void subtract_zeros(const int8_t *zeros, const int8_t *vector, int32_t length, int32_t count, uint32_t *sums)
 {
     int32_t sum = 0;
@@ -101,6 +106,7 @@ static void subtract_zeros(const int8_t *zeros, const int8_t *vector, int32_t le
     }
 }
 
+TIGRIS_HOT
 void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output)
 {
     uint32_t sums[TIGRIS_ROWS];

@@ -1,5 +1,6 @@
 #include "scale_int8.h"
 
+TIGRIS_HOT
 int32_t tigris_requantise_any_shift(int32_t sum, int32_t multiplier, int32_t shift, int32_t zero_point, int32_t low,
                                     int32_t high)
 {
@@ -7,6 +8,7 @@ int32_t tigris_requantise_any_shift(int32_t sum, int32_t multiplier, int32_t shi
     return tigris_to_int8(sum, multiplier, shift, &output);
 }
 
+TIGRIS_HOT
 void tigris_requantise_channels(const uint32_t *sums, int32_t count, const int32_t *multiplier, const int8_t *shift,
                                 int32_t step, const tigris_output_stage *output, int8_t *to)
 {

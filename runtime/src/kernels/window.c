@@ -1,5 +1,6 @@
 #include "window.h"
 
+TIGRIS_HOT
 tigris_taps tigris_border_taps(int32_t start, int32_t kernel, int32_t dilation, int32_t extent)
 {
     int32_t first = 0, end = kernel;
@@ -13,6 +14,7 @@ tigris_taps tigris_border_taps(int32_t start, int32_t kernel, int32_t dilation, 
     return taps;
 }
 
+TIGRIS_HOT
 void tigris_start_pixels(tigris_pixel_loop *loop, const tigris_kernel_call *call, int32_t first)
 {
     const tigris_window_params *params = tigris_params(call);
@@ -29,6 +31,7 @@ void tigris_start_pixels(tigris_pixel_loop *loop, const tigris_kernel_call *call
                                              (int32_t)tigris_tensor_of(in)->width);
 }
 
+TIGRIS_HOT
 void tigris_next_pixel(tigris_pixel_loop *loop)
 {
     tigris_next_pixel_inline(loop);
