@@ -6,7 +6,7 @@
 # make test-all     all tests: every case of the tables, every network, every shape on the emulated machines
 # make test-times   the processor seconds of the last run's tests, by folder and file
 # make test-vendor   the tests that need ESP-NN, CMSIS-NN, ESP-IDF or espressif32, as variables name them
-# make bench   the memory of every network, its instructions on emulated boards, how much of a serial line's rate the harness
+# make bench   the memory of every network, its instructions and cycles on emulated boards, how much of a serial line's rate the harness
 #              uses, whether more memory makes a plan worse, what each mechanism of the planner is worth;
 #              BENCH_ARGS="--machines rv32imc --ops"
 # make zoo     models of torch, Keras, onnxruntime, ai-edge-quantizer and skl2onnx, each exporter in an environment of its own: does it
@@ -71,6 +71,7 @@ bench:
 	@$(PYTHON) tools/prepare.py test
 	@$(VENV_PYTHON) -m bench.memory
 	@$(VENV_PYTHON) -m bench.instructions --json .tigris/bench.json $(BENCH_ARGS)
+	@$(VENV_PYTHON) -m bench.cycles
 	@$(VENV_PYTHON) -m bench.plain_c
 	@$(VENV_PYTHON) -m bench.line
 	@$(VENV_PYTHON) -m bench.monotone

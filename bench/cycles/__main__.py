@@ -14,33 +14,27 @@ Memories:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+from bench.command import Row, command, parser_of, print_table, write_json
+from bench.cycles.model import MACHINE, Cache, Program, read_program, run
+from bench.emulator import build
+from bench.networks import fit, int8_networks, recorded, smallest
 
-from bench.cycles.model import MACHINE, Program, Run, read_program, run
-from bench.emulator import BenchError, build, samples
-from bench.instructions import add_folder, fit, int8_networks, print_table
-from bench.memory import smallest_alone
-
-#: Bytes of cache, ways, bytes of a line, and cycles to fetch one. Reading 32 bytes takes 8 clocks of command, 6 of
-#: address (DIO 12), some 6 of dummies (4) and 64 of data (128).
+#: Reading 32 bytes takes 8 clocks of command, 6 of address (DIO 12), some 6 of dummies (4) and 64 of data (128).
 MEMORIES = {
-    "sram": (0, 1, 32, 0),
-    "c3": (16384, 8, 32, 160),
-    "slow-flash": (16384, 8, 32, 608),
+    "sram": Cache(0, 1, 32, 0),
+    "c3": Cache(16384, 8, 32, 160),
+    "slow-flash": Cache(16384, 8, 32, 608),
 }
-BUDGETS = "256K,smallest"
-Row = dict[str, Any]
 COLUMNS = [
     ("network", "network", ""), ("budget", "budget", ""), ("memory", "memory", ""),
-    ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"), ("data misses", "data_misses", ",d"),
-    ("code misses", "code_misses", ",d"), ("lines of weights", "weight_lines", ",d"), ("right", "right", ""),
+    ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"), ("predicted", "predicted", ",d"),
+    ("data misses", "data_misses", ",d"), ("code misses", "code_misses", ",d"),
+    ("lines of weights", "weight_lines", ",d"), ("right", "right", ""),
 ]  # fmt: skip
 OP_COLUMNS = [
     ("operator", "name", ""), ("kind", "kind", ""), ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"),
@@ -48,7 +42,7 @@ OP_COLUMNS = [
 ]  # fmt: skip
 
 
-def memory(text: str) -> tuple[str, tuple[int, int, int, int]]:
+def memory(text: str) -> tuple[str, Cache]:
     """Name and cache of a memory model."""
     if text in MEMORIES:
         return text, MEMORIES[text]
@@ -57,56 +51,44 @@ def memory(text: str) -> tuple[str, tuple[int, int, int, int]]:
         raise argparse.ArgumentTypeError(
             f"{text}: not one of {', '.join(MEMORIES)}, nor BYTES,WAYS,LINE,MISS with lines of a multiple of 16 bytes"
         )
-    return text, (numbers[0], numbers[1], numbers[2], numbers[3])
-
-
-def row_of(network: str, budget: str, memory_name: str, made: Run) -> Row:
-    """What --json says of a run."""
-    return {"network": network, "budget": budget, "memory": memory_name, **made.counts._asdict(),
-            "weight_lines": made.weight_lines, "right": "right 1" in made.printed.splitlines()}  # fmt: skip
+    return text, Cache(*numbers)
 
 
 def rows(options: argparse.Namespace, program: Program) -> Iterator[tuple[Row, list[Row]]]:
     """Each network at each budget with each memory, and its operators."""
-    for network in options.models.split(",") if options.models else int8_networks(options.folder):
-        model = options.folder / f"{network}_int8.onnx"
-        data = np.load(options.folder / f"{network}_vectors.npz")
-        content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
-        for budget in options.budgets.split(","):
-            compiled, _ = fit(model, str(smallest_alone(model)) if budget == "smallest" else budget)
+    for network in options.models or int8_networks(options.folder):
+        model, content = recorded(options.folder, network)
+        for budget in options.budgets:
+            compiled, _ = fit(model, str(smallest(model)) if budget == "smallest" else budget)
             names = [{"name": op.name, "kind": op.kind.name} for op in compiled.plan.program.ops]
             for name, cache in options.memory or MEMORIES.items():
                 made = run(program, compiled.data, content, cache)
                 operators = [{**names[op], **counts._asdict()} for op, counts in sorted(made.operators.items())]
-                yield row_of(network, budget, name, made), operators
+                yield {
+                    "network": network, "budget": budget, "memory": name, **made.counts._asdict(),
+                    "weight_lines": made.weight_lines, "right": "right 1" in made.printed.splitlines(),
+                    "predicted": compiled.report["predicted_cycles"]["rv32imc"],
+                }, operators  # fmt: skip
 
 
+@command
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.cycles", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_folder(parser)
-    parser.add_argument("--models", help="names of networks; default: every int8 one")
-    parser.add_argument("--budgets", default=BUDGETS, help="default: %(default)s; smallest: without slow memory")
+    parser = parser_of(__doc__, "folder", "json", models=None, budgets="256K,smallest")
     parser.add_argument("--memory", action="append", type=memory, help="may be repeated; default: the first three")
     parser.add_argument("--ops", action="store_true", help="also print each run's operators (second inference)")
-    parser.add_argument("--json", type=Path, help="also write a list of records to this file")
+    parser.add_argument("--hot", action="store_true", help="with kernels and executor in SRAM (custom_tigris_hot)")
     options = parser.parse_args()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            program = read_program(build(MACHINE, Path(folder)))
-        found = []
-        for row, operators in rows(options, program):
-            found.append(row)
-            if options.ops:
-                print_table(f"{row['network']} at {row['budget']}, {row['memory']}", operators, OP_COLUMNS)
-    except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print_table("rv32imc, -O2, the first inference", found, COLUMNS)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    hot = ("-DTIGRIS_HOT_IN_IRAM",) if options.hot else ()
+    with tempfile.TemporaryDirectory() as folder:
+        program = read_program(build(MACHINE, Path(folder), extra=hot))
+    found = []
+    for row, operators in rows(options, program):
+        found.append(row)
+        if options.ops:
+            print_table(f"{row['network']} at {row['budget']}, {row['memory']}", operators, OP_COLUMNS)
+    print_table("rv32imc, -O2, the first inference; predicted: for c3", found, COLUMNS)
+    write_json(options.json, found)
     wrong = [f"{row['network']} at {row['budget']}" for row in found if not row["right"]]
     if wrong:
         print(f"\nwrong outputs: {', '.join(wrong)}", file=sys.stderr)

@@ -30,9 +30,16 @@ class Timing(ctypes.Structure):
 CV32E40P = (5, 3, 3, 2, 4, 1, 1)
 
 
-class Cache(ctypes.Structure):
-    """struct core_cache: bytes, ways, bytes of a line, cycles of a miss."""
+class Cache(NamedTuple):
+    """Bytes, ways, bytes of a line, and cycles of a miss; of no bytes: no cache, and flash is as fast as memory."""
 
+    bytes: int
+    ways: int
+    line: int
+    miss: int
+
+
+class _Cache(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("bytes", "ways", "line", "miss")]
 
 
@@ -92,7 +99,7 @@ def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(out))
     word, handle = ctypes.c_uint32, ctypes.c_void_p
     for name, result, arguments in (
-        ("new", handle, [ctypes.POINTER(Timing), ctypes.POINTER(Cache), word, word, word]), ("free", None, [handle]),
+        ("new", handle, [ctypes.POINTER(Timing), ctypes.POINTER(_Cache), word, word, word]), ("free", None, [handle]),
         ("load", ctypes.c_int, [handle, word, ctypes.c_char_p, word]), ("register", word, [handle, word]),
         ("run", ctypes.c_int, [handle, ctypes.POINTER(word), word]), ("program_counter", word, [handle]),
         ("now", _Counts, [handle]), ("read", _Counts, [handle, word]), ("forget_lines", None, [handle]),
@@ -106,10 +113,10 @@ def _library() -> ctypes.CDLL:
 class Core:
     """A core with a program, a plan and samples in its memory."""
 
-    def __init__(self, program: Program, plan: bytes, content: bytes, cache: tuple[int, int, int, int]) -> None:
+    def __init__(self, program: Program, plan: bytes, content: bytes, cache: Cache) -> None:
         self._library = _library()
         start = MACHINE.plan_address
-        arguments = (Timing(*CV32E40P), Cache(*cache), _CODE_BYTES, start, start + len(plan))
+        arguments = (Timing(*CV32E40P), _Cache(*cache), _CODE_BYTES, start, start + len(plan))
         self._core = self._library.core_new(*arguments)
         if self._core is None:
             raise BenchError("not enough memory for the timing model")
@@ -164,7 +171,7 @@ def _plain(counts: _Counts) -> Counts:
     return Counts(counts.instructions, counts.cycles, counts.data_misses, counts.code_misses)
 
 
-def run(program: Program, plan: bytes, content: bytes, cache: tuple[int, int, int, int]) -> Run:
+def run(program: Program, plan: bytes, content: bytes, cache: Cache) -> Run:
     """Runs the bench firmware: one inference, then one by operators."""
     with Core(program, plan, content, cache) as core:
         if core.until(program.symbols["tigris_run"]) < 0:

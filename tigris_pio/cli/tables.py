@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tigris_pio.cli.console import out
+from tigris_pio.compiler.cost.flash import FLASHES
 from tigris_pio.compiler.cost.model import machines
 from tigris_pio.compiler.passes import PassStatistics
 from tigris_pio.compiler.plan.attempt import Attempt
@@ -41,6 +42,7 @@ def print_report(document: dict[str, Any]) -> None:
                           f"{format_size(document['traffic']['slow_written'])} written, "
                           f"{compute['recomputed_macs']:,} MACs recomputed"),
         ("instructions", _predicted(document)),
+        *_cycles(document),
     ]  # fmt: skip
     if document["states"]:
         names = ", ".join(state["name"] for state in document["states"])
@@ -77,6 +79,13 @@ def _predicted(document: dict[str, Any]) -> str:
     name = document["backend"]["name"]
     of = "" if name == "portable" else f", with {name}" if machines(name) else f", with portable kernels, not {name}"
     return f"predicted: {counts}{of}"
+
+
+def _cycles(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """Where a cache is before the flash."""
+    counts = [f"{format_estimate(count)} on {name}, {format_size(FLASHES[name].cache)} of cache before the flash"
+              for name, count in document["predicted_cycles"].items()]  # fmt: skip
+    return [("cycles", f"predicted: {'; '.join(counts)}")] if counts else []
 
 
 def _balance(backend: dict[str, Any]) -> FittedTable:

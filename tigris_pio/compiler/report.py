@@ -9,7 +9,7 @@ from typing import Any
 from tigris_pio.compiler.cost.model import PROCESSORS, machines
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramIo
-from tigris_pio.compiler.plan.prediction import stage_instructions
+from tigris_pio.compiler.plan.prediction import stage_cycles, stage_instructions
 from tigris_pio.compiler.plan.two_cores import cores_report
 from tigris_pio.compiler.slide import SlidingProgram
 from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
@@ -69,6 +69,10 @@ def build_report(plan: ExecutionPlan, data: bytes, budget: Budget, refusal: str 
         "predicted_instructions": {
             processor: sum(stage["predicted_instructions"][processor] for stage in stages)
             for processor in predicted_on(plan)
+        },
+        "predicted_cycles": {
+            processor: sum(stage["predicted_cycles"][processor] for stage in stages)
+            for processor in (stages[0]["predicted_cycles"] if stages else ())
         },
         "planned_for": plan.processor,
         "cores": cores_report(plan),
@@ -138,6 +142,7 @@ def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
         "macs": sum(op.macs for op in ops),
         "recomputed_macs": stage.recomputed_macs,
         "predicted_instructions": stage_instructions(plan, stage, predicted_on(plan)),
+        "predicted_cycles": stage_cycles(plan, stage, predicted_on(plan)),
         "weights": stage.weight_mode.name.lower(),
         "weights_bytes": block_bytes(ops),
         "compression_saves": stage.compression_saves,

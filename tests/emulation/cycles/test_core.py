@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.cycles.model import MACHINE, Core, Program, read_program
-from bench.emulator import NETWORKS, BenchError, build, measure, parse, run_tool, samples
-from bench.instructions import fit
+from bench.cycles.model import MACHINE, Cache, Core, Program, read_program, run
+from bench.emulator import NETWORKS, BenchError, build, measure, parse, run_tool
+from bench.networks import fit, recorded, smallest
 from tests.emulation.riscv.test_base import emulated, function, operands, whole_lines
 from tests.runtime.boards import few_sources
 
-SRAM, C3 = (0, 1, 32, 0), (16384, 8, 32, 160)
+SRAM, C3 = Cache(0, 1, 32, 0), Cache(16384, 8, 32, 160)
 FLAGS = ("-march=rv32imc_zicsr", "-mabi=ilp32", "-nostdlib", "-static", "-Wl,-Ttext=0x80000000", "-Wl,--no-relax")
 START = " .globl _start\n_start: li sp, 0x80100000\n la s0, work\n"
 END = "\nstop: li t0, 0x100000\n sw zero, 0(t0)\nend:\n"
@@ -111,7 +111,7 @@ def cycles_by_text(stamps: Sequence[int]) -> dict[tuple[str, str], int]:
 def test_each_instruction_gives_what_qemu_computes(tmp_path: Path) -> None:
     single = [line for line in whole_lines() if "amo" not in line and "lr.w" not in line]
     lines = [f"{line}\nresult_{i}:" for i, line in enumerate([*single, *COMPRESSED, *JUMPS])]
-    pairs = operands(is_float=False)
+    pairs = operands()
     words = ", ".join(map(str, struct.unpack(f"<{len(pairs) // 4}I", pairs)))
     start = " la a0, pairs\n la a1, results\n mv a2, s0\n la a3, pairs_end\n call f\n"
     data = f" .data\npairs: .word {words}\npairs_end: .word 0\nresults: .zero {len(pairs) // 8 * 4 * len(lines)}\n"
@@ -152,18 +152,33 @@ def test_a_loop_over_more_than_the_cache_misses_each_line_again(kilobytes: int, 
             assert core.distinct_lines() == lines
     fast, cached = found
     assert (fast.data_misses, fast.code_misses, cached.data_misses) == (0, 0, misses)
-    assert cached.cycles - fast.cycles == C3[3] * (cached.data_misses + cached.code_misses)
+    assert cached.cycles - fast.cycles == C3.miss * (cached.data_misses + cached.code_misses)
     assert cached.code_misses == -(-(program.symbols["end"] - 0x80000000) // 32)
 
 
 def test_the_firmware_prints_what_it_prints_under_qemu(tmp_path: Path) -> None:
     """All counts of instructions are equal: of a network, its operators, and the check of its plan."""
     elf = build(MACHINE, tmp_path, "-O1", runtime=few_sources())
-    compiled, _ = fit(NETWORKS / "micro_speech_int8.onnx", "16K")
-    data = np.load(NETWORKS / "micro_speech_vectors.npz")
-    content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
-    expected = measure(MACHINE, elf, compiled.data, content, tmp_path)
+    model, content = recorded(NETWORKS, "micro_speech")
+    compiled, _ = fit(model, "16K")
+    expected = measure(MACHINE, elf, compiled.data, content)
     with Core(read_program(elf), compiled.data, content, SRAM) as core:
         assert core.until() == -1
         found = parse(MACHINE, core.printed())
     assert found == expected and found.right
+
+
+def test_predicted_cycles_and_lines(tmp_path: Path) -> None:
+    """Of a network that runs whole, and in bands whose weights and code exceed the cache."""
+    program = read_program(build(MACHINE, tmp_path, runtime=few_sources()))
+    model, content = recorded(NETWORKS, "kws")
+    for budget in "256K", str(smallest(model)):
+        compiled, _ = fit(model, budget)
+        found = run(program, compiled.data, content, C3)
+        assert "right 1" in found.printed
+        assert compiled.report["predicted_cycles"] == {"rv32imc": pytest.approx(found.counts.cycles, rel=0.1)}
+        assert found.counts.data_misses > 0.9 * found.weight_lines > 0.8 * len(compiled.data) / 32
+        assert sum(one.cycles for one in found.operators.values()) == pytest.approx(found.counts.cycles, rel=0.1)
+    assert found.counts.data_misses + found.counts.code_misses > 10 * found.weight_lines
+    hot = read_program(build(MACHINE, tmp_path, extra=("-DTIGRIS_HOT_IN_IRAM",), runtime=few_sources()))
+    assert run(hot, compiled.data, content, C3).counts.code_misses < 0.1 * found.counts.code_misses

@@ -4,12 +4,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bench.cycles.model import MACHINE, Core, read_program
-from bench.emulator import NETWORKS, build, run_tool, samples
-from bench.instructions import fit
+from bench.emulator import NETWORKS, build, run_tool
+from bench.networks import fit, recorded
 from tests.emulation.cycles.test_core import CYCLES, SRAM, cycles_by_text, timed
 from tests.runtime.build import program
 
@@ -55,9 +54,8 @@ def test_cycles_of_each_kind_and_hazard(rtl: Path, tmp_path: Path) -> None:
 def test_inference_of_a_network(rtl: Path, tmp_path: Path) -> None:
     """Anomaly detection, a million instructions; the numbers that the program printed are its reads of minstret."""
     made = read_program(build(MACHINE, tmp_path))
-    plan = fit(NETWORKS / "ad_int8.onnx", "256K")[0].data
-    data = np.load(NETWORKS / "ad_vectors.npz")
-    content = samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
+    model, content = recorded(NETWORKS, "ad")
+    plan = fit(model, "256K")[0].data
     with Core(made, plan, content, SRAM) as core:
         marks = [made.symbols["tigris_run"]]
         core.until(*marks)

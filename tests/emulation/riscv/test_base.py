@@ -69,11 +69,16 @@ def emulated(lines: Sequence[str], pairs: bytes, folder: Path) -> bytes:
     return subprocess.run([QEMU, str(folder / "f")], check=True, capture_output=True).stdout
 
 
-@pytest.mark.skipif(not shutil.which(GCC) or not shutil.which(QEMU), reason=f"no {GCC} or no {QEMU}")
-def test_qemu_runs_the_same_text_to_the_same_results(tmp_path: Path) -> None:
+def operands() -> bytes:
+    """Pairs of words, some of them at the ends of the range."""
     choose, special = np.random.default_rng(4), (0, 1, 0xFFFFFFFF, 1 << 31, (1 << 31) - 1, 0xFFFF8000, 31)
     values = np.concatenate((np.array(special, np.uint32), choose.integers(0, 1 << 32, 60).astype(np.uint32)))
-    lines, pairs = whole_lines(), choose.choice(values, 400).astype("<u4").tobytes()
+    return choose.choice(values, 400).astype("<u4").tobytes()
+
+
+@pytest.mark.skipif(not shutil.which(GCC) or not shutil.which(QEMU), reason=f"no {GCC} or no {QEMU}")
+def test_qemu_runs_the_same_text_to_the_same_results(tmp_path: Path) -> None:
+    lines, pairs = whole_lines(), operands()
     expected, got = emulated(lines, pairs, tmp_path), interpreted(lines, pairs)
     words = np.frombuffer(pairs, "<u4").reshape(-1, 2)
     for i, wanted in enumerate(np.frombuffer(expected, "<u4")):

@@ -2,20 +2,23 @@
 
 The unit is an instruction, as predicted for the processor that the index names (`compiler/cost`, measured by `python -m
 bench.calibrate`). A cost is additive over stages. A stage costs the calls of its kernels and the executor's work around
-them, rows made again and rows moved included. Each byte moved to or from slow memory costs more.
+them, rows made again and rows moved included. Each byte moved to or from slow memory costs more, and so does each line
+of code and weights that a band fetches from flash again (`compiler/cost/flash.py`).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from tigris_pio.compiler.cost.flash import FLASHES, needed_bytes
 from tigris_pio.compiler.cost.model import DEFAULT
-from tigris_pio.compiler.ir.plan import ExecutionPlan
+from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
 from tigris_pio.compiler.plan.band.calls import stage_calls, works_in_slow_memory
 from tigris_pio.compiler.plan.band.spatial import Draft
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.prediction import stage_instructions
+from tigris_pio.compiler.plan.prediction import lines_again, stage_instructions
 
 #: Instructions that a byte moved to or from slow memory counts for, beside those that copy it. Waiting alone takes 6
 #: (octal PSRAM at 80 MHz) to 30 (quad at 40 MHz, 240 MHz core) cycles; but an access beyond the chip also takes the
@@ -97,7 +100,24 @@ def stage_cost(index: ProgramIndex, draft: Draft) -> float:
     cost = index.model.executor(found.walked)
     for step, counts in enumerate(found.calls, first):
         cost += index.ops[step].images * sum(count * call_cost(index, step, rows) for rows, count in counts.items())
+    if flash := FLASHES.get(index.processor):
+        called = [op.images * sum(calls.values()) for op, calls in zip(ops, found.calls, strict=True)]
+        cost += flash.price * flash.again(ops, called, draft.bands * ops[0].images)
     return cost + (DIRECT_BYTE if draft.segment.direct else SLOW_BYTE) * moved
+
+
+def again_costs(index: ProgramIndex, first: int) -> list[float]:
+    """For segments from operator `first` on, by their number of operators less one: instructions that fetching lines
+    again counts for in each band but the first. Operators of one row are called once."""
+    return index.once(_again_costs, first)
+
+
+def _again_costs(index: ProgramIndex, first: int) -> list[float]:
+    flash = FLASHES.get(index.processor)
+    if flash is None:
+        return [0.0] * (len(index.ops) - first)
+    sizes = (needed_bytes(op) if index.tensor(op.output).height > 1 else 0 for op in index.ops[first:])
+    return [flash.price * flash.share(each) * each / flash.line for each in itertools.accumulate(sizes)]
 
 
 def cost_of(plan: ExecutionPlan) -> float:
@@ -105,6 +125,12 @@ def cost_of(plan: ExecutionPlan) -> float:
     processor = plan.processor or DEFAULT
     return sum(
         stage_instructions(plan, stage, (processor,))[processor]
+        + _again_of(plan, stage, processor)
         + (DIRECT_BYTE if works_in_slow_memory(plan, stage) else SLOW_BYTE) * (stage.slow_read + stage.slow_written)
         for stage in plan.stages
     )
+
+
+def _again_of(plan: ExecutionPlan, stage: Stage, processor: str) -> float:
+    flash = FLASHES.get(processor)
+    return flash.price * lines_again(plan, stage, flash) if flash else 0.0

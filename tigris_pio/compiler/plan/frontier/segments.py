@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tigris_pio.compiler.plan.cost import DIRECT_BYTE, op_costs
+from tigris_pio.compiler.plan.cost import DIRECT_BYTE, again_costs, op_costs
 from tigris_pio.compiler.plan.cut.crossings import Crossings, bits, subsets_of
 from tigris_pio.compiler.plan.cut.estimate import Prices, fullest, setup
 from tigris_pio.compiler.plan.cut.growth import Growth, Paces, Pair
@@ -58,6 +58,7 @@ class Banded(NamedTuple):
     once: instructions of calling each kernel once
     started: instructions of the stage, and of bytes moved to and from slow memory
     worked: instructions of moving kept rows and of rows made again, in bands of one row
+    fetched: instructions that fetching code and weights again counts for, in each band but the first
     copies: tensors moved to or from slow memory in each band
     eats: tensors in fast memory that end with it
     """
@@ -72,6 +73,7 @@ class Banded(NamedTuple):
     once: float
     started: float
     worked: float
+    fetched: float
     copies: int
     eats: int
     paces: Paces
@@ -244,7 +246,7 @@ class Segments:
                 return
         rolled = rolling_fits(self.index, cut, not self.slow, self.top - held, self.reach.rolling)
         known = self._rolls.setdefault(cut, [])
-        shapes = self._shapes(cut)
+        shapes, fetched = self._shapes(cut), again_costs(self.index, cut)
         for fit in rolled.fits[len(known) :]:
             shape = shapes[len(known)]
             known.append((fit, shape, self._state(shape.views), setup(self.prices, shape.views)))
@@ -261,7 +263,8 @@ class Segments:
                 yield Banded(
                     label, Edge(segment, loaded, stored, kept), held + size(kept) + state + windows.bytes, windows,
                     fit.bands, images, fit.calls, shape.once, begun + self._moved(loaded, stored, cut, fit.end),
-                    self.prices.moved_byte * fit.moved_bytes, (loaded | stored).bit_count(), eats, rolled.paces,
+                    self.prices.moved_byte * fit.moved_bytes, fetched[fit.end - cut - 1], (loaded | stored).bit_count(),
+                    eats, rolled.paces,
                 )  # fmt: skip
 
     def _rolling_windows(self, cut: int, fit: RollingFit, slow: int) -> Size:
@@ -307,7 +310,7 @@ class Segments:
             yield Banded(
                 label, Edge(Segment(cut, end, True), loaded, stored, kept),
                 size(label.fast) + size(kept) + state + windows.bytes, windows, fit.bands, self.index.ops[cut].images,
-                fit.calls, shape.once, setup(self.prices, shape.views) + moved, again,
+                fit.calls, shape.once, setup(self.prices, shape.views) + moved, again, self._fetched(fit, end),
                 (loaded | stored).bit_count(), eats, {},
             )  # fmt: skip
 
@@ -318,7 +321,10 @@ class Segments:
         need = self._state(shape.views) + fit.windows.bytes
         return Banded(nothing, Edge(Segment(fit.first, end, True), 0, 0, 0), need, fit.windows, fit.bands,
                       self.index.ops[fit.first].images, fit.calls, shape.once, setup(self.prices, shape.views),
-                      fit.again, 0, 0, {})  # fmt: skip
+                      fit.again, self._fetched(fit, end), 0, 0, {})  # fmt: skip
+
+    def _fetched(self, fit: RecomputingFit, end: int) -> float:
+        return again_costs(self.index, fit.first)[end - fit.first - 1]
 
     def grown(self, one: Banded) -> Grown | None:
         """The saving of a segment if its outputs grow over its inputs; None if there is none."""
@@ -375,15 +381,15 @@ class Table:
 
     def __init__(self, found: Sequence[Banded], copy: float) -> None:
         rows = [(one.need, one.windows.growth, one.windows.credit, one.bands, one.images, one.calls, one.once,
-                 one.started, one.worked, copy * one.copies) for one in found]  # fmt: skip
-        self._columns = np.array(rows, np.float64).reshape(-1, 10).T[:, :, None]
+                 one.started, one.worked, one.fetched, copy * one.copies) for one in found]  # fmt: skip
+        self._columns = np.array(rows, np.float64).reshape(-1, 11).T[:, :, None]
 
     def costs(
         self, levels: np.ndarray, saving: np.ndarray | float = 0.0, leads: np.ndarray | float = 0.0,
         most: np.ndarray | float = math.inf,
     ) -> Costs:  # fmt: skip
         """saving: bytes that each takes less; leads: bytes that each further row takes more; most: rows of a band."""
-        need, growth, credit, bands, images, calls, once, started, worked, copies = self._columns
+        need, growth, credit, bands, images, calls, once, started, worked, fetched, copies = self._columns
         spare = levels - need + saving
         growth = growth + leads
         grows = growth > 0
@@ -394,4 +400,5 @@ class Table:
         number = np.ceil(bands / rows)
         share = number / bands
         cost = started + np.maximum(once, calls * share) - once + worked * share + copies * number * images
+        cost += fetched * (number * images - 1)
         return Costs(np.where(fits, cost, np.inf), np.ceil(bands / number))
