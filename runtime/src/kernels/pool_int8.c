@@ -16,7 +16,7 @@ typedef struct four {
     int32_t d;
 } four;
 
-/* The arithmetic from a result to the output. Of a maximum only `output` counts. */
+/* The arithmetic from a result to the output. A maximum needs only `output`. */
 typedef struct divisor {
     tigris_output_stage output;
     int32_t count;         /* taps that count; 0: all taps are padding */
