@@ -30,7 +30,7 @@ static void add_taps(const conv *c, tigris_tile_int16 *tile, const tigris_pixel 
     const int32_t step = together ? tigris_tap_count(at->columns) : 1;
     const int16_t *data = (const int16_t *)(const void *)tigris_input_data(c->call, 0);
     const int32_t kernel = channel * params->kernel_height * params->kernel_width;
-    data += channel / c->group_outputs * c->depth;
+    data += params->groups == 1U ? 0 : channel / c->group_outputs * c->depth;
     for (int32_t i = at->rows.first; i < at->rows.end; i++) {
         for (int32_t j = at->columns.first; j < at->columns.end; j += step) {
             const int32_t weight = (kernel + i * params->kernel_width + j) * c->depth;
@@ -119,9 +119,11 @@ static void run_pixels(const conv *c, tigris_tile_int16 *tile, const tigris_pixe
     const tigris_outputs_int16 outputs = outputs_of(c);
     const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
     const int32_t most = c->params->weight_bytes == 1U ? TIGRIS_TILE_ROWS : 1;
+    int32_t left = 0; /* channels of the group */
     for (int32_t channel = 0; channel < channels; channel += tile->part.rows) {
-        const int32_t left = c->group_outputs - channel % c->group_outputs;
+        left = left == 0 ? c->group_outputs : left;
         tile->part.rows = left < most ? left : most;
+        left -= tile->part.rows;
         tigris_start_tile(tile, c->call, &outputs, channel);
         add_taps(c, tile, at, apart, channel);
         for (int32_t vector = 0; vector < tile->part.vectors; vector++) {
