@@ -20,7 +20,9 @@ ENDINGS(DENSE, _64)
 DENSE()
 DENSE(_clamped)
 ENDINGS(DEPTHWISE, )
-void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count) {}
+ENDINGS(DEPTHWISE, _pairs)
+void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t rows, uint32_t to_step, uint32_t from_step) {}
+void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors) {}
 
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {

@@ -30,6 +30,18 @@ static void depthwise(const char *name, const int8_t *const rows[3], int8_t *out
     ASK(name, arguments);
 }
 
+static void pairs(const char *name, const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,
+                  uint32_t count, int32_t pixel, int32_t next, uint32_t words)
+{
+    const uint32_t each = (2U * count - 1U) * (uint32_t)next + 3U * (uint32_t)pixel;
+    const argument arguments[] = {
+        pointers(3U, "", 0U), bytes(READ, rows[0], each), bytes(READ, rows[1], each), bytes(READ, rows[2], each),
+        bytes(WRITTEN, output, count * TIGRIS_PIE_LANES),
+        LAYER(9U * TIGRIS_PIE_LANES + 2U * (32U + words) + TIGRIS_PIE_LANES), number((int32_t)count), number(pixel),
+        number(next)};
+    ASK(name, arguments);
+}
+
 #define DENSE(end, words)                                                                                              \
     void tigris_pie_dense##end(const int8_t *input, int8_t *output, const tigris_pie_layer *layer, uint32_t pixels)    \
     {                                                                                                                  \
@@ -40,6 +52,12 @@ static void depthwise(const char *name, const int8_t *const rows[3], int8_t *out
                                        uint32_t pixels, int32_t pixel, int32_t next)                                   \
     {                                                                                                                  \
         depthwise("tigris_pie_depthwise_3x3" #end, rows, output, layer, pixels, pixel, next, words);                   \
+    }                                                                                                                  \
+    void tigris_pie_depthwise_3x3_pairs##end(const int8_t *const rows[3], int8_t *output,                              \
+                                             const tigris_pie_layer *layer, uint32_t count, int32_t pixel,             \
+                                             int32_t next)                                                             \
+    {                                                                                                                  \
+        pairs("tigris_pie_depthwise_3x3_pairs" #end, rows, output, layer, count, pixel, next, words);                  \
     }
 #define ENDS(of, size)                                                                                                 \
     of(size##_above, 48U) of(size, 80U) of(size##_clamped, 80U) of(size##_whole, 112U) of(size##_whole_clamped, 112U)
@@ -50,19 +68,20 @@ DENSE(, 112U)
 DENSE(_clamped, 112U)
 ENDS(THREE, )
 
-void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count)
+/* The rows come from a copy that lies as `to` does: bytes between them stay. */
+void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes_of_row, uint32_t rows, uint32_t to_step,
+                     uint32_t from_step)
 {
-    const uint32_t each = vectors * TIGRIS_PIE_LANES;
-    argument arguments[64] = {bytes(WRITTEN, patch, count * each), pointers(count, "", 0U)};
-    if (count > 60U) {
-        abort();
+    const uint32_t size = (rows - 1U) * to_step + bytes_of_row, place = (uint32_t)((uintptr_t)to & 15U);
+    int8_t *memory = allocate(size + place), *copy = memory + place;
+    const argument arguments[] = {
+        bytes(WRITTEN, copy, size), bytes(READ, from, (rows - 1U) * from_step + bytes_of_row),
+        number((int32_t)bytes_of_row), number((int32_t)rows), number((int32_t)to_step), number((int32_t)from_step)};
+    ASK("tigris_pie_copy", arguments);
+    for (uint32_t i = 0; i < rows; i++) {
+        memmove(to + i * to_step, copy + i * to_step, bytes_of_row);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        arguments[2U + i] = bytes(READ, rows[i], each);
-    }
-    arguments[2U + count] = number((int32_t)vectors);
-    arguments[3U + count] = number((int32_t)count);
-    ask("tigris_pie_gather", arguments, 4U + count);
+    free(memory);
 }
 
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)

@@ -70,7 +70,8 @@ def depthwise(layer: Layer, data: NDArray[np.int8]) -> NDArray[np.int8]:
     for y in range(size[0]):
         for i in range(3):
             run.memory.store(pointers + 4 * i, 4, source + (y + i) * width * channels)
-        run.call(layer.function, pointers, result + y * size[1] * channels, run.record, size[1], channels, 0)
+        count, step = (size[1] // 2, channels) if "pairs" in layer.function else (size[1], 0)
+        run.call(layer.function, pointers, result + y * size[1] * channels, run.record, count, channels, step)
     content = run.memory.content(result, size[0] * size[1] * channels)
     return np.frombuffer(content, np.int8).reshape(*size, channels)
 
@@ -84,3 +85,15 @@ def add(a: NDArray[np.int8], b: NDArray[np.int8], words: Sequence[int]) -> tuple
     machine.call("tigris_pie_add", [left, right, left, record, a.size // 16])
     assert not memory.strays and not memory.misaligned, memory.strays
     return np.frombuffer(memory.content(left, a.size), np.int8), machine.executed
+
+
+def copy(source: NDArray[np.int8], size: int, rows: int, to_step: int, from_step: int,
+         place: int) -> tuple[NDArray[np.int8], int]:  # fmt: skip
+    """Copies of rows, `place` bytes behind a multiple of 16 in memory of one value, and the instructions they took."""
+    memory = Memory()
+    at = memory.add("from", source.tobytes(), offset=place)
+    to = memory.add("to", rows * to_step, writable=True, offset=place)
+    machine = Machine(program(), memory)
+    machine.call("tigris_pie_copy", [to, at, size, rows, to_step, from_step])
+    assert not memory.strays and not memory.misaligned, memory.strays
+    return np.frombuffer(memory.content(to, rows * to_step), np.int8), machine.executed

@@ -146,6 +146,25 @@ static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uin
     }
 }
 
+/* Each pixel from a copy of its window, in which a tap's eight channels fill the lower half of a vector. */
+static void pairs(const int8_t *const rows[3], int8_t *output, work own, uint32_t count, int32_t pixel, int32_t next)
+{
+    for (uint32_t x = 0; x < 2U * count; x++, output += pixel) {
+        int8_t memory[(DEPTHWISE_TAPS + 2) * TIGRIS_PIE_LANES] = {0};
+        int8_t *const result = memory + (-(uintptr_t)memory & (TIGRIS_PIE_LANES - 1U)), *to = result;
+        const int8_t *copies[3];
+        for (uint32_t tap = 0; tap < DEPTHWISE_TAPS; tap++) {
+            const int8_t *from = rows[tap / 3U] + (int32_t)x * next + (int32_t)(tap % 3U) * pixel;
+            need(tigris_pie_is_aligned(from, EIGHT));
+            to += TIGRIS_PIE_LANES;
+            copies[tap / 3U] = to - tap % 3U * TIGRIS_PIE_LANES;
+            memcpy(to, from, EIGHT);
+        }
+        depthwise(copies, result, own, 1U, TIGRIS_PIE_LANES, 0);
+        memcpy(output, result, EIGHT);
+    }
+}
+
 #define DENSE(name, named, count)                                                                                      \
     void tigris_pie_dense##name(const int8_t *input, int8_t *output, const tigris_pie_layer *layer, uint32_t pixels)   \
     {                                                                                                                  \
@@ -170,6 +189,13 @@ DENSE(_clamped, TIGRIS_PIE_LONG_CLAMPED, 0U)
     {                                                                                                                  \
         const work own = {layer, named, 0U};                                                                           \
         depthwise(rows, output, own, pixels, pixel, next);                                                             \
+    }                                                                                                                  \
+    void tigris_pie_depthwise_3x3_pairs##name(const int8_t *const rows[3], int8_t *output,                             \
+                                              const tigris_pie_layer *layer, uint32_t pixels, int32_t pixel,           \
+                                              int32_t next)                                                            \
+    {                                                                                                                  \
+        const work own = {layer, named, 0U};                                                                           \
+        pairs(rows, output, own, pixels, pixel, next);                                                                 \
     }
 THREE(_above, TIGRIS_PIE_ABOVE)
 THREE(, TIGRIS_PIE_USUAL)
@@ -177,13 +203,12 @@ THREE(_clamped, TIGRIS_PIE_CLAMPED)
 THREE(_whole, TIGRIS_PIE_WHOLE)
 THREE(_whole_clamped, TIGRIS_PIE_WHOLE_CLAMPED)
 
-void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count)
+void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t rows, uint32_t to_step,
+                     uint32_t from_step)
 {
-    need(tigris_pie_is_aligned(patch, TIGRIS_PIE_LANES));
-    for (uint32_t i = 0; i < count; i++, patch += vectors * TIGRIS_PIE_LANES) {
-        need(tigris_pie_is_aligned(rows[i], TIGRIS_PIE_LANES));
-        memmove(patch, rows[i], vectors * TIGRIS_PIE_LANES);
-    }
+    need(rows != 0U);
+    for (uint32_t i = 0; i < rows; i++)
+        memcpy(to + i * to_step, from + i * from_step, bytes);
 }
 
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)

@@ -2,8 +2,9 @@
 
 A stream is a head of 16 bytes (ending, shift of sums, shift of outputs, zeros), blocks, and 16 bytes that kernels load
 but do not use. A block is the weights of eight outputs, each padded with zeros to whole vectors, or the nine taps of
-sixteen channels of a depthwise convolution. The words of the block follow: constants that turn sums into outputs
-(`compiler/backends/pie_streams.py`). The ending gives their size. runtime/src/kernels/pie/layer.h reads streams.
+sixteen channels of a depthwise convolution; eight channels stand twice. The words of the block follow: constants that
+turn sums into outputs (`compiler/backends/pie_streams.py`). The ending gives their size.
+runtime/src/kernels/pie/layer.h reads streams.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def test_dense(inputs: int, outputs: int, zero_point: int, limits: tuple[int, in
     assert executed <= most * pixels * outputs * inputs
 
 
-@pytest.mark.parametrize("inputs", [9, 16, 32, 64, 80])
+@pytest.mark.parametrize("inputs", [8, 9, 16, 32, 64, 80])
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("zero_point, low, high", [(-128, -128, 127), (3, -128, 127), (3, -100, 90)])
 def test_every_function(inputs: int, whole: bool, zero_point: int, low: int, high: int,
@@ -82,21 +82,28 @@ def test_every_function(inputs: int, whole: bool, zero_point: int, low: int, hig
     monkeypatch.setattr(pie_streams, "vector_scale", chosen)
     choose = np.random.default_rng(inputs)
     own, w = scale(choose, 16, inputs, zero_point, low, high), weights(choose, 16, inputs)
-    if inputs == 9:
+    if inputs == 8:
+        own, cube = scale(choose, 8, 9, zero_point, low, high), weights(choose, 3, 3, 8)
+        layer, x = layer_of(cube, own), values(choose, 4, 6, 8)
+        windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64), (3, 3), (0, 1))
+        sums = np.einsum("yxcij,ijc->yxc", windows, cube.astype(np.int64))
+    elif inputs == 9:
         cube = w.T.reshape(3, 3, 16)
         layer, x = layer_of(cube, own), values(choose, 3, 3, 16)
         sums = (x.astype(np.int64) * cube).sum(axis=(0, 1))
     else:
         layer, x = layer_of(w, own), values(choose, 2, inputs)
         sums = products(x, w)
-    got = pie_kernels.depthwise(layer, x) if inputs == 9 else pie_kernels.dense(layer, x, 16)[0]
+    if inputs == 8:
+        layer = replace(layer, function=layer.function.replace("3x3", "3x3_pairs"))
+    got = pie_kernels.depthwise(layer, x) if inputs < 16 else pie_kernels.dense(layer, x, 16)[0]
     np.testing.assert_array_equal(got.reshape(sums.shape), own.outputs(sums))
     assert layer.function == expected_function(inputs, whole, zero_point, (low, high))
 
 
 def expected_function(inputs: int, whole: bool, zero_point: int, limits: tuple[int, int]) -> str:
     clamped = "_clamped" if limits != (-128, 127) else ""
-    name = "tigris_pie_" + {9: "depthwise_3x3", 80: "dense"}.get(inputs, f"dense_{inputs}")
+    name = "tigris_pie_" + {8: "depthwise_3x3_pairs", 9: "depthwise_3x3", 80: "dense"}.get(inputs, f"dense_{inputs}")
     if inputs == 80:
         return name + clamped
     if whole:
@@ -106,10 +113,10 @@ def expected_function(inputs: int, whole: bool, zero_point: int, limits: tuple[i
 
 def test_no_function_is_left_out() -> None:
     limits_of = ((-128, (-128, 127)), (3, (-128, 127)), (3, (-100, 90)))
-    cases = itertools.product((9, 16, 32, 64, 80), (False, True), limits_of)
+    cases = itertools.product((8, 9, 16, 32, 64, 80), (False, True), limits_of)
     named = {expected_function(inputs, whole, *limits) for inputs, whole, limits in cases}
     labels = {name for name in pie_kernels.program().labels if "@" not in name}
-    assert labels == named | {"tigris_pie_gather", "tigris_pie_add"}
+    assert labels == named | {"tigris_pie_copy", "tigris_pie_add"}
     header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
     assert all(f" {name}" in header for name in named)
 
@@ -123,6 +130,18 @@ def test_sums_of_all_pairs(kind: OpKind) -> None:
     got, executed = pie_kernels.add(a, b, own.words)
     np.testing.assert_array_equal(got, int8_expected(kind, own, a, b))
     assert executed <= 1.63 * a.size
+
+
+@pytest.mark.parametrize("size, to_step, from_step, place, most", [
+    (48, 48, 160, 0, 65), (12, 16, 20, 4, 95), (9, 9, 33, 3, 180), (32, 32, 0, 0, 55)])  # fmt: skip
+def test_copies_of_rows(size: int, to_step: int, from_step: int, place: int, most: int) -> None:
+    """By vectors, words and bytes; four rows, or one four times. Bytes between rows stay."""
+    source = values(np.random.default_rng(1), 3 * from_step + size)
+    got, executed = pie_kernels.copy(source, size, 4, to_step, from_step, place)
+    for row in range(4):
+        np.testing.assert_array_equal(got[row * to_step :][:size], source[row * from_step :][:size])
+        assert len(set(got[row * to_step + size : (row + 1) * to_step])) <= 1
+    assert executed <= most
 
 
 def test_outputs_that_never_change() -> None:

@@ -79,6 +79,10 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
     if weights.shape[:2] != (3, 3):
         return None
     by_channel, scale = _share_constant_outputs(weights.reshape(TAPS, -1).T, scale)
+    if len(by_channel) == LANES // 2:  # a vector has two pixels
+        by_channel = np.tile(by_channel, (2, 1))
+        scale = replace(scale, multiplier=np.tile(scale.multiplier, 2), shift=np.tile(scale.shift, 2),
+                        offset=np.tile(scale.offset, 2))  # fmt: skip
     words = _scale_words(scale, _bounds(by_channel), DEPTHWISE_LEFT)
     if words is None:
         return None

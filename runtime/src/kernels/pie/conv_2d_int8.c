@@ -10,8 +10,6 @@
 #include "../window.h"
 #include "tigris_backends.h"
 
-#define MOST_ROWS 8 /* of a window that tigris_pie_gather copies */
-
 typedef struct conv {
     const tigris_conv_int8_params *params;
     const tigris_band *in;
@@ -26,58 +24,29 @@ static uint32_t window_of(const tigris_conv_int8_params *params, uint32_t channe
     return (uint32_t)params->kernel_height * params->kernel_width * channels;
 }
 
-/* Copies a row of a window, padding included; its taps `columns` lie inside, the first of them at `input`. */
-static void copy_row(const conv *c, const int8_t *input, tigris_taps columns, int8_t *to)
-{
-    const uint32_t channels = c->channels, step = c->params->dilation_width * channels;
-    memset(to, c->params->input_zero_point, c->row_taps);
-    to += (uint32_t)columns.first * channels;
-    if (c->params->dilation_width == 1U) {
-        memmove(to, input, (uint32_t)(columns.end - columns.first) * channels);
-        return;
-    }
-    for (int32_t i = columns.first; i < columns.end; i++, input += step, to += channels) {
-        memmove(to, input, channels);
-    }
-}
-
-/* Copies the window of a pixel to the patch. */
+/* Copies the window of a pixel to the patch, padding included. */
 static void copy_window(const conv *c, const tigris_kernel_call *call, const tigris_pixel *pixel)
 {
-    const int32_t first = pixel->columns.first;
-    int8_t *to = c->dense.patch;
-    for (int32_t i = 0; i < c->params->kernel_height; i++, to += c->row_taps) {
-        if (i < pixel->rows.first || i >= pixel->rows.end || first == pixel->columns.end) {
-            memset(to, c->params->input_zero_point, c->row_taps);
-        } else {
-            copy_row(c, (const int8_t *)(const void *)c->in->data + tigris_tap_offset(call, pixel, i, first),
-                     pixel->columns, to);
-        }
-    }
-}
-
-/* copy_window for a window that lies inside, in whole vectors. Returns 0 if it does not. */
-static int gather_window(const conv *c, const tigris_kernel_call *call, const tigris_pixel *pixel)
-{
     const tigris_conv_int8_params *params = c->params;
-    const int8_t *rows[MOST_ROWS];
-    const int8_t *from = (const int8_t *)(const void *)c->in->data;
-    const uint32_t step = params->dilation_height * c->row_bytes;
-    if (params->kernel_height > MOST_ROWS || params->dilation_width != 1U ||
-        tigris_tap_count(pixel->rows) != params->kernel_height ||
-        tigris_tap_count(pixel->columns) != params->kernel_width || c->row_taps % TIGRIS_PIE_LANES != 0U ||
-        step % TIGRIS_PIE_LANES != 0U) {
-        return 0;
+    const uint32_t step = params->dilation_height * c->row_bytes, column_step = params->dilation_width * c->channels;
+    const int32_t rows = tigris_tap_count(pixel->rows), columns = tigris_tap_count(pixel->columns);
+    if (rows != params->kernel_height || columns != params->kernel_width) {
+        memset(c->dense.patch, params->input_zero_point, c->dense.window);
     }
-    from += tigris_tap_offset(call, pixel, 0, 0);
-    if (!tigris_pie_is_aligned(from, TIGRIS_PIE_LANES)) {
-        return 0;
+    if (rows <= 0 || columns <= 0) {
+        return;
     }
-    for (int32_t i = 0; i < params->kernel_height; i++, from += step) {
-        rows[i] = from;
+    const int8_t *from = (const int8_t *)(const void *)c->in->data +
+                         tigris_tap_offset(call, pixel, pixel->rows.first, pixel->columns.first);
+    int8_t *to = c->dense.patch + (uint32_t)pixel->rows.first * c->row_taps +
+                 (uint32_t)pixel->columns.first * c->channels;
+    if (params->dilation_width == 1U) {
+        tigris_pie_copy(to, from, (uint32_t)columns * c->channels, (uint32_t)rows, c->row_taps, step);
+        return;
     }
-    tigris_pie_gather(c->dense.patch, rows, c->row_taps / TIGRIS_PIE_LANES, params->kernel_height);
-    return 1;
+    for (int32_t i = 0; i < rows; i++, to += c->row_taps, from += step) {
+        tigris_pie_copy(to, from, c->channels, (uint32_t)columns, c->channels, column_step);
+    }
 }
 
 /* Whether each output pixel reads one input pixel, in order. */
@@ -110,9 +79,7 @@ static void run(const tigris_kernel_call *call)
     }
     tigris_pixel_loop loop;
     for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
-        if (!gather_window(&c, call, &loop.pixel)) {
-            copy_window(&c, call, &loop.pixel);
-        }
+        copy_window(&c, call, &loop.pixel);
         tigris_pie_run_dense(&c.dense, c.dense.patch, output, 1U);
         output += outputs;
     }

@@ -1,5 +1,5 @@
 /* Sums of products over whole vectors, for 1x1 convolutions, fully connected layers, and convolutions over patches that
- * tigris_pie_gather has made: see pie_int8.h. ESP32-S3. */
+ * tigris_pie_copy has made: see pie_int8.h. ESP32-S3. */
 #ifdef TIGRIS_PIE
 
 #include "scale_int8.S.h"
@@ -206,22 +206,4 @@
 
     TIGRIS_PIE_FUNCTION tigris_pie_dense, 0
     TIGRIS_PIE_FUNCTION tigris_pie_dense_clamped, 1
-
-/* tigris_pie_gather(patch, rows, vectors, count): vectors from each of `count` rows, one behind another. */
-    .type   tigris_pie_gather, @function
-    .align  4
-    .global tigris_pie_gather
-tigris_pie_gather:
-    entry   a1, 32
-1:
-    l32i    a6, a3, 0
-    loopgtz a4, 2f
-    ee.vld.128.ip   q0, a6, 16
-    ee.vst.128.ip   q0, a2, 16
-2:
-    addi    a3, a3, 4
-    addi    a5, a5, -1
-    bnez    a5, 1b
-    retw
-    .size   tigris_pie_gather, . - tigris_pie_gather
 #endif

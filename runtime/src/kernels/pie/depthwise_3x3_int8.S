@@ -40,51 +40,8 @@
     ee.movi.32.q    \odd, a13, 3
     .endm
 
-/* a2: three pointers to rows; a3: output; a4: layer; a5: pixels; a6 on the stack: bytes from pixel to pixel of the input,
- * a7: bytes from one output pixel to the next in the input, less what the blocks move on. */
-    .macro TIGRIS_PIE_DEPTHWISE name, multiply, clamps
-    .type   \name, @function
-    .align  4
-    .global \name
-\name:
-    entry   a1, 64
-    s32i    a0, a1, 0
-    s32i    a5, a1, 4
-    s32i    a4, a1, 16
-    s32i    a7, a1, 12
-    mov     a7, a6
-    l32i    a11, a4, 12
-    movi    a10, 16
-    TIGRIS_PIE_HALF q2
-    movi    a15, -4096
-    ee.movi.32.q    q7, a15, 0
-    ee.movi.32.q    q7, a15, 1
-    ee.movi.32.q    q7, a15, 2
-    ee.movi.32.q    q7, a15, 3
-    movi    a15, 8
-    wur.sar_byte a15
-    slli    a9, a7, 1
-    sub     a9, a10, a9
-    l32i    a0, a2, 0
-    l32i    a5, a2, 4
-    l32i    a8, a2, 8
-1:
-    l32i    a4, a1, 16
-    l32i    a6, a4, 0
-    l32i    a4, a4, 4
-    ee.vld.128.ip   q4, a6, 16
-2:
-    ee.zero.qacc
-    ee.vld.128.xp   q0, a0, a7
-    TIGRIS_PIE_TAP  q0, q0, a0, a7
-    TIGRIS_PIE_TAP  q0, q0, a0, a9
-    TIGRIS_PIE_TAP  q0, q0, a5, a7
-    TIGRIS_PIE_TAP  q0, q0, a5, a7
-    TIGRIS_PIE_TAP  q0, q0, a5, a9
-    TIGRIS_PIE_TAP  q0, q0, a8, a7
-    TIGRIS_PIE_TAP  q0, q0, a8, a7
-    TIGRIS_PIE_TAP  q0, q0, a8, a9
-    ee.vmulas.s8.qacc.ld.ip q4, a6, 16, q0, q4
+/* Sums of sixteen channels to their bytes in q5. The layer is on the stack. */
+    .macro TIGRIS_PIE_OUTPUTS multiply, clamps
     TIGRIS_PIE_UNPACK l, q0, q5
     TIGRIS_PIE_UNPACK h, q1, q6
     ssai    12
@@ -109,6 +66,59 @@
     addi    a13, a15, 21
     TIGRIS_PIE_CLAMP q5, q6
     .endr
+    .endm
+
+/* The constants of q2, q7 and SAR_BYTE. */
+    .macro TIGRIS_PIE_CONSTANTS
+    TIGRIS_PIE_HALF q2
+    movi            a15, -4096
+    ee.movi.32.q    q7, a15, 0
+    ee.movi.32.q    q7, a15, 1
+    ee.movi.32.q    q7, a15, 2
+    ee.movi.32.q    q7, a15, 3
+    movi            a15, 8
+    wur.sar_byte    a15
+    .endm
+
+/* a2: three pointers to rows; a3: output; a4: layer; a5: pixels; a6 on the stack: bytes from pixel to pixel of the input,
+ * a7: bytes from one output pixel to the next in the input, less what the blocks move on. */
+    .macro TIGRIS_PIE_DEPTHWISE name, multiply, clamps
+    .type   \name, @function
+    .align  4
+    .global \name
+\name:
+    entry   a1, 64
+    s32i    a0, a1, 0
+    s32i    a5, a1, 4
+    s32i    a4, a1, 16
+    s32i    a7, a1, 12
+    mov     a7, a6
+    l32i    a11, a4, 12
+    movi    a10, 16
+    TIGRIS_PIE_CONSTANTS
+    slli    a9, a7, 1
+    sub     a9, a10, a9
+    l32i    a0, a2, 0
+    l32i    a5, a2, 4
+    l32i    a8, a2, 8
+1:
+    l32i    a4, a1, 16
+    l32i    a6, a4, 0
+    l32i    a4, a4, 4
+    ee.vld.128.ip   q4, a6, 16
+2:
+    ee.zero.qacc
+    ee.vld.128.xp   q0, a0, a7
+    TIGRIS_PIE_TAP  q0, q0, a0, a7
+    TIGRIS_PIE_TAP  q0, q0, a0, a9
+    TIGRIS_PIE_TAP  q0, q0, a5, a7
+    TIGRIS_PIE_TAP  q0, q0, a5, a7
+    TIGRIS_PIE_TAP  q0, q0, a5, a9
+    TIGRIS_PIE_TAP  q0, q0, a8, a7
+    TIGRIS_PIE_TAP  q0, q0, a8, a7
+    TIGRIS_PIE_TAP  q0, q0, a8, a9
+    ee.vmulas.s8.qacc.ld.ip q4, a6, 16, q0, q4
+    TIGRIS_PIE_OUTPUTS \multiply, \clamps
     ee.vst.128.ip   q5, a3, 16
     addi    a4, a4, -1
     bnez    a4, 2b
@@ -130,4 +140,63 @@
     TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_clamped, TIGRIS_PIE_MULTIPLY, 1
     TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
     TIGRIS_PIE_DEPTHWISE tigris_pie_depthwise_3x3_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
+
+/* A tap of two pixels of eight channels, `last` bytes behind the second of which the row goes on. */
+    .macro TIGRIS_PIE_PAIR_TAP row, last
+    ee.vld.l.64.xp  q0, \row, a7
+    ee.vld.h.64.xp  q0, \row, \last
+    ee.vmulas.s8.qacc.ld.ip q4, a6, 16, q0, q4
+    .endm
+
+/* Two output pixels of eight channels at a time. a2: three pointers to rows; a3: output; a4: layer; a5: pairs; a6: bytes
+ * of a pixel; a7: bytes from one output pixel to the next in the input. */
+    .macro TIGRIS_PIE_PAIRS name, multiply, clamps
+    .type   \name, @function
+    .align  4
+    .global \name
+\name:
+    entry   a1, 64
+    s32i    a0, a1, 0
+    s32i    a4, a1, 16
+    l32i    a11, a4, 12
+    l32i    a15, a4, 0
+    s32i    a15, a1, 12
+    TIGRIS_PIE_CONSTANTS
+    sub     a9, a6, a7
+    slli    a4, a6, 1
+    sub     a4, a7, a4
+    movi    a10, 16
+    s32i    a5, a1, 4
+    l32i    a0, a2, 0
+    l32i    a5, a2, 4
+    l32i    a8, a2, 8
+    l32i    a2, a1, 4
+1:
+    l32i    a6, a1, 12
+    ee.zero.qacc
+    ee.vld.128.ip   q4, a6, 16
+    TIGRIS_PIE_PAIR_TAP a0, a9
+    TIGRIS_PIE_PAIR_TAP a0, a9
+    TIGRIS_PIE_PAIR_TAP a0, a4
+    TIGRIS_PIE_PAIR_TAP a5, a9
+    TIGRIS_PIE_PAIR_TAP a5, a9
+    TIGRIS_PIE_PAIR_TAP a5, a4
+    TIGRIS_PIE_PAIR_TAP a8, a9
+    TIGRIS_PIE_PAIR_TAP a8, a9
+    TIGRIS_PIE_PAIR_TAP a8, a4
+    TIGRIS_PIE_OUTPUTS \multiply, \clamps
+    ee.vst.l.64.ip  q5, a3, 8
+    ee.vst.h.64.ip  q5, a3, 8
+    addi    a2, a2, -1
+    bnez    a2, 1b
+    l32i    a0, a1, 0
+    retw
+    .size   \name, . - \name
+    .endm
+
+    TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
+    TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs, TIGRIS_PIE_MULTIPLY, 0
+    TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs_clamped, TIGRIS_PIE_MULTIPLY, 1
+    TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
+    TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
 #endif

@@ -47,8 +47,9 @@ tigris_pie_dense_kernel tigris_pie_dense_clamped;
  * tigris_pie_sum_int8_params. */
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors);
 
-/* `vectors` of 16 bytes from each of `count` rows, one behind another: a convolution's window, for tigris_pie_dense. */
-void tigris_pie_gather(int8_t *patch, const int8_t *const *rows, uint32_t vectors, uint32_t count);
+/* `bytes` of each of `rows`, at least one, with so many bytes from one to the next. */
+void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t rows, uint32_t to_step,
+                     uint32_t from_step);
 
 /* `pixels` outputs of a row: rows[i] points to the first pixel that the kernel's row i reads. `pixel`: bytes of a pixel,
  * `next`: bytes from the first pixel read for an output to that for the next, less `pixel`. */
@@ -60,5 +61,13 @@ tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_clamped;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_whole;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_whole_clamped;
+
+/* `pixels` pairs of outputs of eight channels, whose stream has each channel twice. `next`: bytes from the first pixel
+ * read for an output to that for the next. Pointers are multiples of 8. */
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_above;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_clamped;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_whole;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_whole_clamped;
 
 #endif
