@@ -78,7 +78,7 @@ static void add_four_channels(const conv *c, const tigris_pixel *at, int32_t cha
 {
     const tigris_conv_int16_params *params = c->params;
     const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
-    const int32_t step = params->dilation_width * channels;
+    const uint32_t step = (uint32_t)params->dilation_width * (uint32_t)channels; /* modulo 2^32, as in sum_channel */
     const int16_t *data = (const int16_t *)(const void *)tigris_input_data(c->call, 0) + channel;
     const int8_t *kernel = tigris_int8_data(c->call, params->weights) + channel;
     tigris_four_sums sum = *sums;
@@ -92,7 +92,7 @@ static void add_four_channels(const conv *c, const tigris_pixel *at, int32_t cha
             TIGRIS_ADD_NEXT(sum.row[1], inputs[1], weights[1]);
             TIGRIS_ADD_NEXT(sum.row[2], inputs[2], weights[2]);
             TIGRIS_ADD_NEXT(sum.row[3], inputs[3], weights[3]);
-            input += (uint32_t)step;
+            input += step;
             weight += channels;
         }
     }

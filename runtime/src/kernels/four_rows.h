@@ -83,12 +83,13 @@ typedef struct tigris_tile {
 } tigris_tile;
 
 /* tigris_add_four_rows with constants in place of the first two arguments, as a function of its own. */
-typedef void (*tigris_add_rows)(const void *const *from, int32_t zero_point, const int8_t *weights, int32_t step,
-                                int32_t count, tigris_four_sums *sums);
+typedef void (*tigris_four_rows_loop)(const void *const *from, int32_t zero_point, const int8_t *weights, int32_t step,
+                                      int32_t count, tigris_four_sums *sums);
 
 /* Adds `count` products to each sum of a tile. */
-TIGRIS_INLINE void tigris_add_to_sums(tigris_tile *t, tigris_load_element load, tigris_add_rows one, tigris_add_rows two,
-                                      const void *const *from, const int8_t *weights, int32_t count)
+TIGRIS_INLINE void tigris_add_to_sums(tigris_tile *t, tigris_load_element load, tigris_four_rows_loop one,
+                                      tigris_four_rows_loop two, const void *const *from, const int8_t *weights,
+                                      int32_t count)
 {
     if (t->rows == 4 && t->vectors == 2 && TIGRIS_TWO_VECTORS) {
         two(from, t->zero_point, weights, t->row_step, count, t->sums);
