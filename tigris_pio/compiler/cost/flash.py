@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import OpKind
 
@@ -33,15 +35,15 @@ class Flash:
     line: int
     miss: int
 
-    def share(self, needed: float) -> float:
+    def share(self, needed: np.ndarray | float) -> np.ndarray:
         """The share of its lines that a band fetches again in a stage whose bands need so many bytes."""
-        return min(1.0, max(0.0, (needed / self.cache - FIRST) / (ALL - FIRST)))
+        return np.clip((needed / self.cache - FIRST) / (ALL - FIRST), 0.0, 1.0)
 
     def again(self, ops: Sequence[ProgramOp], calls: Sequence[int], bands: int, *, weights: bool = True) -> float:
         """The lines that a stage of `bands` bands fetches again, with so many calls of each operator's kernel."""
         needed = [needed_bytes(op, weights=weights) for op in ops]
         share = self.share(sum(size * count for size, count in zip(needed, calls, strict=True)) / bands)
-        return share * sum(size * (count - 1) for size, count in zip(needed, calls, strict=True)) / self.line
+        return float(share * sum(size * (count - 1) for size, count in zip(needed, calls, strict=True)) / self.line)
 
     @property
     def price(self) -> float:

@@ -8,9 +8,10 @@ of code and weights that a band fetches from flash again (`compiler/cost/flash.p
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
+
+import numpy as np
 
 from tigris_pio.compiler.cost.flash import FLASHES, needed_bytes
 from tigris_pio.compiler.cost.model import DEFAULT
@@ -116,8 +117,16 @@ def _again_costs(index: ProgramIndex, first: int) -> list[float]:
     flash = FLASHES.get(index.processor)
     if flash is None:
         return [0.0] * (len(index.ops) - first)
-    sizes = (needed_bytes(op) if index.tensor(op.output).height > 1 else 0 for op in index.ops[first:])
-    return [flash.price * flash.share(each) * each / flash.line for each in itertools.accumulate(sizes)]
+    total = index.once(_needed_before)
+    needed = total[first + 1 :] - total[first]
+    costs: list[float] = (flash.price * flash.share(needed) * needed / flash.line).tolist()
+    return costs
+
+
+def _needed_before(index: ProgramIndex) -> np.ndarray:
+    """Bytes of code and weights of the operators before each cut."""
+    sizes = [needed_bytes(op) if index.tensor(op.output).height > 1 else 0 for op in index.ops]
+    return np.cumsum([0, *sizes])
 
 
 def cost_of(plan: ExecutionPlan) -> float:
