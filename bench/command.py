@@ -1,4 +1,4 @@
-"""What the bench's commands share: options, tables, and errors in a line."""
+"""Options, tables and error lines of the bench's commands."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def samples(stored_input: bytes, stored_output: bytes) -> bytes:
 
 def emulate(machine: Machine, program: Path, plan: bytes = b"", content: bytes = b"",
             how: tuple[str, ...] = ("-icount", "shift=0"), folder: Path | None = None) -> str:  # fmt: skip
-    """What a program prints that has these bytes as plan and samples, in files of a folder or beside it."""
+    """Runs a program on these bytes as plan and samples, from files of a folder or beside it. Returns its text."""
     loaded = []
     for name, held, address in (("plan", plan, machine.plan_address), ("samples", content, machine.samples_address)):
         if held:

@@ -31,6 +31,8 @@ def int8_networks(folder: Path) -> list[str]:
 
 def recorded(folder: Path, name: str) -> tuple[Path, bytes]:
     """A network's file, and the samples of its first recorded vector for the firmware."""
+    if name not in (there := int8_networks(folder)):
+        raise BenchError(f"--models: {name} is not in {folder}; there are {', '.join(there)}")
     data = np.load(folder / f"{name}_vectors.npz")
     return folder / f"{name}_int8.onnx", samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
 
@@ -44,7 +46,7 @@ def on_noise(compiled: Compiled) -> bytes:
 
 
 def planned_models(folder: Path = NETWORKS) -> dict[str, Callable[[], Model]]:
-    """What makes the models that the planner is measured on: the int8 networks of a folder, and the zoo's."""
+    """Makers of the models that the planner is measured on: the int8 networks of a folder, and the zoo's."""
     return {name: partial(Path, folder / f"{name}_int8.onnx") for name in int8_networks(folder)} | dict(ZOO)
 
 

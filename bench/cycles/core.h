@@ -65,7 +65,7 @@ core_counts core_read(const core *core, uint32_t back);
 void core_forget_lines(core *core);
 uint32_t core_distinct_lines(const core *core);
 
-/* What the program printed, `*count` bytes. */
+/* The text that the program printed, `*count` bytes. */
 const char *core_printed(const core *core, uint32_t *count);
 
 #endif

@@ -48,7 +48,7 @@ class _Counts(ctypes.Structure):
 
 
 class Counts(NamedTuple):
-    """What a part of a program took; misses are lines fetched from flash."""
+    """Counts of a part of a program; misses are lines fetched from flash."""
 
     instructions: int = 0
     cycles: int = 0
@@ -64,8 +64,8 @@ class Counts(NamedTuple):
 class Run:
     """The first inference of a program, with cold caches, and the operators of its second.
 
-    `weight_lines`: the plan's lines that the first one read, so the fewest data misses. `output`: what the program
-    printed."""
+    `weight_lines`: the plan's lines that the first one read, so the fewest data misses. `printed`: the
+    program's text."""
 
     counts: Counts
     operators: dict[int, Counts]
@@ -153,7 +153,7 @@ class Core:
         return newer.plus(older, -1)
 
     def printed(self) -> str:
-        """What the program printed."""
+        """The text that the program printed."""
         count = ctypes.c_uint32()
         text = self._library.core_printed(self._core, ctypes.byref(count))
         return ctypes.string_at(text, count.value).decode()

@@ -88,7 +88,7 @@ class Settings:
     mode: str = "plan"  #: "c": models are compiled as C with the firmware
     cores: int = 1
     optimize: str = "speed"  #: of the runtime's sources; or "size"
-    hot: bool = False  #: executor and int8 kernels lie in internal memory
+    hot: bool = False  #: executor and int8 layers lie in internal memory
     weights: str = "c"  #: in mode "c"; "partition": flashed alone
 
     @property
