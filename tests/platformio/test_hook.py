@@ -176,6 +176,7 @@ SMALL_TABLE = "factory,app,factory,0x10000,0x80000\nmodel,data,0x40,0x300000,0x1
 WRONG = [
     ("typo", (*ONE, "custom_tigris_memory = 1K"), "{}",
      "Error: custom_tigris_memory = 1K: no such option; did you mean custom_tigris_mem?"),
+    ("hot", (*ONE, "custom_tigris_hot = yes"), "{}", "Error: custom_tigris_hot = yes: is for ESP32s"),
     ("refused", (ONE[0], "custom_tigris_mem = 8M"), '{"refuse": "op Foo (node n1) is not supported"}',
      "op Foo (node n1) is not supported"),
     ("table", (*ONE, "board_build.partitions = no.csv"), "{}", "Error: board_build.partitions: the partition table"),
@@ -185,7 +186,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "options", "model", "message"), sampled(WRONG, fast=("typo", "refused")))
+@pytest.mark.parametrize(("name", "options", "model", "message"), sampled(WRONG, fast=("typo", "hot", "refused")))
 def test_errors_stop_the_build(make, fake_compiler, name, options, model, message):
     project = make(*options, **{"own.csv": SMALL_TABLE, "models/alpha.onnx": model})
     text = project.refused("-t", "upload")
