@@ -1,12 +1,12 @@
 /* Part of conv_2d_int8.h: dense 1x1 convolutions, whose pixels are adjacent in input and output: stride 1, no padding,
- * one group. A tile's patch holds all taps, and the sums of a block become outputs at once. With DSP instructions tiles
- * of three pixels share the loads of weights, and tiles of two take the two or four that are left; RISC-V has tiles of
- * four. Elsewhere and for the remainder the tiles of conv_pixels2_int8.h are as fast. */
+ * one group. RISC-V has tiles of four, whose patch holds all taps; the sums of a block become outputs at once.
+ * conv_patch3_int8.h computes them with DSP instructions. Elsewhere and for the remainder the tiles of
+ * conv_pixels2_int8.h are as fast. */
 #ifndef TIGRIS_CONV_1X1_INT8_H
 #define TIGRIS_CONV_1X1_INT8_H
 
 #if defined(HAS_TILES) && HAS_TILES
-/* Whether a call is a dense 1x1 with at least two pixels, at most TIGRIS_PATCH_TAPS input channels in whole weight
+/* Whether a call is a dense 1x1 with at least two pixels, at most TIGRIS_PIXELS_TAPS input channels in whole weight
  * tiles, and output channels in whole blocks. */
 static TIGRIS_NOINLINE int is_dense_1x1(const tigris_kernel_call *call)
 {
@@ -17,10 +17,11 @@ static TIGRIS_NOINLINE int is_dense_1x1(const tigris_kernel_call *call)
     return pixels_of(call) > 1 && taps * stride * params->groups == 1U &&
            tigris_input_tensor(call, 0)->width == width && params->pad_left == 0 &&
            tigris_input_rows(call, 0) == tigris_output_rows(call) && tigris_pad_top(tigris_input_band(call, 0)) == 0 &&
-           depth <= TIGRIS_PATCH_TAPS && (depth & (TIGRIS_TILE_TAPS - 1)) == 0U &&
+           depth <= TIGRIS_PIXELS_TAPS && (depth & (TIGRIS_TILE_TAPS - 1)) == 0U &&
            (tigris_output_tensor(call)->channels & (BLOCK - 1)) == 0U;
 }
 
+#if defined(TIGRIS_PIXELS4)
 /* Outputs of a tile of `pixels` pixels from a patch of all its taps, with room for `most`. Both are constants. */
 TIGRIS_INLINE void run_patch(const conv_pass *pass, const uint32_t *patch, int32_t most, int32_t taps, int32_t first,
                              int32_t pixels)
@@ -67,16 +68,6 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_dense(const conv_pass *pass, int3
     }
 }
 
-#if defined(TIGRIS_DSP)
-/* Likewise in tiles of two. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_dense_pixels2(const conv_pass *pass, int32_t first, int32_t end)
-{
-    uint32_t patch[TIGRIS_PATCH_TAPS];
-    for (; first != end; first += 2) {
-        const int32_t depth = fill_dense(pass, first, 2, patch);
-        run_patch(pass, patch, TIGRIS_PATCH_TAPS, depth, first, 2);
-    }
-}
 #endif
 
 #endif

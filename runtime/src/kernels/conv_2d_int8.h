@@ -1,7 +1,7 @@
 /* Conv2D, int8, with groups: run() makes passes over the pixels of a band, each for a block of output channels, and
- * run_pass() chooses the functions of a pass. Pixels are computed in tiles of two; a tile's pixels need not be adjacent
+ * run() and run_pass() choose their functions. Pixels are computed in tiles of two; a tile's pixels need not be adjacent
  * (conv_pixels2_int8.h). Tiles of four and three serve processors and shapes that allow them (conv_1x1_int8.h,
- * conv_pixels4_int8.h, conv_pixels3_int8.h); conv_pixel1_int8.h computes a last odd pixel.
+ * conv_pixels4_int8.h, conv_patch3_int8.h, conv_pixels3_int8.h); conv_pixel1_int8.h computes a last odd pixel.
  *
  * With TIGRIS_WEIGHT_ZEROS weights have zero points: an output's sum loses its zero point times the sum of its taps. */
 #ifndef TIGRIS_CONV_2D_INT8_H
@@ -35,6 +35,7 @@
 #include "conv_pixels2_int8.h"
 #include "conv_pixel1_int8.h"
 #include "conv_1x1_int8.h"
+#include "conv_patch3_int8.h"
 #include "conv_pixels4_int8.h"
 #include "conv_pixels3_int8.h"
 
@@ -81,12 +82,6 @@ static void run_pass(const conv_pass *pass)
     first = run_first_pixels4(pass);
 #endif
 #if HAS_TILES && defined(TIGRIS_DSP)
-    if (is_dense_1x1(pass->call)) {
-        const int32_t twos = pixels - 3 * count_threes(pixels);
-        run_dense_pixels2(pass, 0, twos);
-        run_dense(pass, twos, pixels);
-        return;
-    }
     if (has_pixels3(pass->call)) {
         run_pixels3_rows(pass);
         return;
@@ -102,17 +97,33 @@ static void run_pass(const conv_pass *pass)
 }
 #endif
 
-TIGRIS_HOT
-static void run(const tigris_kernel_call *call)
+#if HAS_PIXEL1
+/* All passes of `step` channels. */
+static TIGRIS_NOINLINE void run_passes(const tigris_kernel_call *call, int32_t step)
 {
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
     conv_pass pass = {call, 0, channels};
-#if HAS_PIXEL1
-    for (const int32_t step = channels_of_pass(call); pass.channel < channels; pass.channel += step) {
+    for (; pass.channel < channels; pass.channel += step) {
         pass.end = channels - pass.channel < step ? channels : pass.channel + step;
         run_pass(&pass);
     }
+}
+#endif
+
+TIGRIS_HOT
+static void run(const tigris_kernel_call *call)
+{
+#if HAS_PIXEL1
+    const int32_t step = channels_of_pass(call);
+#if HAS_TILES && defined(TIGRIS_DSP)
+    if (has_patches3(call)) {
+        run_patches3(call, step);
+        return;
+    }
+#endif
+    run_passes(call, step);
 #else
+    const conv_pass pass = {call, 0, (int32_t)tigris_output_tensor(call)->channels};
     run_pixels2(&pass, 0, 0);
 #endif
 }

@@ -1,6 +1,7 @@
-/* Part of conv_2d_int8.h, for DSP instructions: pixel tiles of three in a row, for convolutions that conv_1x1_int8.h
- * does not take and whose input channels are a multiple of 16. Taps are copied into im2col tiles (dsp/im2col_int8.h), a
- * kernel row and 16 input channels at a time; their products go to the sums of a batch of output channels.
+/* Part of conv_2d_int8.h, for DSP instructions: pixel tiles of three in a row, for convolutions that
+ * conv_patch3_int8.h does not take and whose input channels are a multiple of 16. Taps are copied into im2col tiles
+ * (dsp/im2col_int8.h), a kernel row and 16 input channels at a time; their products go to the sums of a batch of output
+ * channels.
  *
  * If stride and dilation are 1, the three pixels share columns: a pixel's im2col tiles are those of the columns from
  * its own on. Else each pixel has its own im2col tiles, and those of the three pixels follow each other. */

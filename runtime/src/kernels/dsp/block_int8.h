@@ -23,26 +23,36 @@ TIGRIS_INLINE tigris_taps_4 tigris_widen(const int8_t *from)
     return tigris_widen_word(word);
 }
 
+/* Stores four taps from `from` on as words, in the order of the input. Returns the end of the stored words. */
+TIGRIS_INLINE uint32_t *tigris_store_words(uint32_t *to, const int8_t *from)
+{
+    const tigris_taps_4 taps = tigris_widen(from);
+    TIGRIS_STORE_WORDS(tigris_first_of_both(taps.even, taps.odd), tigris_second_of_both(taps.even, taps.odd), to, 8);
+    return to;
+}
+
+/* Likewise to any address. */
 TIGRIS_INLINE void tigris_store(int16_t *to, const int8_t *from)
 {
     const tigris_taps_4 taps = tigris_widen(from);
-    const uint32_t even = (uint32_t)taps.even;
-    const uint32_t odd = (uint32_t)taps.odd;
-    const uint32_t first = (even & 0xFFFFU) | (odd << 16);
-    const uint32_t second = (even >> 16) | (odd & 0xFFFF0000U);
+    const uint32_t first = tigris_first_of_both(taps.even, taps.odd);
+    const uint32_t second = tigris_second_of_both(taps.even, taps.odd);
     memcpy(to, &first, sizeof first);
     memcpy(to + 2, &second, sizeof second);
 }
 
-/* `count` taps. A step is 1, or 0 when all are the byte at `from`. */
+/* `count` taps. A step is 1, or 0 when all are the byte at `from`. The last four taps may be stored twice. */
 static TIGRIS_NOINLINE void tigris_fill_taps(int16_t *to, const int8_t *from, int32_t step, int32_t count)
 {
-    if (step != 0) {
-        for (; count >= TIGRIS_TILE_TAPS; count -= TIGRIS_TILE_TAPS) {
+    if (step != 0 && count >= TIGRIS_TILE_TAPS) {
+        int16_t *const last = to + count - TIGRIS_TILE_TAPS;
+        const int8_t *const last_from = from + count - TIGRIS_TILE_TAPS;
+        for (; to < last; to += TIGRIS_TILE_TAPS) {
             tigris_store(to, from);
-            to += TIGRIS_TILE_TAPS;
             from += TIGRIS_TILE_TAPS;
         }
+        tigris_store(last, last_from);
+        return;
     }
     for (; count > 0; count--) {
         *to++ = *from;
@@ -193,16 +203,8 @@ static inline void tigris_add_channel(const uint32_t *patch, const int8_t *w, in
 /* ---- tiles of TIGRIS_PIXELS pixels or of two ---- */
 
 #define TIGRIS_PIXELS 3
-#define TIGRIS_PIXELS_WORDS (3 * TIGRIS_PATCH_TAPS / 2) /* of a patch: 16 bits a tap */
-
-/* Fills a patch with the `count` taps of adjacent pixels, which follow each other. */
-TIGRIS_INLINE void tigris_fill_pixels(uint32_t *patch, const int8_t *from, int32_t count, int32_t pixels)
-{
-    int16_t *to = (int16_t *)(void *)patch;
-    for (int32_t i = 0; i < pixels; i++) {
-        tigris_fill_taps(to + i * TIGRIS_PATCH_TAPS, from + i * count, 1, count);
-    }
-}
+#define TIGRIS_PIXELS_TAPS 128 /* of each pixel that a patch has room for */
+#define TIGRIS_PIXELS_WORDS (3 * TIGRIS_PIXELS_TAPS / 2)
 
 /* Initialises the sums of a channel at `pixels` pixels with its bias. */
 TIGRIS_INLINE void tigris_init_pixels(uint32_t *sum, int32_t pixels, int32_t bias, uint32_t block_bias)
@@ -223,65 +225,59 @@ TIGRIS_INLINE void tigris_unpack_pixels(const uint32_t *sum, int32_t pixels, uin
     *d = 0U;
 }
 
-/* Loads the third of three pixels' taps of a tile and advances `from` to the first pixel's next tile. */
-TIGRIS_INLINE tigris_taps_4 tigris_load_third(const uint32_t **from)
+/* Adds a tile of two channels; `sum` holds three sums of each. */
+TIGRIS_INLINE void tigris_add_pixels3_words(const uint32_t **patch, tigris_taps_4 w0, tigris_taps_4 w1, uint32_t sum[6])
 {
-    tigris_taps_4 taps;
-    TIGRIS_LOAD_TAPS(taps, *from, 8 - 4 * TIGRIS_PATCH_TAPS);
-    return taps;
-}
-
-/* Adds a tile of two channels of a block for three pixels; `sum` holds three sums of each channel. */
-TIGRIS_INLINE void tigris_add_tile_2x3(const uint32_t **patch, const int8_t **w, uint32_t sum[6])
-{
-    const tigris_taps_4 w0 = tigris_load_weights(w);
-    const tigris_taps_4 w1 = tigris_load_second_weights(w);
-    const tigris_taps_4 a = tigris_load_first(patch);
+    tigris_taps_4 a, b, c;
+    TIGRIS_LOAD_TAPS(a, *patch, 2 * TIGRIS_PIXELS_TAPS);
     sum[0] = tigris_add_4(sum[0], a, w0);
     sum[3] = tigris_add_4(sum[3], a, w1);
-    const tigris_taps_4 b = tigris_load_first(patch);
+    TIGRIS_LOAD_TAPS(b, *patch, 2 * TIGRIS_PIXELS_TAPS);
     sum[1] = tigris_add_4(sum[1], b, w0);
     sum[4] = tigris_add_4(sum[4], b, w1);
-    const tigris_taps_4 c = tigris_load_third(patch);
+    TIGRIS_LOAD_TAPS(c, *patch, 8 - 4 * TIGRIS_PIXELS_TAPS);
     sum[2] = tigris_add_4(sum[2], c, w0);
     sum[5] = tigris_add_4(sum[5], c, w1);
 }
 
-/* Adds the tiles of two channels of a block, whose weights start at w. */
-TIGRIS_INLINE void tigris_add_2x3(const uint32_t *patch, const uint32_t *end, const int8_t *w, uint32_t sum[6])
+TIGRIS_INLINE void tigris_add_pixels3_tile(const uint32_t **patch, const int8_t **w, uint32_t sum[6])
 {
-    uint32_t sums[6] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
-    if (TIGRIS_TILES_BY_TWO && ((end - patch) & 2) != 0) {
-        tigris_add_tile_2x3(&patch, &w, sums);
+    const tigris_taps_4 w0 = tigris_load_weights(w);
+    tigris_add_pixels3_words(patch, w0, tigris_load_second_weights(w), sum);
+}
+
+/* Adds the products of `words` words of each of three pixels with two channels of a block, whose weights start at w.
+ * Returns the end of the first pixel's words. */
+TIGRIS_INLINE const uint32_t *tigris_add_pixels3(const uint32_t *patch, const int8_t *w, int32_t words, uint32_t sum[6])
+{
+    const uint32_t *const end = patch + words;
+    for (int32_t left = words & 6; left != 0; left -= 2) {
+        tigris_add_pixels3_tile(&patch, &w, sum);
     }
     while (patch != end) {
-        tigris_add_tile_2x3(&patch, &w, sums);
-        if (TIGRIS_TILES_BY_TWO) {
-            tigris_add_tile_2x3(&patch, &w, sums);
-        }
+        tigris_add_pixels3_tile(&patch, &w, sum);
+        tigris_add_pixels3_tile(&patch, &w, sum);
+        tigris_add_pixels3_tile(&patch, &w, sum);
+        tigris_add_pixels3_tile(&patch, &w, sum);
     }
-    sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3], sum[4] = sums[4], sum[5] = sums[5];
+    return patch;
 }
 
-static TIGRIS_NOINLINE void tigris_add_pixels3(const uint32_t *patch, const int8_t *w, int32_t taps,
-                                               uint32_t sum[3 * TIGRIS_CHANNEL_BLOCK])
+/* The last `count` weights of a channel, less than a tile, as a word of a tile; `from`: the channel's first of them in
+ * its block. */
+TIGRIS_INLINE uint32_t tigris_tail_tile(const int8_t *from, int32_t count)
 {
-    const uint32_t *const end = patch + taps / 2;
-    tigris_add_2x3(patch, end, w, sum);
-    tigris_add_2x3(patch, end, w + 2 * TIGRIS_TILE_TAPS, sum + 6);
+    uint32_t word = (uint8_t)from[0];
+    word |= count > 1 ? (uint32_t)(uint8_t)from[TIGRIS_CHANNEL_BLOCK] << 16 : 0U;
+    word |= count > 2 ? (uint32_t)(uint8_t)from[2 * TIGRIS_CHANNEL_BLOCK] << 8 : 0U;
+    return word;
 }
 
-/* Adds the products of `taps` taps, whole tiles, of two or three pixels and a block's weights. `most`: taps that the
- * patch has room for, TIGRIS_PATCH_TAPS. */
-TIGRIS_INLINE void tigris_add_pixels(const uint32_t *patch, int32_t most, const int8_t *w, int32_t taps, uint32_t *sum,
-                                     int32_t pixels)
+/* Adds the tile behind the last whole one, whose weights are `tails`. Returns the next tile. */
+TIGRIS_INLINE const uint32_t *tigris_add_pixels3_tail(const uint32_t *patch, const uint32_t tails[2], uint32_t sum[6])
 {
-    (void)most;
-    if (pixels == 3) {
-        tigris_add_pixels3(patch, w, taps, sum);
-    } else {
-        tigris_add_block(patch, w, taps, sum);
-    }
+    tigris_add_pixels3_words(&patch, tigris_widen_word(tails[0]), tigris_widen_word(tails[1]), sum);
+    return patch;
 }
 
 /* ---- one vector ---- */

@@ -20,21 +20,13 @@ typedef struct tigris_steps {
     int32_t block;       /* bytes of a block's weights */
 } tigris_steps;
 
-/* Stores four taps from `from` on, in the order of the input. Returns the end of the stored words. */
-TIGRIS_INLINE uint32_t *tigris_store_im2col(uint32_t *to, const int8_t *from)
-{
-    const tigris_taps_4 taps = tigris_widen(from);
-    TIGRIS_STORE_WORDS(tigris_first_of_both(taps.even, taps.odd), tigris_second_of_both(taps.even, taps.odd), to, 8);
-    return to;
-}
-
 /* Fills an im2col tile with the 16 taps from `from` on. Returns the next im2col tile. */
 TIGRIS_INLINE uint32_t *tigris_fill_im2col(uint32_t *to, const int8_t *from)
 {
-    to = tigris_store_im2col(to, from);
-    to = tigris_store_im2col(to, from + TIGRIS_TILE_TAPS);
-    to = tigris_store_im2col(to, from + 2 * TIGRIS_TILE_TAPS);
-    return tigris_store_im2col(to, from + 3 * TIGRIS_TILE_TAPS);
+    to = tigris_store_words(to, from);
+    to = tigris_store_words(to, from + TIGRIS_TILE_TAPS);
+    to = tigris_store_words(to, from + 2 * TIGRIS_TILE_TAPS);
+    return tigris_store_words(to, from + 3 * TIGRIS_TILE_TAPS);
 }
 
 /* Fills an im2col tile with 16 times the tap `tap`: padding. Returns the next im2col tile. */

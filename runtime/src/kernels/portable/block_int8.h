@@ -275,6 +275,7 @@ TIGRIS_INLINE void tigris_unpack_pixels(const uint32_t *sum, int32_t pixels, uin
 
 #if defined(TIGRIS_PIXELS4)
 #define TIGRIS_PIXELS 4
+#define TIGRIS_PIXELS_TAPS TIGRIS_PATCH_TAPS
 #define TIGRIS_PIXELS_WORDS (2 * TIGRIS_PATCH_TAPS) /* of a patch */
 
 /* Fills a patch with the `count` taps of adjacent pixels, which follow each other. */
