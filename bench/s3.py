@@ -28,11 +28,11 @@ COLUMNS = [("operator", "operator", ""), ("shape", "shape", ""), ("products", "m
 
 
 def rows_of(network: Path, program: Path, fast: str | None = None) -> list[Row]:
-    """A row for each operator of a kind that the kernels run, and one for all that the kernels take, with whether the
+    """A row for each operator of a kind that the kernels run or help, and one for all that they take, with whether the
     output is right. `program`: by `whole.build`; `fast`: the budget, None: what there is."""
     compiled = compile_model(network, fast=fast, backend="pie", chip=pie.CHIP)
     run, right = _run(compiled, program)
-    rows = [_row(compiled, place, run.instructions.get(place, 0)) for place in _places(compiled)]
+    rows = [_row(compiled, place, run.instructions.get(place, 0)) for place in _places(compiled, run)]
     own = [row for row in rows if row["instructions"]]
     macs, count = sum(row["macs"] for row in own), sum(row["instructions"] for row in own)
     total = {"operator": f"{len(own)} of {len(rows)}", "shape": "", "kernel": "", "macs": macs, "instructions": count,
@@ -40,9 +40,10 @@ def rows_of(network: Path, program: Path, fast: str | None = None) -> list[Row]:
     return [*rows, total]
 
 
-def _places(compiled: Compiled) -> list[int]:
-    ops = compiled.plan.program.ops
-    return [place for place, op in enumerate(ops) if op.dtype is DType.INT8 and op.kind in pie.KINDS]
+def _places(compiled: Compiled, run: Run) -> list[int]:
+    ops = enumerate(compiled.plan.program.ops)
+    return [place for place, op in ops
+            if run.instructions.get(place) or (op.dtype is DType.INT8 and op.kind in pie.KINDS)]  # fmt: skip
 
 
 def _row(compiled: Compiled, place: int, instructions: int) -> Row:
@@ -50,7 +51,7 @@ def _row(compiled: Compiled, place: int, instructions: int) -> Row:
     output = compiled.plan.program.tensors[op.output]
     layer = pie.layer_of(op) if op.backend and op.blobs else None
     kernel = compiled.report["kernels"]["ops"][place]
-    own = layer.function if layer else kernel["kernel"] if op.backend else kernel["why"]
+    own = layer.function if layer else kernel["kernel"] if op.backend or instructions else kernel["why"]
     return {
         "operator": op.kind.name, "shape": f"{output.height}x{output.width}x{output.channels}", "macs": op.macs,
         "kernel": own.removeprefix("tigris_pie_"), "instructions": instructions,

@@ -10,8 +10,8 @@
 #define DENSE(name)                                                                                                        \
     void tigris_pie_dense##name(const int8_t *input, int8_t *output, const tigris_pie_layer *layer, uint32_t pixels) {}
 #define DEPTHWISE(name)                                                                                                    \
-    void tigris_pie_depthwise_3x3##name(const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,        \
-                                        uint32_t pixels, int32_t pixel, int32_t next) {}
+    void tigris_pie_depthwise##name(const int8_t *input, int8_t *output, const tigris_pie_layer *layer, uint32_t pixels,   \
+                                    const tigris_pie_window *window) {}
 #define ENDINGS(of, size) of(size##_above) of(size) of(size##_clamped) of(size##_whole) of(size##_whole_clamped)
 
 ENDINGS(DENSE, _16)
@@ -20,8 +20,10 @@ ENDINGS(DENSE, _64)
 DENSE()
 DENSE(_clamped)
 ENDINGS(DEPTHWISE, )
-ENDINGS(DEPTHWISE, _pairs)
+ENDINGS(DEPTHWISE, _3x3)
+ENDINGS(DEPTHWISE, _3x3_pairs)
 void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t rows, uint32_t to_step, uint32_t from_step) {}
+void tigris_pie_sum_pixels(int32_t *sums, const int32_t *before, const int8_t *from, uint32_t pixels, uint32_t channels) {}
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors) {}
 
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)

@@ -18,27 +18,18 @@ static void dense(const char *name, const int8_t *input, int8_t *output, const t
     ASK(name, arguments);
 }
 
-static void depthwise(const char *name, const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,
-                      uint32_t pixels, int32_t pixel, int32_t next, uint32_t words)
+/* `size`: bytes of a tap and of the outputs of `pixels`. */
+static void depthwise(const char *name, const int8_t *input, int8_t *output, const tigris_pie_layer *layer,
+                      uint32_t pixels, const tigris_pie_window *window, uint32_t size, uint32_t words)
 {
-    const uint32_t each = (pixels - 1U) * (uint32_t)(pixel + next) + 3U * (uint32_t)pixel;
+    const uint32_t row = window->columns * window->column + window->row;
+    const uint32_t each =
+        (pixels - 1U) * window->next + (window->rows - 1U) * row + (window->columns - 1U) * window->column + size;
+    const uint32_t taps = window->rows * window->columns * TIGRIS_PIE_LANES;
     const argument arguments[] = {
-        pointers(3U, "", 0U), bytes(READ, rows[0], each), bytes(READ, rows[1], each), bytes(READ, rows[2], each),
-        bytes(WRITTEN, output, pixels * layer->blocks * TIGRIS_PIE_LANES),
-        LAYER(layer->blocks * (9U * TIGRIS_PIE_LANES + 2U * (32U + words)) + TIGRIS_PIE_LANES), number((int32_t)pixels),
-        number(pixel), number(next)};
-    ASK(name, arguments);
-}
-
-static void pairs(const char *name, const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,
-                  uint32_t count, int32_t pixel, int32_t next, uint32_t words)
-{
-    const uint32_t each = (2U * count - 1U) * (uint32_t)next + 3U * (uint32_t)pixel;
-    const argument arguments[] = {
-        pointers(3U, "", 0U), bytes(READ, rows[0], each), bytes(READ, rows[1], each), bytes(READ, rows[2], each),
-        bytes(WRITTEN, output, count * TIGRIS_PIE_LANES),
-        LAYER(9U * TIGRIS_PIE_LANES + 2U * (32U + words) + TIGRIS_PIE_LANES), number((int32_t)count), number(pixel),
-        number(next)};
+        bytes(READ, input, each), bytes(WRITTEN, output, pixels * size),
+        LAYER(layer->blocks * (taps + 2U * (32U + words)) + TIGRIS_PIE_LANES),
+        number((int32_t)(size == TIGRIS_PIE_OUTPUTS ? pixels / 2U : pixels)), bytes(READ, window, sizeof *window)};
     ASK(name, arguments);
 }
 
@@ -47,17 +38,19 @@ static void pairs(const char *name, const int8_t *const rows[3], int8_t *output,
     {                                                                                                                  \
         dense("tigris_pie_dense" #end, input, output, layer, pixels, words);                                           \
     }
-#define THREE(end, words)                                                                                              \
-    void tigris_pie_depthwise_3x3##end(const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,     \
-                                       uint32_t pixels, int32_t pixel, int32_t next)                                   \
+#define DEPTHWISE(end, words)                                                                                          \
+    void tigris_pie_depthwise##end(const int8_t *input, int8_t *output, const tigris_pie_layer *layer,                 \
+                                   uint32_t pixels, const tigris_pie_window *window)                                   \
     {                                                                                                                  \
-        depthwise("tigris_pie_depthwise_3x3" #end, rows, output, layer, pixels, pixel, next, words);                   \
-    }                                                                                                                  \
-    void tigris_pie_depthwise_3x3_pairs##end(const int8_t *const rows[3], int8_t *output,                              \
-                                             const tigris_pie_layer *layer, uint32_t count, int32_t pixel,             \
-                                             int32_t next)                                                             \
+        depthwise("tigris_pie_depthwise" #end, input, output, layer, pixels, window,                                   \
+                  layer->blocks * TIGRIS_PIE_LANES, words);                                                            \
+    }
+#define PAIRS(end, words)                                                                                              \
+    void tigris_pie_depthwise_3x3_pairs##end(const int8_t *input, int8_t *output, const tigris_pie_layer *layer,       \
+                                             uint32_t pairs, const tigris_pie_window *window)                          \
     {                                                                                                                  \
-        pairs("tigris_pie_depthwise_3x3_pairs" #end, rows, output, layer, count, pixel, next, words);                  \
+        depthwise("tigris_pie_depthwise_3x3_pairs" #end, input, output, layer, 2U * pairs, window,                     \
+                  TIGRIS_PIE_OUTPUTS, words);                                                                          \
     }
 #define ENDS(of, size)                                                                                                 \
     of(size##_above, 48U) of(size, 80U) of(size##_clamped, 80U) of(size##_whole, 112U) of(size##_whole_clamped, 112U)
@@ -66,7 +59,9 @@ ENDS(DENSE, _32)
 ENDS(DENSE, _64)
 DENSE(, 112U)
 DENSE(_clamped, 112U)
-ENDS(THREE, )
+ENDS(DEPTHWISE, )
+ENDS(DEPTHWISE, _3x3)
+ENDS(PAIRS, )
 
 /* The rows come from a copy that lies as `to` does: bytes between them stay. */
 void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes_of_row, uint32_t rows, uint32_t to_step,
@@ -82,6 +77,15 @@ void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes_of_row, uint
         memmove(to + i * to_step, copy + i * to_step, bytes_of_row);
     }
     free(memory);
+}
+
+void tigris_pie_sum_pixels(int32_t *sums, const int32_t *before, const int8_t *from, uint32_t pixels, uint32_t channels)
+{
+    const uint32_t size = channels * (uint32_t)sizeof *sums;
+    const argument arguments[] = {bytes(WRITTEN, sums, size), bytes(READ, before, size),
+                                  bytes(READ, from, pixels * channels), number((int32_t)pixels),
+                                  number((int32_t)channels)};
+    ASK("tigris_pie_sum_pixels", arguments);
 }
 
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)

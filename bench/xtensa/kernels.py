@@ -59,19 +59,19 @@ def dense(layer: Layer, pixels: NDArray[np.int8], outputs: int) -> tuple[NDArray
     return np.frombuffer(content, np.int8).reshape(len(pixels), -1)[:, :outputs], run.executed
 
 
-def depthwise(layer: Layer, data: NDArray[np.int8]) -> NDArray[np.int8]:
+def depthwise(layer: Layer, data: NDArray[np.int8], kernel: tuple[int, int] = (3, 3)) -> NDArray[np.int8]:
     """Outputs [rows, columns, C] of [H, W, C] without padding, a call for each row."""
     run = Run(layer)
     height, width, channels = data.shape
     source = run.memory.add("input", data.tobytes())
-    pointers = run.memory.add("rows", 12, writable=True, align=4)
-    size = (height - 2, width - 2)
+    steps = (*kernel, channels, (width - kernel[1]) * channels, channels)
+    window = run.memory.add("window", struct.pack("<5I", *steps), align=4)
+    size = (height - kernel[0] + 1, width - kernel[1] + 1)
     result = run.memory.add("output", size[0] * size[1] * channels, writable=True)
+    count = size[1] // 2 if "pairs" in layer.function else size[1]
     for y in range(size[0]):
-        for i in range(3):
-            run.memory.store(pointers + 4 * i, 4, source + (y + i) * width * channels)
-        count, step = (size[1] // 2, channels) if "pairs" in layer.function else (size[1], 0)
-        run.call(layer.function, pointers, result + y * size[1] * channels, run.record, count, channels, step)
+        places = source + y * width * channels, result + y * size[1] * channels
+        run.call(layer.function, *places, run.record, count, window)
     content = run.memory.content(result, size[0] * size[1] * channels)
     return np.frombuffer(content, np.int8).reshape(*size, channels)
 
@@ -85,6 +85,16 @@ def add(a: NDArray[np.int8], b: NDArray[np.int8], words: Sequence[int]) -> tuple
     machine.call("tigris_pie_add", [left, right, left, record, a.size // 16])
     assert not memory.strays and not memory.misaligned, memory.strays
     return np.frombuffer(memory.content(left, a.size), np.int8), machine.executed
+
+
+def sum_pixels(pixels: NDArray[np.int8], before: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
+    """`before` and the sums of [pixels, channels], in place, and the instructions they took."""
+    memory = Memory(1 << 18)
+    source, sums = memory.add("from", pixels.tobytes()), memory.add("sums", before.tobytes(), writable=True)
+    machine = Machine(program(), memory)
+    machine.call("tigris_pie_sum_pixels", [sums, sums, source, *pixels.shape])
+    assert not memory.strays and not memory.misaligned, memory.strays
+    return np.frombuffer(memory.content(sums, before.nbytes), np.int32), machine.executed
 
 
 def copy(source: NDArray[np.int8], size: int, rows: int, to_step: int, from_step: int,

@@ -32,6 +32,7 @@ VARIANTS = {
     "dsp": ((DSP_IN_C, "-D__OPTIMIZE__"), "instruction_set.h"),
     "pixels4": (("-DTIGRIS_MANY_REGISTERS",), "conv_2d_int8.h"),
     "small": (("-Os",), "instruction_set.h"),
+    "pie": (("-DTIGRIS_PIE",), "layer.h"),
     "small-dsp": (("-Os", DSP_IN_C), "instruction_set.h"),
 }
 

@@ -27,12 +27,12 @@ DEFINES = ("-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
 
 def compile_pie(output: Path, sources: list[Path], *flags: str) -> Path:
     """A program of `sources`, which have the assembly's functions, with TIGRIS_PIE."""
-    return compile_program(output, [*sources, *SOURCES], *DEFINES, *flags)
+    return compile_program(output, [*sources, *SOURCES], *DEFINES, *flags, variant="pie")
 
 
 def pie_replay() -> Path:
     """The sanitised program that runs plans, with C in the assembly's place."""
-    return replay("", (HERE / "pie_in_c.c", *SOURCES), *DEFINES)
+    return replay("pie", (HERE / "pie_in_c.c", *SOURCES), *DEFINES)
 
 
 def packed(op: Operator) -> Operator | None:
@@ -42,7 +42,8 @@ def packed(op: Operator) -> Operator | None:
         return None
     weights = op.blobs["weights"]
     outputs = weights.shape[-1] if op.kind == DEPTHWISE else weights.shape[0]
-    window = 9 * round_up(outputs, LANES) if op.kind == DEPTHWISE else round_up(weights[0].size, LANES)
+    taps = weights.size // outputs
+    window = taps * round_up(outputs, LANES) if op.kind == DEPTHWISE else round_up(weights[0].size, LANES)
     return dataclasses.replace(op, packing=Packing.PIE, blobs={**op.blobs, "weights": stream},
                                scratch_bytes=window + round_up(outputs, LANES))  # fmt: skip
 
@@ -57,7 +58,7 @@ def layers(count: int, seed: int = 11) -> Iterator[tuple[Operator, Way]]:
             inputs, vectors = choose.choice((1, 16, 20, 64, 90)), choose.choice((1, 3))
             op = fully_connected_case(vectors, inputs, channels, 0, choose.random() < 0.5, number)[0]
         else:
-            kernels = ((3, 3),) if kind == DEPTHWISE else ((1, 1), (1, 1), (3, 3), (2, 5), (10, 1))
+            kernels = ((1, 1), (3, 3), (3, 3), (2, 5), (10, 1))
             form = (channels, 1, 1) if kind == DEPTHWISE else (1, choose.choice((1, 3, 16, 32)), channels)
             stride = choose.choice((1, 1, 2))
             op = int8_case(kind, random_window(choose, kernels, (stride, stride)), 1, *form, number,

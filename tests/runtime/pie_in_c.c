@@ -6,7 +6,7 @@
 
 #include "../../runtime/src/kernels/pie/layer.h"
 
-enum { EIGHT = 8, DEPTHWISE_TAPS = 9 };
+enum { EIGHT = 8 };
 
 /* A layer of a call: what the function's name says. */
 typedef struct work {
@@ -116,14 +116,14 @@ static void dense(const int8_t *input, int8_t *output, work own, uint32_t pixels
     }
 }
 
-static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uint32_t pixels, int32_t pixel,
-                      int32_t next)
+static void depthwise(const int8_t *input, int8_t *output, work own, uint32_t pixels, const tigris_pie_window *window)
 {
+    const uint32_t taps = window->rows * window->columns, row = window->columns * window->column + window->row;
     need(tigris_pie_is_aligned(output, TIGRIS_PIE_LANES));
     for (uint32_t x = 0; x < pixels; x++, output += own.layer->blocks * TIGRIS_PIE_LANES) {
         const int8_t *stream = own.layer->stream;
         for (uint32_t block = 0; block < own.layer->blocks; block++) {
-            const int8_t *weights = stream, *offsets = stream + DEPTHWISE_TAPS * TIGRIS_PIE_LANES;
+            const int8_t *weights = stream, *offsets = stream + taps * TIGRIS_PIE_LANES;
             stream = offsets + 2U * EIGHT * sizeof(int32_t);
             for (uint32_t odd = 0; odd < 2U; odd++) {
                 words w;
@@ -132,9 +132,9 @@ static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uin
                 for (uint32_t i = 0; i < EIGHT; i++) {
                     const uint32_t lane = 2U * i + odd;
                     int64_t sum = 0;
-                    for (uint32_t tap = 0; tap < DEPTHWISE_TAPS; tap++) {
-                        const int32_t at = (int32_t)x * (pixel + next) + (int32_t)(tap % 3U) * pixel;
-                        const int8_t *from = rows[tap / 3U] + at;
+                    for (uint32_t tap = 0; tap < taps; tap++) {
+                        const int8_t *from = input + x * window->next + tap / window->columns * row +
+                                             tap % window->columns * window->column;
                         need(tigris_pie_is_aligned(from, TIGRIS_PIE_LANES));
                         sum += from[block * TIGRIS_PIE_LANES + lane] * weights[tap * TIGRIS_PIE_LANES + lane];
                     }
@@ -146,21 +146,28 @@ static void depthwise(const int8_t *const rows[3], int8_t *output, work own, uin
     }
 }
 
-/* Each pixel from a copy of its window, in which a tap's eight channels fill the lower half of a vector. */
-static void pairs(const int8_t *const rows[3], int8_t *output, work own, uint32_t count, int32_t pixel, int32_t next)
+static void depthwise_3x3(const int8_t *input, int8_t *output, work own, uint32_t pixels,
+                          const tigris_pie_window *window)
 {
-    for (uint32_t x = 0; x < 2U * count; x++, output += pixel) {
-        int8_t memory[(DEPTHWISE_TAPS + 2) * TIGRIS_PIE_LANES] = {0};
+    need(window->rows == 3U && window->columns == 3U);
+    depthwise(input, output, own, pixels, window);
+}
+
+/* Each pixel from a copy of its window, in which a tap's eight channels fill the lower half of a vector. */
+static void depthwise_3x3_pairs(const int8_t *input, int8_t *output, work own, uint32_t pairs,
+                                const tigris_pie_window *window)
+{
+    const tigris_pie_window copied = {3U, 3U, TIGRIS_PIE_LANES, 0U, 0U};
+    for (uint32_t x = 0; x < 2U * pairs; x++, output += EIGHT) {
+        int8_t memory[11 * TIGRIS_PIE_LANES] = {0};
         int8_t *const result = memory + (-(uintptr_t)memory & (TIGRIS_PIE_LANES - 1U)), *to = result;
-        const int8_t *copies[3];
-        for (uint32_t tap = 0; tap < DEPTHWISE_TAPS; tap++) {
-            const int8_t *from = rows[tap / 3U] + (int32_t)x * next + (int32_t)(tap % 3U) * pixel;
+        for (uint32_t tap = 0; tap < 9U; tap++) {
+            const int8_t *from = input + x * window->next + tap / 3U * (3U * window->column + window->row) +
+                                 tap % 3U * window->column;
             need(tigris_pie_is_aligned(from, EIGHT));
-            to += TIGRIS_PIE_LANES;
-            copies[tap / 3U] = to - tap % 3U * TIGRIS_PIE_LANES;
-            memcpy(to, from, EIGHT);
+            memcpy(to += TIGRIS_PIE_LANES, from, EIGHT);
         }
-        depthwise(copies, result, own, 1U, TIGRIS_PIE_LANES, 0);
+        depthwise_3x3(result + TIGRIS_PIE_LANES, result, own, 1U, &copied);
         memcpy(output, result, EIGHT);
     }
 }
@@ -183,25 +190,22 @@ SHORT(64, 4U)
 DENSE(, TIGRIS_PIE_LONG, 0U)
 DENSE(_clamped, TIGRIS_PIE_LONG_CLAMPED, 0U)
 
-#define THREE(name, named)                                                                                             \
-    void tigris_pie_depthwise_3x3##name(const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,    \
-                                        uint32_t pixels, int32_t pixel, int32_t next)                                  \
+#define DEPTHWISE(name, end, named)                                                                                    \
+    void tigris_pie_##name##end(const int8_t *input, int8_t *output, const tigris_pie_layer *layer, uint32_t pixels,   \
+                                const tigris_pie_window *window)                                                       \
     {                                                                                                                  \
         const work own = {layer, named, 0U};                                                                           \
-        depthwise(rows, output, own, pixels, pixel, next);                                                             \
-    }                                                                                                                  \
-    void tigris_pie_depthwise_3x3_pairs##name(const int8_t *const rows[3], int8_t *output,                             \
-                                              const tigris_pie_layer *layer, uint32_t pixels, int32_t pixel,           \
-                                              int32_t next)                                                            \
-    {                                                                                                                  \
-        const work own = {layer, named, 0U};                                                                           \
-        pairs(rows, output, own, pixels, pixel, next);                                                                 \
+        name(input, output, own, pixels, window);                                                                      \
     }
-THREE(_above, TIGRIS_PIE_ABOVE)
-THREE(, TIGRIS_PIE_USUAL)
-THREE(_clamped, TIGRIS_PIE_CLAMPED)
-THREE(_whole, TIGRIS_PIE_WHOLE)
-THREE(_whole_clamped, TIGRIS_PIE_WHOLE_CLAMPED)
+#define ENDINGS(name)                                                                                                  \
+    DEPTHWISE(name, _above, TIGRIS_PIE_ABOVE)                                                                          \
+    DEPTHWISE(name, , TIGRIS_PIE_USUAL)                                                                                \
+    DEPTHWISE(name, _clamped, TIGRIS_PIE_CLAMPED)                                                                      \
+    DEPTHWISE(name, _whole, TIGRIS_PIE_WHOLE)                                                                          \
+    DEPTHWISE(name, _whole_clamped, TIGRIS_PIE_WHOLE_CLAMPED)
+ENDINGS(depthwise)
+ENDINGS(depthwise_3x3)
+ENDINGS(depthwise_3x3_pairs)
 
 void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t rows, uint32_t to_step,
                      uint32_t from_step)
@@ -209,6 +213,19 @@ void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t ro
     need(rows != 0U);
     for (uint32_t i = 0; i < rows; i++)
         memcpy(to + i * to_step, from + i * from_step, bytes);
+}
+
+void tigris_pie_sum_pixels(int32_t *sums, const int32_t *before, const int8_t *from, uint32_t pixels,
+                           uint32_t channels)
+{
+    need(pixels != 0U && pixels <= TIGRIS_PIE_LONGEST_SUM && channels % TIGRIS_PIE_LANES == 0U);
+    need((((uintptr_t)sums | (uintptr_t)before | (uintptr_t)from) & (TIGRIS_PIE_LANES - 1U)) == 0U);
+    for (uint32_t i = 0; i < channels; i++) {
+        int64_t sum = before[i];
+        for (uint32_t x = 0; x < pixels; x++)
+            sum += from[x * channels + i];
+        sums[i] = (int32_t)sum;
+    }
 }
 
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)

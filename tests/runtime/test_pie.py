@@ -3,6 +3,7 @@ AddressSanitizer and UndefinedBehaviorSanitizer. tests/emulation/xtensa tests th
 
 import dataclasses
 import random
+from pathlib import Path
 
 from tests.harness.tiers import examples
 from tests.runtime.damage import overwritten
@@ -14,6 +15,7 @@ from tests.runtime.random_layers import CONV, window
 from tests.runtime.replays import assert_same, outcomes
 from tests.runtime.test_conv import int8_case
 from tests.runtime.test_vectors import fully_connected_case
+from tigris_pio import compile_model
 from tigris_pio.format.enums import WeightMode
 from tigris_pio.format.records import Header
 
@@ -32,6 +34,13 @@ def test_sums_of_all_sizes() -> None:
     plans = [plan_for(op, way) for op, way in sums(examples(24, 120))]
     assert len(plans) > examples(18, 90), "most scales have words"
     assert_same(pie_replay(), plans)
+
+
+def test_sums_over_maps(models_dir: Path) -> None:
+    """Pixels of whole vectors, whole and in bands."""
+    budgets = ("64K", "6K")
+    assert_same(pie_replay(), [compile_model(models_dir / "kws_int8.onnx", fast=budget, backend="pie").data
+                               for budget in budgets])  # fmt: skip
 
 
 def test_damaged_plans() -> None:

@@ -1,7 +1,7 @@
 """The layout of weight streams of the ESP32-S3's vector kernels ("PIE"): sizes, and weights back from a stream.
 
 A stream is a head of 16 bytes (ending, shift of sums, shift of outputs, zeros), blocks, and 16 bytes that kernels load
-but do not use. A block is the weights of eight outputs, each padded with zeros to whole vectors, or the nine taps of
+but do not use. A block is the weights of eight outputs, each padded with zeros to whole vectors, or the taps of
 sixteen channels of a depthwise convolution; eight channels stand twice. The words of the block follow: constants that
 turn sums into outputs (`compiler/backends/pie_streams.py`). The ending gives their size.
 runtime/src/kernels/pie/layer.h reads streams.
@@ -21,7 +21,6 @@ from tigris_pio.sizes import round_up
 
 LANES = 16  # bytes of a vector, of the head, and of the unused end
 OUTPUTS = 8  # outputs that a kernel requantises together
-TAPS = 9
 _OFFSETS = 32  # bytes of the offsets of eight outputs
 
 
@@ -60,7 +59,7 @@ def stream_weights(kind: OpKind, shape: Sequence[int], stream: bytes) -> NDArray
     blocks, weights, _ = _blocks(kind, shape)
     content = np.frombuffer(stream, np.int8, size - 2 * LANES, LANES).reshape(blocks, -1)[:, :weights]
     if kind is OpKind.DEPTHWISE_CONV_2D:
-        taps = content.reshape(blocks, TAPS, LANES).transpose(1, 0, 2).reshape(TAPS, -1)
+        taps = content.reshape(blocks, -1, LANES).transpose(1, 0, 2).reshape(-1, blocks * LANES)
         return np.asarray(taps[:, : shape[-1]].reshape(shape))
     rows = content.reshape(blocks * OUTPUTS, -1)
     return np.asarray(rows[: shape[0], : math.prod(shape[1:])].reshape(shape))
@@ -69,5 +68,5 @@ def stream_weights(kind: OpKind, shape: Sequence[int], stream: bytes) -> NDArray
 def _blocks(kind: OpKind, shape: Sequence[int]) -> tuple[int, int, int]:
     """(number of blocks, bytes of weights in a block, groups of eight outputs in a block)."""
     if kind is OpKind.DEPTHWISE_CONV_2D:
-        return -(-shape[-1] // LANES), TAPS * LANES, 2
+        return -(-shape[-1] // LANES), math.prod(shape[:-1]) * LANES, 2
     return -(-shape[0] // OUTPUTS), OUTPUTS * round_up(math.prod(shape[1:]), LANES), 1

@@ -8,6 +8,10 @@
 #include "set.h"
 #include "tigris_kernels.h"
 
+#if defined(TIGRIS_PIE)
+#include "pie/layer.h"
+#endif
+
 #define CHANNEL_BLOCK 4U
 
 #if !TIGRIS_MVE
@@ -33,6 +37,23 @@ static void add_block(int32_t *sums, const int8_t *in, uint32_t pixels, uint32_t
 }
 #endif
 
+#if defined(TIGRIS_PIE)
+/* Adds pixels of whole vectors with the ESP32-S3's instructions; returns 0 if they are none. */
+static int add_vectors(int32_t *sums, const int8_t *from, uint32_t pixels, uint32_t channels)
+{
+    if ((((uintptr_t)sums | (uintptr_t)from | channels) & (TIGRIS_PIE_LANES - 1U)) != 0U) {
+        return 0;
+    }
+    while (pixels > 0U) {
+        const uint32_t some = pixels < TIGRIS_PIE_LONGEST_SUM ? pixels : TIGRIS_PIE_LONGEST_SUM;
+        tigris_pie_sum_pixels(sums, sums, from, some, channels);
+        from += some * channels;
+        pixels -= some;
+    }
+    return 1;
+}
+#endif
+
 static void sum_map(const tigris_kernel_call *call)
 {
     const tigris_band *in = tigris_input_band(call, 0);
@@ -46,6 +67,11 @@ static void sum_map(const tigris_kernel_call *call)
 #if TIGRIS_MVE
     tigris_mve_sum_pixels(sums, from, pixels, channels);
 #else
+#if defined(TIGRIS_PIE)
+    if (add_vectors(sums, from, pixels, channels)) {
+        return;
+    }
+#endif
     uint32_t channel = 0U;
     for (; channel + CHANNEL_BLOCK <= channels; channel += CHANNEL_BLOCK) {
         add_block(&sums[channel], from + channel, pixels, channels);

@@ -68,7 +68,13 @@ def test_dense(inputs: int, outputs: int, zero_point: int, limits: tuple[int, in
     assert executed <= most * pixels * outputs * inputs
 
 
-@pytest.mark.parametrize("inputs", [8, 9, 16, 32, 64, 80])
+#: Kernels and channels of depthwise layers, by a number that stands for the function.
+DEPTHWISE = {6: ((2, 3), 32), 8: ((3, 3), 8), 9: ((3, 3), 16)}
+NAMES = {6: "depthwise", 8: "depthwise_3x3_pairs", 9: "depthwise_3x3", 80: "dense"}
+FUNCTIONS = (*DEPTHWISE, 16, 32, 64, 80)
+
+
+@pytest.mark.parametrize("inputs", FUNCTIONS)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("zero_point, low, high", [(-128, -128, 127), (3, -128, 127), (3, -100, 90)])
 def test_every_function(inputs: int, whole: bool, zero_point: int, low: int, high: int,
@@ -81,29 +87,26 @@ def test_every_function(inputs: int, whole: bool, zero_point: int, low: int, hig
 
     monkeypatch.setattr(pie_streams, "vector_scale", chosen)
     choose = np.random.default_rng(inputs)
-    own, w = scale(choose, 16, inputs, zero_point, low, high), weights(choose, 16, inputs)
-    if inputs == 8:
-        own, cube = scale(choose, 8, 9, zero_point, low, high), weights(choose, 3, 3, 8)
-        layer, x = layer_of(cube, own), values(choose, 4, 6, 8)
-        windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64), (3, 3), (0, 1))
-        sums = np.einsum("yxcij,ijc->yxc", windows, cube.astype(np.int64))
-    elif inputs == 9:
-        cube = w.T.reshape(3, 3, 16)
-        layer, x = layer_of(cube, own), values(choose, 3, 3, 16)
-        sums = (x.astype(np.int64) * cube).sum(axis=(0, 1))
+    kernel, channels = DEPTHWISE.get(inputs, ((1, inputs), 16))
+    own, w = scale(choose, channels, inputs, zero_point, low, high), weights(choose, *kernel, channels)
+    if inputs in DEPTHWISE:
+        layer, x = layer_of(w, own), values(choose, 4, 6, channels)
+        if channels == 8:
+            layer = replace(layer, function=layer.function.replace("3x3", "3x3_pairs"))
+        windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64), kernel, (0, 1))
+        sums = np.einsum("yxcij,ijc->yxc", windows, w.astype(np.int64))
+        got = pie_kernels.depthwise(layer, x, kernel)
     else:
-        layer, x = layer_of(w, own), values(choose, 2, inputs)
-        sums = products(x, w)
-    if inputs == 8:
-        layer = replace(layer, function=layer.function.replace("3x3", "3x3_pairs"))
-    got = pie_kernels.depthwise(layer, x) if inputs < 16 else pie_kernels.dense(layer, x, 16)[0]
-    np.testing.assert_array_equal(got.reshape(sums.shape), own.outputs(sums))
+        layer, x = layer_of(w[0].T, own), values(choose, 2, inputs)
+        sums = products(x, w[0].T)
+        got = pie_kernels.dense(layer, x, channels)[0]
+    np.testing.assert_array_equal(got, own.outputs(sums))
     assert layer.function == expected_function(inputs, whole, zero_point, (low, high))
 
 
 def expected_function(inputs: int, whole: bool, zero_point: int, limits: tuple[int, int]) -> str:
     clamped = "_clamped" if limits != (-128, 127) else ""
-    name = "tigris_pie_" + {8: "depthwise_3x3_pairs", 9: "depthwise_3x3", 80: "dense"}.get(inputs, f"dense_{inputs}")
+    name = "tigris_pie_" + NAMES.get(inputs, f"dense_{inputs}")
     if inputs == 80:
         return name + clamped
     if whole:
@@ -113,10 +116,10 @@ def expected_function(inputs: int, whole: bool, zero_point: int, limits: tuple[i
 
 def test_no_function_is_left_out() -> None:
     limits_of = ((-128, (-128, 127)), (3, (-128, 127)), (3, (-100, 90)))
-    cases = itertools.product((8, 9, 16, 32, 64, 80), (False, True), limits_of)
+    cases = itertools.product(FUNCTIONS, (False, True), limits_of)
     named = {expected_function(inputs, whole, *limits) for inputs, whole, limits in cases}
     labels = {name for name in pie_kernels.program().labels if "@" not in name}
-    assert labels == named | {"tigris_pie_copy", "tigris_pie_add"}
+    assert labels == named | {"tigris_pie_copy", "tigris_pie_add", "tigris_pie_sum_pixels"}
     header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
     assert all(f" {name}" in header for name in named)
 
@@ -132,10 +135,22 @@ def test_sums_of_all_pairs(kind: OpKind) -> None:
     assert executed <= 1.63 * a.size
 
 
+@pytest.mark.parametrize("pixels, channels, most", [(1, 16, 85), (5, 64, 320), (4096, 32, 8400)])
+def test_sums_of_pixels(pixels: int, channels: int, most: int) -> None:
+    """Random bytes, and all of them at either limit, added to sums of 32 bits."""
+    choose = np.random.default_rng(3)
+    before = choose.integers(-(1 << 30), 1 << 30, channels).astype(np.int32)
+    for x in (values(choose, pixels, channels), *(np.full((pixels, channels), n, np.int8) for n in (-128, 127))):
+        got, executed = pie_kernels.sum_pixels(x, before)
+        np.testing.assert_array_equal(got, before + x.sum(axis=0, dtype=np.int64))
+        assert executed <= most
+
+
 @pytest.mark.parametrize("size, to_step, from_step, place, most", [
-    (48, 48, 160, 0, 65), (12, 16, 20, 4, 95), (9, 9, 33, 3, 180), (32, 32, 0, 0, 55)])  # fmt: skip
+    (48, 48, 160, 0, 68), (40, 48, 40, 8, 80), (12, 16, 20, 4, 95), (9, 9, 33, 3, 180),
+    (32, 32, 0, 0, 55)])  # fmt: skip
 def test_copies_of_rows(size: int, to_step: int, from_step: int, place: int, most: int) -> None:
-    """By vectors, words and bytes; four rows, or one four times. Bytes between rows stay."""
+    """By vectors, halves of vectors, words and bytes; four rows, or one four times. Bytes between rows stay."""
     source = values(np.random.default_rng(1), 3 * from_step + size)
     got, executed = pie_kernels.copy(source, size, 4, to_step, from_step, place)
     for row in range(4):

@@ -14,7 +14,7 @@ from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.kinds import PLAIN_KINDS
 from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
-from tigris_pio.format.pie import LANES, TAPS
+from tigris_pio.format.pie import LANES
 from tigris_pio.sizes import round_up
 
 CHIP = "esp32s3"
@@ -28,8 +28,6 @@ def refuses(shape: PlainShape) -> str | None:
     """Why no kernel can run a shape, whatever its weights, or None."""
     if shape.groups != 1 and not shape.depthwise:
         return f"pie has no kernel for convolutions of {shape.groups} groups"
-    if shape.depthwise and shape.kernel != (3, 3):
-        return f"pie has no depthwise kernel of {shape.kernel[0]}x{shape.kernel[1]}"
     if shape.depthwise and shape.outputs != shape.inputs:
         return f"pie has no depthwise kernel of {shape.outputs // shape.inputs} outputs per channel"
     return None
@@ -38,7 +36,7 @@ def refuses(shape: PlainShape) -> str | None:
 def scratch_bytes(shape: PlainShape, chip: str) -> int:
     """Bytes of a patch and of an output pixel, each in whole vectors."""
     result = round_up(shape.outputs, LANES)
-    return (TAPS + 1) * result if shape.depthwise else round_up(shape.patch_size, LANES) + result
+    return (shape.patch_size + 1) * result if shape.depthwise else round_up(shape.patch_size, LANES) + result
 
 
 def stream(op: ProgramOp) -> NDArray[np.int8] | str:
@@ -53,7 +51,7 @@ def layer_of(op: ProgramOp) -> Layer | None:
     assert isinstance(params, ConvInt8Params | FullyConnectedInt8Params)
     is_depthwise = op.kind is OpKind.DEPTHWISE_CONV_2D
     outputs = weights.shape[-1] if is_depthwise else weights.shape[0]
-    matrix = weights.reshape(3, 3, outputs) if is_depthwise else weights.reshape(outputs, -1)
+    matrix = weights.reshape(*weights.shape[-3:]) if is_depthwise else weights.reshape(outputs, -1)
     scales = (np.broadcast_to(op.blobs[name], outputs).astype("<i8").tobytes() for name in ("multiplier", "shift"))
     return _layer(is_depthwise, matrix.shape, matrix.astype(np.int8).tobytes(), *scales,
                   op.blobs["bias"].astype("<i8").tobytes(), params.output_zero_point,

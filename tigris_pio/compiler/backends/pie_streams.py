@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tigris_pio.compiler.backends.pie_scales import INT8, Scale, VectorScale, Words, vector_scale
-from tigris_pio.format.pie import LANES, OUTPUTS, TAPS, Ending
+from tigris_pio.format.pie import LANES, OUTPUTS, Ending
 from tigris_pio.sizes import round_up
 
 #: A 32-bit register holds the running sum of a pixel's outputs, so all of them together must fit.
@@ -75,10 +75,8 @@ def dense(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
 
 
 def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
-    """The layer of depthwise weights [3, 3, channels]; None for other kernels, or as in `dense`."""
-    if weights.shape[:2] != (3, 3):
-        return None
-    by_channel, scale = _share_constant_outputs(weights.reshape(TAPS, -1).T, scale)
+    """The layer of depthwise weights [rows, columns, channels]; None as in `dense`."""
+    by_channel, scale = _share_constant_outputs(weights.reshape(-1, weights.shape[-1]).T, scale)
     if len(by_channel) == LANES // 2:  # a vector has two pixels
         by_channel = np.tile(by_channel, (2, 1))
         scale = replace(scale, multiplier=np.tile(scale.multiplier, 2), shift=np.tile(scale.shift, 2),
@@ -96,7 +94,7 @@ def depthwise(weights: NDArray[np.int8], scale: Scale) -> Layer | None:
         parts += [_i4(own.offset[even]), _i4(own.offset[odd])]
         parts += [_multiplier_bytes(own, lanes, words) for lanes in (even, odd)]
     ending = _ending(words)
-    name = f"tigris_pie_depthwise_3x3{_SUFFIXES[ending]}"
+    name = f"tigris_pie_depthwise{'_3x3' if weights.shape[:2] == (3, 3) else ''}{_SUFFIXES[ending]}"
     return Layer(name, ending, b"".join(parts) + bytes(LANES), channels // LANES, words.left, words.right, 0, words.low,
                  words.high)  # fmt: skip
 

@@ -37,6 +37,8 @@ tigris_pie_copy:
     sub     a6, a6, a4
     sub     a7, a7, a4
     extui   a9, a8, 0, 2
+    bnez    a9, 5f
+    extui   a9, a8, 0, 3
     bnez    a9, 4f
     extui   a9, a8, 0, 4
     bnez    a9, 3f
@@ -48,9 +50,17 @@ tigris_pie_copy:
 2:
     TIGRIS_PIE_NEXT_ROW 1b
 3:
+    srli    a4, a4, 3
+1:
+    loopgtz a4, 2f
+    ee.vld.l.64.ip  q0, a3, 8
+    ee.vst.l.64.ip  q0, a2, 8
+2:
+    TIGRIS_PIE_NEXT_ROW 1b
+4:
     srli    a4, a4, 2
     TIGRIS_PIE_COPY l32i, s32i, 4
-4:
+5:
     TIGRIS_PIE_COPY l8ui, s8i, 1
     .size   tigris_pie_copy, . - tigris_pie_copy
 #endif

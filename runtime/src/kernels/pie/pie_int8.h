@@ -47,23 +47,44 @@ tigris_pie_dense_kernel tigris_pie_dense_clamped;
  * tigris_pie_sum_int8_params. */
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors);
 
+/* sums[c] = before[c] + channel c of `pixels` pixels, at least one and at most TIGRIS_PIE_LONGEST_SUM. Channels and pointers
+ * are multiples of 16; the sums may overwrite those before. */
+#define TIGRIS_PIE_LONGEST_SUM 4096U
+void tigris_pie_sum_pixels(int32_t *sums, const int32_t *before, const int8_t *from, uint32_t pixels,
+                           uint32_t channels);
+
 /* `bytes` of each of `rows`, at least one, with so many bytes from one to the next. */
 void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t rows, uint32_t to_step,
                      uint32_t from_step);
 
-/* `pixels` outputs of a row: rows[i] points to the first pixel that the kernel's row i reads. `pixel`: bytes of a pixel,
- * `next`: bytes from the first pixel read for an output to that for the next, less `pixel`. */
-typedef void tigris_pie_depthwise_kernel(const int8_t *const rows[3], int8_t *output, const tigris_pie_layer *layer,
-                                         uint32_t pixels, int32_t pixel, int32_t next);
+/* The taps of a kernel: `rows` of `columns`, at least one each. Steps are bytes of the input. */
+typedef struct tigris_pie_window {
+    uint32_t rows;
+    uint32_t columns;
+    uint32_t column; /* from tap to tap */
+    uint32_t row;    /* from behind a row's last tap to the next row's first, modulo 2^32 */
+    uint32_t next;   /* from one output's first tap to the next output's */
+} tigris_pie_window;
 
+/* `pixels` outputs of a row; `input` points to the first tap of the first. */
+typedef void tigris_pie_depthwise_kernel(const int8_t *input, int8_t *output, const tigris_pie_layer *layer,
+                                         uint32_t pixels, const tigris_pie_window *window);
+
+tigris_pie_depthwise_kernel tigris_pie_depthwise_above;
+tigris_pie_depthwise_kernel tigris_pie_depthwise;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_clamped;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_whole;
+tigris_pie_depthwise_kernel tigris_pie_depthwise_whole_clamped;
+
+/* The same outputs for windows of 3x3 taps, in fewer instructions. */
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_above;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_clamped;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_whole;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_whole_clamped;
 
-/* `pixels` pairs of outputs of eight channels, whose stream has each channel twice. `next`: bytes from the first pixel
- * read for an output to that for the next. Pointers are multiples of 8. */
+/* For windows of 3x3 taps: `pixels` pairs of outputs of eight channels, whose stream has each channel twice. Pointers are
+ * multiples of 8. */
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_above;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_clamped;

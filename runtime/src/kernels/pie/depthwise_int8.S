@@ -1,10 +1,9 @@
-/* Depthwise 3x3, sixteen channels at a time: see pie_int8.h. ESP32-S3.
- *
- * Nine products of bytes fit the accumulators of 20 bits. Two of these lie in 40 bits: words that begin at multiples of
- * 8 bits hold the even channels' in their low 20 bits, and the odd ones' in their high 20. */
+/* Depthwise convolutions, sixteen channels at a time: see pie_int8.h. ESP32-S3.
+ * The compiler proves that a channel's sums fit the accumulators of 20 bits. */
 #ifdef TIGRIS_PIE
 
 #include "scale_int8.S.h"
+#include "unpack_int8.S.h"
 
     .text
 
@@ -12,32 +11,6 @@
     .macro TIGRIS_PIE_TAP now, next, row, step
     ee.vmulas.s8.qacc.ld.xp \next, \row, \step, \now, q4
     ee.vld.128.ip   q4, a6, 16
-    .endm
-
-/* Eight lanes of 20 bits to the four words of `even` and of `odd`. */
-    .macro TIGRIS_PIE_UNPACK half, even, odd
-    rur.qacc_\half\()_0 a12
-    ee.movi.32.q    \even, a12, 0
-    rur.qacc_\half\()_1 a13
-    ssai    8
-    src     a15, a13, a12
-    ee.movi.32.q    \odd, a15, 0
-    rur.qacc_\half\()_2 a14
-    src     a15, a14, a13
-    ee.movi.32.q    \even, a15, 1
-    ssai    16
-    src     a15, a14, a13
-    ee.movi.32.q    \odd, a15, 1
-    rur.qacc_\half\()_3 a12
-    src     a15, a12, a14
-    ee.movi.32.q    \even, a15, 2
-    ssai    24
-    src     a15, a12, a14
-    ee.movi.32.q    \odd, a15, 2
-    rur.qacc_\half\()_4 a13
-    src     a15, a13, a12
-    ee.movi.32.q    \even, a15, 3
-    ee.movi.32.q    \odd, a13, 3
     .endm
 
 /* Sums of sixteen channels to their bytes in q5. The layer is on the stack. */
@@ -80,8 +53,21 @@
     wur.sar_byte    a15
     .endm
 
-/* a2: three pointers to rows; a3: output; a4: layer; a5: pixels; a6 on the stack: bytes from pixel to pixel of the input,
- * a7: bytes from one output pixel to the next in the input, less what the blocks move on. */
+/* The functions' arguments: a2: input; a3: output; a4: layer; a5: pixels or pairs; a6: window. */
+
+/* a0, a5 and a8 point to the three rows of the first window, a7 is the step from tap to tap, a15 from window to window. */
+    .macro TIGRIS_PIE_THREE_ROWS
+    l32i    a7, a6, 8
+    l32i    a8, a6, 12
+    addx2   a15, a7, a7
+    add     a15, a15, a8
+    mov     a0, a2
+    add     a5, a0, a15
+    add     a8, a5, a15
+    l32i    a15, a6, 16
+    .endm
+
+/* 3x3 kernels. */
     .macro TIGRIS_PIE_DEPTHWISE name, multiply, clamps
     .type   \name, @function
     .align  4
@@ -91,16 +77,16 @@
     s32i    a0, a1, 0
     s32i    a5, a1, 4
     s32i    a4, a1, 16
-    s32i    a7, a1, 12
-    mov     a7, a6
+    TIGRIS_PIE_THREE_ROWS
+    l32i    a14, a4, 4
+    slli    a14, a14, 4
+    sub     a15, a15, a14
+    s32i    a15, a1, 12
     l32i    a11, a4, 12
     movi    a10, 16
     TIGRIS_PIE_CONSTANTS
     slli    a9, a7, 1
     sub     a9, a10, a9
-    l32i    a0, a2, 0
-    l32i    a5, a2, 4
-    l32i    a8, a2, 8
 1:
     l32i    a4, a1, 16
     l32i    a6, a4, 0
@@ -148,8 +134,7 @@
     ee.vmulas.s8.qacc.ld.ip q4, a6, 16, q0, q4
     .endm
 
-/* Two output pixels of eight channels at a time. a2: three pointers to rows; a3: output; a4: layer; a5: pairs; a6: bytes
- * of a pixel; a7: bytes from one output pixel to the next in the input. */
+/* 3x3 kernels, two output pixels of eight channels at a time. */
     .macro TIGRIS_PIE_PAIRS name, multiply, clamps
     .type   \name, @function
     .align  4
@@ -158,19 +143,18 @@
     entry   a1, 64
     s32i    a0, a1, 0
     s32i    a4, a1, 16
+    s32i    a5, a1, 4
     l32i    a11, a4, 12
     l32i    a15, a4, 0
     s32i    a15, a1, 12
-    TIGRIS_PIE_CONSTANTS
-    sub     a9, a6, a7
-    slli    a4, a6, 1
-    sub     a4, a7, a4
-    movi    a10, 16
-    s32i    a5, a1, 4
-    l32i    a0, a2, 0
-    l32i    a5, a2, 4
-    l32i    a8, a2, 8
+    TIGRIS_PIE_THREE_ROWS
     l32i    a2, a1, 4
+    sub     a9, a7, a15
+    slli    a4, a7, 1
+    sub     a4, a15, a4
+    mov     a7, a15
+    movi    a10, 16
+    TIGRIS_PIE_CONSTANTS
 1:
     l32i    a6, a1, 12
     ee.zero.qacc
@@ -199,4 +183,56 @@
     TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs_clamped, TIGRIS_PIE_MULTIPLY, 1
     TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
     TIGRIS_PIE_PAIRS tigris_pie_depthwise_3x3_pairs_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
+
+/* Kernels of any size. */
+    .macro TIGRIS_PIE_WINDOW name, multiply, clamps
+    .type   \name, @function
+    .align  4
+    .global \name
+\name:
+    entry   a1, 64
+    s32i    a4, a1, 16
+    mov     a7, a6
+    l32i    a11, a4, 12
+    movi    a10, 16
+    TIGRIS_PIE_CONSTANTS
+1:
+    l32i    a4, a1, 16
+    mov     a9, a2
+    l32i    a6, a4, 0
+    l32i    a4, a4, 4
+    ee.vld.128.ip   q4, a6, 16
+2:
+    mov     a8, a9
+    addi    a9, a9, 16
+    l32i    a15, a7, 0
+    l32i    a12, a7, 4
+    l32i    a13, a7, 8
+    l32i    a14, a7, 12
+    ee.zero.qacc
+3:
+    loopgtz a12, 4f
+    ee.vld.128.xp   q0, a8, a13
+    ee.vmulas.s8.qacc.ld.ip q4, a6, 16, q0, q4
+4:
+    add     a8, a8, a14
+    addi    a15, a15, -1
+    bnez    a15, 3b
+    TIGRIS_PIE_OUTPUTS \multiply, \clamps
+    ee.vst.128.ip   q5, a3, 16
+    addi    a4, a4, -1
+    bnez    a4, 2b
+    l32i    a15, a7, 16
+    add     a2, a2, a15
+    addi    a5, a5, -1
+    bnez    a5, 1b
+    retw
+    .size   \name, . - \name
+    .endm
+
+    TIGRIS_PIE_WINDOW tigris_pie_depthwise_above, TIGRIS_PIE_MULTIPLY_ABOVE, 0
+    TIGRIS_PIE_WINDOW tigris_pie_depthwise, TIGRIS_PIE_MULTIPLY, 0
+    TIGRIS_PIE_WINDOW tigris_pie_depthwise_clamped, TIGRIS_PIE_MULTIPLY, 1
+    TIGRIS_PIE_WINDOW tigris_pie_depthwise_whole, TIGRIS_PIE_MULTIPLY_WHOLE, 0
+    TIGRIS_PIE_WINDOW tigris_pie_depthwise_whole_clamped, TIGRIS_PIE_MULTIPLY_WHOLE, 1
 #endif
