@@ -116,19 +116,29 @@ def interpreted(checkout: Path, folder: Path) -> Iterator[Count]:
         yield from samples(subject.name, compiled.plan, [found.instructions.get(step, 0) for step in steps])
 
 
+class PieCounter:
+    """Counts plans with the runtime's own kernels on the ESP32-S3: assembly by the interpreter, C on rv32imc."""
+
+    def __init__(self, folder: Path) -> None:
+        self._assembly = xtensa.build(folder)
+        flags = ("-DNDEBUG", "-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
+        self._around = build(MACHINES["rv32imc"], folder, extra=(*flags, str(FIRMWARE / "pie_nothing.c")))
+
+    def counts(self, subject: Subject, compiled: Compiled) -> list[float]:
+        """The instructions of each operator."""
+        size = math.prod(compiled.plan.program.inputs[0].stored_shape)
+        found = xtensa.run(self._assembly, compiled.data, bytes(size)).instructions
+        ops = measure(MACHINES["rv32imc"], self._around, compiled.data, content_of(subject, compiled)).ops
+        return [count + found.get(step, 0) for step, count in enumerate(ops)]
+
+
 def own_kernels(folder: Path) -> Iterator[Count]:
     """Counts for the runtime's own kernels on the ESP32-S3. Large networks are counted at one budget."""
-    assembly, machine = xtensa.build(folder), MACHINES["rv32imc"]
-    flags = ("-DNDEBUG", "-DTIGRIS_PIE", "-DTIGRIS_DEFAULT_BACKEND=tigris_pie_backend")
-    around = build(machine, folder, extra=(*flags, str(FIRMWARE / "pie_nothing.c")))
+    counter = PieCounter(folder)
     for subject in models():
         small = subject if subject.name not in _LARGE else dataclasses.replace(subject, budgets=BUDGETS[:1])
         for compiled in plans(small, "pie", ESP32S3):
-            size = math.prod(compiled.plan.program.inputs[0].stored_shape)
-            found = xtensa.run(assembly, compiled.data, bytes(size)).instructions
-            ops = measure(machine, around, compiled.data, content_of(subject, compiled)).ops
-            counts = [count + found.get(step, 0) for step, count in enumerate(ops)]
-            yield from samples(subject.name, compiled.plan, counts)
+            yield from samples(subject.name, compiled.plan, counter.counts(subject, compiled))
 
 
 def fitted(library: str, machine: str, counts: Sequence[Count]) -> dict[str, Row]:

@@ -11,11 +11,17 @@
 static void dense(const char *name, const int8_t *input, int8_t *output, const tigris_pie_layer *layer,
                   uint32_t pixels, uint32_t words)
 {
-    const uint32_t each = layer->vectors * TIGRIS_PIE_LANES;
+    const uint32_t each = layer->vectors * TIGRIS_PIE_LANES, made = layer->blocks * TIGRIS_PIE_OUTPUTS;
+    int8_t *const memory = allocate(pixels * (made + layer->skip) + TIGRIS_PIE_LANES);
+    int8_t *const copy = memory + ((uintptr_t)output & (TIGRIS_PIE_LANES - 1U)); /* bytes between pixels stay */
     const argument arguments[] = {
-        bytes(READ, input, pixels * each), bytes(WRITTEN, output, pixels * layer->blocks * TIGRIS_PIE_OUTPUTS),
+        bytes(READ, input, pixels * each), bytes(WRITTEN, copy, pixels * (made + layer->skip) - layer->skip),
         LAYER(layer->blocks * (TIGRIS_PIE_OUTPUTS * each + 32U + words) + TIGRIS_PIE_LANES), number((int32_t)pixels)};
     ASK(name, arguments);
+    for (uint32_t i = 0; i < pixels; i++) {
+        memcpy(output + i * (made + layer->skip), copy + i * (made + layer->skip), made);
+    }
+    free(memory);
 }
 
 /* `size`: bytes of a tap and of the outputs of `pixels`. */

@@ -28,12 +28,12 @@ def program() -> Program:
 class Run:
     """A machine with a layer in its memory."""
 
-    def __init__(self, layer: Layer) -> None:
+    def __init__(self, layer: Layer, skip: int = 0) -> None:
         self.memory = Memory()
         self.layer = layer
         stream = self.memory.add("stream", layer.content)
-        words = struct.pack("<5IbbH", stream, layer.blocks, layer.left, layer.right, layer.vectors, layer.low,
-                            layer.high, 0)  # fmt: skip
+        words = struct.pack("<5IbbHI", stream, layer.blocks, layer.left, layer.right, layer.vectors, layer.low,
+                            layer.high, 0, skip)  # fmt: skip
         self.record = self.memory.add("layer", words, align=4)
         self.executed = 0
 
@@ -46,16 +46,17 @@ class Run:
         assert not self.memory.misaligned
 
 
-def dense(layer: Layer, pixels: NDArray[np.int8], outputs: int) -> tuple[NDArray[np.int8], int]:
-    """Outputs [pixels, outputs] of [pixels, inputs], and the instructions they took."""
-    run = Run(layer)
+def dense(layer: Layer, pixels: NDArray[np.int8], outputs: int, skip: int = 0) -> tuple[NDArray[np.int8], int]:
+    """Outputs [pixels, outputs] of [pixels, inputs], stored `skip` bytes apart, and the instructions they took."""
+    run = Run(layer, skip)
     width = -(-pixels.shape[1] // 16) * 16
     padded = np.full((len(pixels), width), FILL, np.int8)
     padded[:, : pixels.shape[1]] = pixels
     source = run.memory.add("input", padded.tobytes())
-    result = run.memory.add("output", len(pixels) * 8 * layer.blocks, writable=True, align=16)
+    size = len(pixels) * (8 * layer.blocks + skip)
+    result = run.memory.add("output", size, writable=True, align=16)
     run.call(layer.function, source, result, run.record, len(pixels))
-    content = run.memory.content(result, len(pixels) * 8 * layer.blocks)
+    content = run.memory.content(result, size)
     return np.frombuffer(content, np.int8).reshape(len(pixels), -1)[:, :outputs], run.executed
 
 

@@ -5,6 +5,8 @@ import dataclasses
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.harness.tiers import examples
 from tests.runtime.damage import overwritten
 from tests.runtime.kernel_harness import Way, plan_for
@@ -28,6 +30,15 @@ def test_layers_of_all_sizes() -> None:
     plans += [plan_for(op, dataclasses.replace(way, weights=mode)) for op, way in layers(examples(6, 12), 3)
               for mode in (WeightMode.COPY, WeightMode.LZ4)]  # fmt: skip
     assert_same(pie_replay(), plans)
+
+
+@pytest.mark.parametrize("channels, outputs", [(64, 256), (32, 400), (640, 40), (2100, 16)])
+def test_streams_beyond_the_cache(channels: int, outputs: int) -> None:
+    """In passes over blocks, the last one smaller; and blocks that are larger than a pass."""
+    ops = (packed(int8_case(CONV, POINTWISE, 1, 1, channels, outputs, seed)[0]) for seed in range(20))
+    op = next(op for op in ops if op is not None)
+    assert op.blobs["weights"].size > 1 << 14
+    assert_same(pie_replay(), [plan_for(op, Way(3)), plan_for(op, Way(1))])
 
 
 def test_sums_of_all_sizes() -> None:

@@ -52,7 +52,7 @@ DENSE = [
     (32, 32, -128, (-128, 127), 20, 0.203), (32, 64, -128, (-128, 127), 12, 0.199), (32, 32, 5, (-128, 127), 20, 0.211),
     (32, 8, 5, (-100, 90), 3, 0.30), (64, 64, -128, (-128, 127), 5, 0.134), (64, 64, 7, (-128, 127), 3, 0.155),
     (64, 10, 7, (0, 127), 2, 0.26), (16, 8, 3, (-128, 127), 20, 0.42), (16, 96, -128, (-128, 127), 9, 0.33),
-    (27, 16, -128, (-128, 127), 2, 0.27), (96, 24, 0, (-128, 127), 3, 0.22), (144, 24, 0, (-128, 100), 2, 0.20),
+    (27, 16, -128, (-128, 127), 2, 0.272), (96, 24, 0, (-128, 127), 3, 0.22), (144, 24, 0, (-128, 100), 2, 0.20),
     (256, 10, 3, (-128, 127), 1, 0.27), (640, 16, 3, (-128, 127), 1, 0.15), (1, 1, 0, (-128, 127), 1, 500),
 ]  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_every_function(inputs: int, whole: bool, zero_point: int, low: int, hig
     else:
         layer, x = layer_of(w[0].T, own), values(choose, 2, inputs)
         sums = products(x, w[0].T)
-        got = pie_kernels.dense(layer, x, channels)[0]
+        got = pie_kernels.dense(layer, x, channels, skip=8 * (inputs % 3))[0]
     np.testing.assert_array_equal(got, own.outputs(sums))
     assert layer.function == expected_function(inputs, whole, zero_point, (low, high))
 

@@ -77,10 +77,14 @@ static void run(const tigris_kernel_call *call)
                              (uint32_t)out->rows * out->tensor->width);
         return;
     }
+    const int writes = outputs % TIGRIS_PIE_OUTPUTS == 0U && tigris_pie_is_aligned(output, TIGRIS_PIE_OUTPUTS);
     tigris_pixel_loop loop;
     for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
         copy_window(&c, call, &loop.pixel);
-        tigris_pie_run_dense(&c.dense, c.dense.patch, output, 1U);
+        c.dense.run(c.dense.patch, writes ? output : c.dense.result, &c.dense.layer, 1U);
+        if (!writes) {
+            memcpy(output, c.dense.result, outputs);
+        }
         output += outputs;
     }
 }

@@ -7,7 +7,7 @@
     .text
     .literal_position
 
-/* a4 (the layer) to registers; a5 counts pixels. */
+/* The layer to registers, but for the bytes between outputs, which functions keep in a4; a5 counts pixels. */
     .macro TIGRIS_PIE_ENTER
     entry   a1, 32
     l32i    a15, a4, 8
@@ -66,6 +66,7 @@
     .global \name
 \name:
     TIGRIS_PIE_ENTER
+    l32i    a4, a4, 24
     TIGRIS_PIE_HALF q2
 1:
     mov     a6, a8
@@ -87,6 +88,7 @@
     .endr
     ee.vst.l.64.ip  q3, a3, 8
 2:
+    add     a3, a3, a4
     addi    a5, a5, -1
     bnez    a5, 1b
     retw
@@ -112,6 +114,10 @@
     .global \name
 \name:
     TIGRIS_PIE_ENTER
+    l32i    a4, a4, 24
+    .rept \counted
+    s32i    a4, a1, 12
+    .endr
     TIGRIS_PIE_HALF q3
 1:
     mov     a6, a8
@@ -141,8 +147,10 @@
     .rept \counted
     addi    a4, a4, -1
     bnez    a4, 3b
+    l32i    a4, a1, 12
     .endr
 2:
+    add     a3, a3, a4
     addi    a2, a2, 16
     addi    a5, a5, -1
     bnez    a5, 1b
@@ -178,6 +186,7 @@
     s32i    a0, a1, 0
     s32i    a5, a1, 4
     l32i    a5, a4, 16
+    l32i    a4, a4, 24
     TIGRIS_PIE_HALF q7
 1:
     mov     a6, a8
@@ -195,6 +204,7 @@
     addi    a0, a0, -1
     bnez    a0, 2b
     mov     a2, a14
+    add     a3, a3, a4
     l32i    a15, a1, 4
     addi    a15, a15, -1
     s32i    a15, a1, 4

@@ -6,6 +6,8 @@
 
 #define EDGE 16U /* bytes of a stream's head, and behind its blocks */
 #define OFFSETS 32U
+/* Most bytes of a stream that are read for one pixel after another: half of the chip's default cache of data. */
+#define PASS 16384U
 #define SHORT_ENDINGS TIGRIS_PIE_LONG
 
 /* Bytes of the multipliers and offsets of eight outputs, by ending. */
@@ -43,6 +45,7 @@ tigris_pie_ending tigris_pie_layer_of(const tigris_kernel_call *call, uint32_t w
     layer->left = head[1];
     layer->right = head[2];
     layer->vectors = 0U;
+    layer->skip = 0U;
     return (tigris_pie_ending)head[0];
 }
 
@@ -87,23 +90,43 @@ tigris_pie_dense_layer tigris_pie_dense_of(const tigris_kernel_call *call, uint3
 {
     const tigris_pie_blocks blocks = tigris_pie_dense_blocks(window, outputs);
     tigris_pie_dense_layer d = {.window = window, .outputs = outputs};
-    d.run = dense_kernel(tigris_pie_layer_of(call, weights, bias, blocks, &d.layer), tigris_pie_vectors(window));
+    const tigris_pie_ending ending = tigris_pie_layer_of(call, weights, bias, blocks, &d.layer);
+    d.run = dense_kernel(ending, tigris_pie_vectors(window));
+    d.block = ending < TIGRIS_PIE_ENDINGS ? blocks.weights + OFFSETS + multipliers[ending] : 1U;
     d.layer.vectors = tigris_pie_vectors(window);
     d.patch = (int8_t *)(void *)call->scratch;
     d.result = d.patch + d.layer.vectors * TIGRIS_PIE_LANES;
     return d;
 }
 
+/* Computes pixels in passes over blocks. Each pass reads its part of the stream once a pixel, so that a cache keeps it. */
+static void run_passes(const tigris_pie_dense_layer *d, const int8_t *input, int8_t *output, uint32_t pixels)
+{
+    const uint32_t most = d->block < PASS ? PASS / d->block : 1U;
+    tigris_pie_layer layer = d->layer;
+    for (uint32_t left = layer.blocks; left != 0U; left -= layer.blocks) {
+        layer.blocks = left < most ? left : most;
+        layer.skip = d->outputs - layer.blocks * TIGRIS_PIE_OUTPUTS;
+        d->run(input, output, &layer, pixels);
+        layer.stream += layer.blocks * d->block;
+        output += layer.blocks * TIGRIS_PIE_OUTPUTS;
+    }
+}
+
 void tigris_pie_run_dense(const tigris_pie_dense_layer *d, const int8_t *input, int8_t *output, uint32_t pixels)
 {
     const int reads = d->window % TIGRIS_PIE_LANES == 0U && tigris_pie_is_aligned(input, TIGRIS_PIE_LANES);
     const int writes = d->outputs % TIGRIS_PIE_OUTPUTS == 0U && tigris_pie_is_aligned(output, TIGRIS_PIE_OUTPUTS);
+    if (reads && writes && pixels == 1U) {
+        d->run(input, output, &d->layer, 1U);
+        return;
+    }
     if (reads && writes) {
-        d->run(input, output, &d->layer, pixels);
+        run_passes(d, input, output, pixels);
         return;
     }
     for (; pixels != 0U; pixels--) {
-        if (!reads && input != d->patch) {
+        if (!reads) {
             memmove(d->patch, input, d->window);
         }
         d->run(reads ? input : d->patch, writes ? output : d->result, &d->layer, 1U);

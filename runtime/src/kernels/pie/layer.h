@@ -35,6 +35,7 @@ typedef struct tigris_pie_blocks {
 typedef struct tigris_pie_dense_layer {
     tigris_pie_dense_kernel *run; /* NULL: there is nothing to be done */
     tigris_pie_layer layer;
+    uint32_t block;  /* bytes of a block of the stream */
     uint32_t window; /* products of an output */
     uint32_t outputs;
     int8_t *patch;  /* a window, in whole vectors */

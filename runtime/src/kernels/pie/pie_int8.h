@@ -19,9 +19,10 @@ typedef struct tigris_pie_layer {
     uint32_t vectors;     /* of a pixel, 16 bytes each; tigris_pie_dense and _clamped only */
     int8_t low;           /* the activation's limits; _clamped only */
     int8_t high;
+    uint32_t skip; /* bytes of an output pixel that lie between its blocks and the next pixel's; dense kernels only */
 } tigris_pie_layer;
 
-/* `pixels` of the layer's input, one behind another, to as many of 8 * blocks outputs. */
+/* Computes `pixels` pixels of 8 * blocks outputs from as many of the input, which lie one behind another. */
 typedef void tigris_pie_dense_kernel(const int8_t *input, int8_t *output, const tigris_pie_layer *layer,
                                      uint32_t pixels);
 
