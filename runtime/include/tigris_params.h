@@ -567,9 +567,10 @@ typedef struct tigris_resample_params {
 TIGRIS_STATIC_ASSERT(sizeof(tigris_resample_params) == 24U, tigris_resample_params_size);
 
 /* Transposed Conv2D, int8: input row i and kernel row k add to output row i * stride + k * dilation
- * - pad. Weights: [out_channels][kernel_height][kernel_width][in_channels / groups], of which a
- * product is weight * (input - input_zero_point). Embeds transpose_conv_shape, output,
- * channel_constants. */
+ * - pad. Weights: [out_channels][kernel_height][kernel_width][in_channels / groups]. A phase is the
+ * remainders of output row + pad_top and of output column + pad_left by the strides. A bias
+ * includes -input_zero_point times the sum of its phase's weights; a tap outside the input counts
+ * as input_zero_point. Embeds transpose_conv_shape, output, channel_constants. */
 typedef struct tigris_transpose_conv_int8_params {
     uint16_t kernel_height;
     uint16_t kernel_width;
@@ -588,7 +589,7 @@ typedef struct tigris_transpose_conv_int8_params {
     int32_t activation_max;
     /* int8, see above */
     uint32_t weights;
-    /* int32 per out channel, no zero point folded in */
+    /* int32 [stride_height][stride_width][out_channels] */
     uint32_t bias;
     uint32_t multiplier;
     uint32_t shift;

@@ -94,12 +94,14 @@ def _resampling(dtype: DType) -> list[Operator]:
     resample = p.ResampleParams(2, 2, 0, 0, 0, 0)
     turned = (p.TransposeConvInt8Params(**TURNED, input_zero_point=3, output_zero_point=-4, **OF_INT8)
               if dtype == INT8 else p.TransposeConvFloatParams(**TURNED, **OF_FLOAT))  # fmt: skip
+    constants = _constants(dtype, 4, 3, 3, 4)
+    constants["bias"] = np.tile(constants["bias"], 4 if dtype == INT8 else 1)  # one for each phase
     return [
         operator(OpKind.SELECT, select, _data(dtype), rows=RowMap(1, 2, 0, 0), out=(1, 12, 4, 4),
                  column_table=np.array([3, -1, 0, 2], np.int32)),
         operator(OpKind.RESAMPLE, resample, _data(dtype), rows=RowMap(1, 3, 0, 3), out=(1, 12, 4, 4), **blobs),
         operator(OpKind.TRANSPOSE_CONV, turned, _data(dtype), rows=RowMap(1, 2, 0, 1), out=(1, 11, 7, 4),
-                 **_constants(dtype, 4, 3, 3, 4)),
+                 **constants),
     ]  # fmt: skip
 
 

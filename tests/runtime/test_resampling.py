@@ -18,6 +18,7 @@ from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower.selection import needed_rows, select_params, selected_rows
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.packing import phase_weights
 from tigris_pio.format.params import ResampleParams, TransposeConvFloatParams, TransposeConvInt8Params
 from tigris_pio.host import Session
 
@@ -189,14 +190,16 @@ def test_transpose_conv(form: Transposed, dtype: DType, groups: int, channels: t
         np.testing.assert_allclose(run_all_ways(op), expected, rtol=1e-5, atol=1e-5)
         return
     zero, out_zero = (int(value) for value in random.integers(-128, 128, 2))
+    bias = random.integers(-9999, 9999, outputs)
+    phases = [bias - zero * part.sum(axis=(1, 2, 3)) for part in phase_weights(weights, form.stride, form.dilation)]
     blobs = {
-        "weights": weights, "bias": random.integers(-9999, 9999, outputs).astype(np.int32),
+        "weights": weights, "bias": np.concatenate(phases).astype(np.int32),
         "multiplier": random.integers(1 << 30, (1 << 31) - 1, outputs).astype(np.int32),
         "shift": random.integers(-10, -4, outputs).astype(np.int8),
     }
     int8 = TransposeConvInt8Params(**geometry, input_zero_point=zero, output_zero_point=out_zero, activation_min=-100,
                                    activation_max=127, multiplier=0, shift=0)
     op = operator(OpKind.TRANSPOSE_CONV, int8, x, **stored, **blobs)
-    sums = scattered(x.astype(np.float64) - zero, weights.astype(np.float64), form, groups) + blobs["bias"]
+    sums = scattered(x.astype(np.float64) - zero, weights.astype(np.float64), form, groups) + bias
     scaled = requantise(sums.astype(np.int64), blobs["multiplier"], blobs["shift"]) + out_zero
     np.testing.assert_array_equal(run_all_ways(op), np.clip(scaled, -100, 127))

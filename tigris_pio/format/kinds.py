@@ -109,7 +109,7 @@ TRAITS: Mapping[OpKind, Traits] = {
     OpKind.RESAMPLE: Traits(Access.INDEX, int8=p.ResampleParams, float32=p.ResampleParams, split=True),
     OpKind.TRANSPOSE_CONV: Traits(
         Access.INDEX, work.TRANSPOSED, int8=p.TransposeConvInt8Params, int16=p.TransposeConvInt16Params,
-        float32=p.TransposeConvFloatParams, split=True),
+        float32=p.TransposeConvFloatParams, split=True, packed=True),
     OpKind.TRIGONOMETRIC: Traits(Access.ELEMENT, float32=p.UnaryFloatParams),
     OpKind.BINARY: Traits(Access.ELEMENT, int8=p.CompareInt8Params, float32=p.BinaryFunctionParams),
     OpKind.WHERE: Traits(Access.ELEMENT, float32=p.WhereParams),

@@ -17,7 +17,7 @@ import numpy as np
 from tigris_pio.format import enums
 from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.kinds import PLAIN_KINDS, TRAITS
-from tigris_pio.format.params import ConvInt8Params, RecurrentInt16Params
+from tigris_pio.format.params import ConvInt8Params, RecurrentInt16Params, TransposeConvInt8Params
 from tigris_pio.format.record import Record
 from tigris_pio.sizes import round_up
 
@@ -87,9 +87,40 @@ class ArrayOrder:
         return np.concatenate([_pack_channels(part, layout) for part in array.reshape(self.parts, *self.shape)])
 
 
+@dataclasses.dataclass(frozen=True)
+class PhaseOrder:
+    """The packing of the weights of a transposed convolution: those of each phase, as of a convolution.
+
+    stride, dilation: in rows and columns
+    """
+
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    groups: int
+    shape: tuple[int, ...]
+
+    def apply(self, array: np.ndarray) -> np.ndarray:
+        """The packed array, flat."""
+        parts = [pack_rows(group.reshape(len(group), -1))
+                 for phase in phase_weights(array.reshape(self.shape), self.stride, self.dilation)
+                 for group in (np.split(phase, self.groups) if phase.size else ())]  # fmt: skip
+        return np.concatenate(parts)
+
+
+def phase_weights(weights: np.ndarray, stride: tuple[int, int], dilation: tuple[int, int]) -> list[np.ndarray]:
+    """The weights of each phase of a transposed convolution, perhaps without taps, by rows, then columns.
+
+    A phase is a remainder of an output's row and of its column, pads included, by the strides.
+    weights: [outputs][rows][columns][inputs]
+    """
+    rows, columns = ([[tap for tap in range(size) if (phase - tap * apart) % step == 0] for phase in range(step)]
+                     for size, step, apart in zip(weights.shape[1:3], stride, dilation, strict=True))  # fmt: skip
+    return [weights[:, down][:, :, across] for down in rows for across in columns]
+
+
 def stored_order(
     kind: OpKind, dtype: DType, params: Record, field: str, shape: Sequence[int], packing: enums.Packing
-) -> ArrayOrder | None:
+) -> ArrayOrder | PhaseOrder | None:
     """The packing of one of an operator's arrays, from its shape in canonical order; None if it is stored unchanged."""
     if packing not in PACKINGS:
         return None
@@ -98,6 +129,9 @@ def stored_order(
             return None
     elif field != "weights" or dtype not in (DType.INT8, DType.INT32) or not TRAITS[kind].packed:
         return None
+    if isinstance(params, TransposeConvInt8Params):
+        stride, dilation = (params.stride_height, params.stride_width), (params.dilation_height, params.dilation_width)
+        return PhaseOrder(stride, dilation, params.groups, tuple(shape)) if len(shape) == 4 else None  # a damaged plan
     if kind == OpKind.DEPTHWISE_CONV_2D:
         return ArrayOrder(packing, True, 1, (math.prod(shape[:-1]), shape[-1]))
     parts = params.groups if isinstance(params, ConvInt8Params) else 1

@@ -120,13 +120,13 @@ static void run_pixels(const conv *c, tigris_tile_int16 *tile, const tigris_pixe
     const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
     const int32_t most = c->params->weight_bytes == 1U ? TIGRIS_TILE_ROWS : 1;
     int32_t left = 0; /* channels of the group */
-    for (int32_t channel = 0; channel < channels; channel += tile->part.rows) {
+    for (int32_t channel = 0; channel < channels; channel += tile->rows) {
         left = left == 0 ? c->group_outputs : left;
-        tile->part.rows = left < most ? left : most;
-        left -= tile->part.rows;
+        tile->rows = left < most ? left : most;
+        left -= tile->rows;
         tigris_start_tile(tile, c->call, &outputs, channel);
         add_taps(c, tile, at, apart, channel);
-        for (int32_t vector = 0; vector < tile->part.vectors; vector++) {
+        for (int32_t vector = 0; vector < tile->vectors; vector++) {
             tigris_finish_tile(tile, &outputs, channel, vector, to + vector * channels + channel);
         }
     }
@@ -139,23 +139,23 @@ static void run(const tigris_kernel_call *call)
     const conv c = {call, params, (int32_t)tigris_input_tensor(call, 0)->channels / params->groups,
                     outputs / params->groups};
     tigris_tile_int16 tile;
-    tile.part.row_step = params->kernel_height * params->kernel_width * c.depth;
+    tile.row_step = params->kernel_height * params->kernel_width * c.depth;
     int16_t *to = tigris_int16_output(call);
     tigris_pixel_loop loop;
     tigris_start_pixels(&loop, call, 0);
     while (loop.left > 0) {
         const tigris_pixel at = loop.pixel;
         int32_t apart = 0;
-        tile.part.vectors = 1;
+        tile.vectors = 1;
         tigris_next_pixel(&loop);
         if (loop.left > 0 && params->weight_bytes == 1U && are_equal(at.rows, loop.pixel.rows) &&
             are_equal(at.columns, loop.pixel.columns)) {
             apart = (int32_t)(tigris_tap_offset(call, &loop.pixel, 0, 0) - tigris_tap_offset(call, &at, 0, 0));
-            tile.part.vectors = 2;
+            tile.vectors = 2;
             tigris_next_pixel(&loop);
         }
         run_pixels(&c, &tile, &at, apart, to);
-        to += tile.part.vectors * outputs;
+        to += tile.vectors * outputs;
     }
 }
 
@@ -167,15 +167,15 @@ static void run_depthwise(const tigris_kernel_call *call)
     const int fours =
         c.group_outputs == 1 && c.params->kernel_height * c.params->kernel_width <= TIGRIS_SAFE_PRODUCTS;
     tigris_tile_int16 tile;
-    tile.part.vectors = 1;
-    tile.part.rows = TIGRIS_TILE_ROWS;
+    tile.vectors = 1;
+    tile.rows = TIGRIS_TILE_ROWS;
     int16_t *to = tigris_int16_output(call);
     tigris_pixel_loop loop;
     for (tigris_start_pixels(&loop, call, 0); loop.left > 0; tigris_next_pixel(&loop)) {
         int32_t channel = 0;
         for (; fours && channels - channel >= TIGRIS_TILE_ROWS; channel += TIGRIS_TILE_ROWS) {
             tigris_start_tile(&tile, call, &outputs, channel);
-            add_four_channels(&c, &loop.pixel, channel, tile.part.sums);
+            add_four_channels(&c, &loop.pixel, channel, tile.part);
             tigris_finish_tile(&tile, &outputs, channel, 0, to);
             to += TIGRIS_TILE_ROWS;
         }

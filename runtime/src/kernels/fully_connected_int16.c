@@ -19,21 +19,21 @@ static void run(const tigris_kernel_call *call)
         (const int16_t *)(const void *)tigris_input_data(call, 0) + (first * params->in_features - held);
     int16_t *to = tigris_int16_output(call);
     tigris_tile_int16 tile;
-    tile.part.row_step = inputs;
-    for (uint32_t left = vectors; left > 0U; left -= (uint32_t)tile.part.vectors) {
+    tile.row_step = inputs;
+    for (uint32_t left = vectors; left > 0U; left -= (uint32_t)tile.vectors) {
         const int8_t *weights = tigris_int8_data(call, params->weights);
         const int16_t *const both[] = {input, input + inputs};
-        tile.part.vectors = left == 1U ? 1 : 2;
-        for (int32_t o = 0; o < features; o += tile.part.rows) {
-            tile.part.rows = features - o < TIGRIS_TILE_ROWS ? features - o : TIGRIS_TILE_ROWS;
+        tile.vectors = left == 1U ? 1 : 2;
+        for (int32_t o = 0; o < features; o += tile.rows) {
+            tile.rows = features - o < TIGRIS_TILE_ROWS ? features - o : TIGRIS_TILE_ROWS;
             tigris_start_tile(&tile, call, &outputs, o);
             tigris_add_to_tile(&tile, both, weights + o * inputs, inputs);
-            for (int32_t vector = 0; vector < tile.part.vectors; vector++) {
+            for (int32_t vector = 0; vector < tile.vectors; vector++) {
                 tigris_finish_tile(&tile, &outputs, o, vector, to + vector * features + o);
             }
         }
-        input += tile.part.vectors * inputs;
-        to += tile.part.vectors * features;
+        input += tile.vectors * inputs;
+        to += tile.vectors * features;
     }
 }
 

@@ -4,15 +4,31 @@
 #ifndef TIGRIS_TILE_INT16_H
 #define TIGRIS_TILE_INT16_H
 
-#include "four_rows.h"
+#include "inlining.h"
 #include "int16.h"
 
 #define TIGRIS_TILE_ROWS 4
 
+/* Adds a product before all that follows in the source. */
+#define TIGRIS_ADD_NEXT(sum, element, weight)                                                                          \
+    do {                                                                                                               \
+        (sum) += (uint32_t)((element) * (weight));                                                                     \
+        TIGRIS_HOLD(sum);                                                                                              \
+        TIGRIS_STEP();                                                                                                 \
+    } while (0)
+
+/* The sums of the rows, modulo 2^32. */
+typedef struct tigris_four_sums {
+    uint32_t row[TIGRIS_TILE_ROWS];
+} tigris_four_sums;
+
 typedef struct tigris_tile_int16 {
-    tigris_tile part;
-    int32_t left; /* products that still fit the sums of `part` */
-    uint64_t sum[2][4];
+    int32_t vectors; /* 1 or 2 */
+    int32_t rows;    /* 1 … TIGRIS_TILE_ROWS */
+    int32_t row_step;
+    int32_t left; /* products that still fit `part` */
+    tigris_four_sums part[2];
+    uint64_t sum[2][TIGRIS_TILE_ROWS];
 } tigris_tile_int16;
 
 /* The output stage of a layer, with one bias, multiplier and shift for each output channel. */

@@ -16,15 +16,15 @@ static inline void add_products(void *of, uint32_t input, int32_t weight, int32_
 {
     layer *l = of;
     const int16_t *first = l->input + input;
-    const int16_t *const vectors[] = {first, l->tile.part.vectors == 1 ? NULL : first + l->input_channels};
+    const int16_t *const vectors[] = {first, l->tile.vectors == 1 ? NULL : first + l->input_channels};
     tigris_add_to_tile(&l->tile, vectors, l->weights + weight, count);
 }
 
 static inline void write_outputs(void *of, const tigris_transposed *c, const tigris_transpose_place *at)
 {
     layer *l = of;
-    l->tile.part.vectors = at->pixels;
-    l->tile.part.rows = at->channels;
+    l->tile.vectors = at->pixels;
+    l->tile.rows = at->channels;
     tigris_start_tile(&l->tile, c->call, &l->outputs, at->channel);
     tigris_transpose_sum(c, at, add_products, l);
     int16_t *to = l->to + at->to;
@@ -47,7 +47,7 @@ static void run(const tigris_kernel_call *call)
     l.input_channels = (int32_t)tigris_input_tensor(call, 0)->channels;
     l.weights = tigris_int8_data(call, params->weights);
     l.to = tigris_int16_output(call);
-    l.tile.part.row_step = shape.kernel_height * shape.kernel_width * (l.input_channels / (int32_t)shape.groups);
+    l.tile.row_step = shape.kernel_height * shape.kernel_width * (l.input_channels / (int32_t)shape.groups);
     tigris_transpose_run(call, &shape, 2, TIGRIS_TILE_ROWS, write_outputs, &l);
 }
 

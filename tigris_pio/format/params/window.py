@@ -46,8 +46,9 @@ class ConvFloatParams(Params):
 class TransposeConvInt8Params(Params):
     """Transposed Conv2D, int8: input row i and kernel row k add to output row i * stride + k * dilation - pad.
 
-    Weights: [out_channels][kernel_height][kernel_width][in_channels / groups], of which a product is
-    weight * (input - input_zero_point).
+    Weights: [out_channels][kernel_height][kernel_width][in_channels / groups]. A phase is the remainders of output row
+    + pad_top and of output column + pad_left by the strides. A bias includes -input_zero_point times the sum of its
+    phase's weights; a tap outside the input counts as input_zero_point.
     """
 
     shape = embed(shared.TransposeConvShape)
@@ -55,7 +56,7 @@ class TransposeConvInt8Params(Params):
     input_zero_point: int = i32("see above")
     output = embed(shared.Output)
     weights: int = u32("int8, see above")
-    constants = embed(shared.ChannelConstants, bias="int32 per out channel, no zero point folded in")
+    constants = embed(shared.ChannelConstants, bias="int32 [stride_height][stride_width][out_channels]")
 
 
 class TransposeConvFloatParams(Params):

@@ -25,6 +25,7 @@ from tigris_pio.compiler.lower.refusal import Refusal
 from tigris_pio.compiler.lower.registry import operator
 from tigris_pio.compiler.lower.storage import FLOAT, Numeric
 from tigris_pio.format.enums import OpKind
+from tigris_pio.format.packing import phase_weights
 from tigris_pio.format.params import TransposeConvFloatParams, TransposeConvInt8Params, TransposeConvInt16Params
 from tigris_pio.format.record import Record
 
@@ -143,7 +144,8 @@ def _int8(builder: Builder, node: Node, geometry: TransposeGeometry, weight: str
     source, result = builder.numeric(node.inputs[0]), builder.numeric(node.outputs[0])
     weights, products = _weights(builder, node, geometry, source, result)
     stored = int32_bias(builder, bias, len(products), products)
-    constants = requantisation(builder, stored, weights, products, source, result, folds=False)
+    phases = phase_weights(weights, geometry.stride, geometry.dilation)
+    constants = requantisation(builder, stored, weights, products, source, result, phases)
     params = TransposeConvInt8Params(
         **geometry.fields(), input_zero_point=source.zero_point, output_zero_point=result.zero_point,
         **fused.int8_fields(node, result), weights=0, bias=0, multiplier=0, shift=0,

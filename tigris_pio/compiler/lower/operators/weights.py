@@ -156,12 +156,12 @@ def product_scales(source: Numeric, scales: np.ndarray, single: bool) -> np.ndar
 
 
 def requantisation(builder: Builder, bias: np.ndarray, weights: np.ndarray, products: np.ndarray, source: Numeric,
-                   result: Numeric, folds: bool = True) -> Requantisation:
+                   result: Numeric, phases: Sequence[np.ndarray] = ()) -> Requantisation:
     """Output constants of accumulators in units of `products` (input scale * weight scale, float64).
 
     bias: in these units, int64
     weights: weights minus their zero points, [outputs, …]
-    folds: whether the bias includes the input's zero point; if not, the kernel subtracts it from each input
+    phases: weights of the phases of a transposed convolution, each of which has biases of its own
 
     If a sum could exceed 32 bits, the bias is bounded; a node whose outputs would change is refused. Sums of TensorFlow
     Lite models wrap as in TensorFlow Lite. The folded bias may wrap, because kernels' sums wrap, too.
@@ -170,7 +170,8 @@ def requantisation(builder: Builder, bias: np.ndarray, weights: np.ndarray, prod
     integers = weights.reshape(len(bias), -1).astype(np.int64)
     if not builder.graph.tflite:
         bias = _bounded_bias(bias, np.abs(integers).sum(axis=1) * _largest(source), products / result.scale)
-    folded = bias - source.zero_point * integers.sum(axis=1) if folds else bias
+    parts = [part.reshape(len(bias), math.prod(part.shape[1:])) for part in phases or [integers]]
+    folded = np.concatenate([bias - source.zero_point * part.sum(axis=1, dtype=np.int64) for part in parts])
     return Requantisation((folded & 0xFFFFFFFF).astype(np.uint32).view(np.int32), multiplier, shift)
 
 
