@@ -68,6 +68,36 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_dense(const conv_pass *pass, int3
     }
 }
 
+/* Likewise in tiles of two. */
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_dense_pixels2(const conv_pass *pass, int32_t first, int32_t end)
+{
+    uint32_t patch[TIGRIS_PATCH_TAPS];
+    for (; first != end; first += 2) {
+        const int32_t depth = fill_dense(pass, first, 2, patch);
+        run_patch(pass, patch, TIGRIS_PATCH_TAPS, depth, first, 2);
+    }
+}
+
+/* All pixels of a dense 1x1. With three left, a last tile of four computes a pixel again: the loops for one and two
+ * pixels would be as slow, and more code to fetch. */
+static TIGRIS_NOINLINE void run_dense_pixels(const conv_pass *pass)
+{
+    const int32_t pixels = pixels_of(pass->call), fours = pixels & ~3, last = pixels - 1;
+    run_dense(pass, 0, fours);
+    if (pixels - fours == 3 && fours != 0) {
+        run_dense(pass, pixels - 4, pixels);
+        return;
+    }
+    if ((pixels & 2) != 0) {
+        run_dense_pixels2(pass, fours, fours + 2);
+    }
+    if ((pixels & 1) != 0) {
+        const int32_t depth = (int32_t)tigris_input_tensor(pass->call, 0)->channels;
+        const int32_t channels = (int32_t)tigris_output_tensor(pass->call)->channels;
+        run_taps(pass, depth, tigris_int8_input(pass->call) + last * depth,
+                 tigris_int8_output(pass->call) + last * channels);
+    }
+}
 #endif
 
 #endif

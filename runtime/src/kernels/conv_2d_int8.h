@@ -87,6 +87,9 @@ static void run_pass(const conv_pass *pass)
         return;
     }
 #endif
+    if (first == pixels) {
+        return;
+    }
     const int32_t single = has_single_last(pass->call);
     if (single) {
         run_last_pixel(pass);

@@ -49,31 +49,39 @@ static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, i
     }
 }
 
+/* The channels of a pass for one pixel, from its `count` taps. `output`: of channel 0. */
+static TIGRIS_NOINLINE void run_taps(const conv_pass *pass, int32_t count, const int8_t *taps, int8_t *output)
+{
+    const tigris_kernel_call *call = pass->call;
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t first = pass->channel, outputs = pass->end - first;
+    const tigris_layer layer = {
+        {tigris_int8_data(call, params->weights) + first * count, count, outputs & ~(BLOCK - 1)},
+        outputs, 1, tigris_int32_data(call, params->bias) + first,
+        tigris_int32_data(call, params->multiplier) + first, tigris_int8_data(call, params->shift) + first,
+        {params->output_zero_point, params->activation_min, params->activation_max}};
+    const int8_t *zeros = NULL;
+#if TIGRIS_WEIGHT_ZEROS
+    const tigris_asymmetric_conv_int8_params *own = tigris_params(call);
+    zeros = tigris_int8_data(call, own->weight_zero_points) + first;
+#endif
+    tigris_run_layer(&layer, zeros, taps, output + first);
+}
+
 /* All channels of a group for one pixel whose taps are contiguous or fit a patch. */
 static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_work *work)
 {
-    const tigris_conv_int8_params *params = c->params;
     const int32_t first = c->channel + work->group * c->group_outputs;
-    const tigris_layer layer = {
-        {tigris_int8_data(c->call, params->weights) + first * c->kernel_size, c->kernel_size,
-         c->group_outputs & ~(BLOCK - 1)},
-        c->group_outputs, 1, tigris_int32_data(c->call, params->bias) + first,
-        tigris_int32_data(c->call, params->multiplier) + first, tigris_int8_data(c->call, params->shift) + first,
-        {params->output_zero_point, params->activation_min, params->activation_max}};
+    const conv_pass group = {c->call, first, first + c->group_outputs};
     uint32_t patch[TIGRIS_PATCH_TAPS / sizeof(uint32_t)];
     const int8_t *taps = (const int8_t *)(const void *)patch;
-    const int8_t *zeros = NULL;
-#if TIGRIS_WEIGHT_ZEROS
-    const tigris_asymmetric_conv_int8_params *own = tigris_params(c->call);
-    zeros = tigris_int8_data(c->call, own->weight_zero_points) + first;
-#endif
     if (is_contiguous(c, &work->pixels[0])) {
         taps = tigris_int8_input(c->call) + tigris_tap_offset(c->call, &work->pixels[0], 0, 0) +
                work->group * c->group_inputs;
     } else {
         gather_pixel(c, work, (int8_t *)(void *)patch);
     }
-    tigris_run_layer(&layer, zeros, taps, work->output + first);
+    run_taps(&group, c->kernel_size, taps, work->output);
 }
 
 /* Whether there is a last odd pixel that run_last_pixel can compute: its taps fit a patch or are contiguous. */

@@ -142,8 +142,8 @@ static TIGRIS_NOINLINE int32_t run_first_pixels4(const conv_pass *pass)
     const int32_t pixels = pixels_of(call), width = (int32_t)tigris_output_tensor(call)->width;
     const int32_t size = params->kernel_height, depth = (int32_t)tigris_tensor_of(in)->channels;
     if (is_dense_1x1(call)) {
-        run_dense(pass, 0, pixels & ~3);
-        return pixels & ~3;
+        run_dense_pixels(pass);
+        return pixels;
     }
     if (pixels < 4 || params->groups != 1 || (tigris_output_tensor(call)->channels & (BLOCK - 1)) != 0U) {
         return 0;

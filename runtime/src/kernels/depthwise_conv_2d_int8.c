@@ -269,11 +269,7 @@ static void run_lines(tigris_line_loop *w, const int8_t *input, int8_t *output, 
 {
 #if TIGRIS_HAS_ROW_LOOP
     if (tigris_is_fast_row(w)) {
-        for (; count > 0; count--) {
-            tigris_run_row(w, input, output);
-            input += w->line_step;
-            output += w->output_line_step;
-        }
+        tigris_run_rows(w, input, output, count);
         return;
     }
 #endif
@@ -323,7 +319,8 @@ static int run_channels(const depthwise *d, const tigris_band *in, const tigris_
                             d->input_width * d->input_channels, tigris_row_count(out), width * d->output_channels, 3};
     const line_axis columns = {-params->pad_left, params->stride_width, d->input_width, d->input_channels,
                                width, d->output_channels, 1};
-    const line_axis *along = rows.outputs > columns.outputs ? &rows : &columns;
+    const int32_t longer = params->stride_height * params->stride_width == 1 ? TIGRIS_LONGER_LINES : 1;
+    const line_axis *along = rows.outputs > longer * columns.outputs ? &rows : &columns;
     const line_axis *across = along == &rows ? &columns : &rows;
     tigris_line_loop w;
     if (params->kernel_height != 3 || params->kernel_width != 3 || params->dilation_height != 1 ||

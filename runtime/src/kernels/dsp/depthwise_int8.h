@@ -330,6 +330,15 @@ static TIGRIS_NOINLINE void tigris_run_row(tigris_line_loop *loop, const int8_t 
         tigris_run_slow_channels(loop, input - loop->lane[1] - loop->channels, output - loop->channels, 1);
     }
 }
+
+TIGRIS_INLINE void tigris_run_rows(tigris_line_loop *loop, const int8_t *input, int8_t *output, int32_t count)
+{
+    for (; count > 0; count--) {
+        tigris_run_row(loop, input, output);
+        input += loop->line_step;
+        output += loop->output_line_step;
+    }
+}
 #endif
 
 /* Adds `count` taps of four channels, at least one. `step`: stride of the taps in the input. */

@@ -281,7 +281,10 @@ TIGRIS_INLINE void tigris_unpack_pixels(const uint32_t *sum, int32_t pixels, uin
 /* Fills a patch with the `count` taps of adjacent pixels, which follow each other. */
 TIGRIS_INLINE void tigris_fill_pixels(uint32_t *patch, const int8_t *from, int32_t count, int32_t pixels)
 {
-    (void)pixels;
+    if (pixels == 2) {
+        tigris_fill_patch(patch, 0, from, 1, from + count, 1, count);
+        return;
+    }
     tigris_fill_patch(patch, 0, from, 1, from + 2 * count, 1, count);
     tigris_fill_patch(patch, TIGRIS_PATCH_TAPS, from + count, 1, from + 3 * count, 1, count);
 }
@@ -291,7 +294,10 @@ TIGRIS_INLINE void tigris_add_pixels(const uint32_t *patch, int32_t most, const 
                                      int32_t pixels)
 {
     const int32_t tail = taps & (TIGRIS_TILE_TAPS - 1);
-    (void)pixels;
+    if (pixels == 2) {
+        tigris_add_block(patch, w, taps, sum);
+        return;
+    }
     tigris_add_4x4(patch, most, w, taps - tail, tail, sum);
 }
 #else

@@ -176,16 +176,17 @@ static TIGRIS_NOINLINE void tigris_run_lines(const tigris_line_loop *loop, const
 #endif
 
 #if TIGRIS_HAS_ROW_LOOP
-/* Whether tigris_run_row can compute a line. */
+/* Whether tigris_run_rows can compute lines. */
 static inline int tigris_is_fast_row(const tigris_line_loop *loop)
 {
     return tigris_is_plain_row(loop);
 }
 
-/* A row for which tigris_is_fast_row is true. The set-up of a channel is short, which counts in short rows. Weights
- * lie at constant offsets. Fields of the loop are in variables, since the compiler must assume that a store changes
- * the loop. */
-static TIGRIS_NOINLINE void tigris_run_row(const tigris_line_loop *loop, const int8_t *input, int8_t *output)
+/* `count` rows for which tigris_is_fast_row is true. The set-up of a channel is short, which counts for short rows.
+ * Weights lie at constant offsets. Fields of the loop are in variables, since the compiler must assume that a store
+ * changes the loop. */
+static TIGRIS_NOINLINE void tigris_run_rows(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
+                                            int32_t count)
 {
     const int32_t step = loop->step, padding = loop->padding, lane_1 = loop->lane[1], lane_2 = loop->lane[2];
     const int32_t *const biases = loop->bias, *const multipliers = loop->multiplier;
@@ -200,20 +201,27 @@ static TIGRIS_NOINLINE void tigris_run_row(const tigris_line_loop *loop, const i
             const uint32_t bias = (uint32_t)biases[channel] << 1;
             const int32_t w[9] = {2 * weights[12], 2 * weights[16], 2 * weights[20], 2 * weights[0], 2 * weights[4],
                                   2 * weights[8],  2 * weights[24], 2 * weights[28], 2 * weights[32]};
-            tigris_column_at at = {input, input + lane_1, input + lane_2};
-            tigris_column column = tigris_next_column(&at, step);
-            uint32_t next = tigris_add_to_line(bias + (uint32_t)((w[0] + w[3] + w[6]) * padding), column, w, 1);
-            uint32_t after = tigris_add_to_line(bias, column, w, 0);
-            int8_t *to = output;
-            for (const int8_t *const end = to + length; to != end; to += step) {
-                column = tigris_next_column(&at, step);
-                const uint32_t now = tigris_add_to_line(next, column, w, 2);
-                next = tigris_add_to_line(after, column, w, 1);
-                after = tigris_add_to_line(bias, column, w, 0);
-                *to = (int8_t)tigris_requantise_doubled(now, scale, stage);
+            const uint32_t before = bias + (uint32_t)((w[0] + w[3] + w[6]) * padding);
+            const uint32_t behind = (uint32_t)((w[2] + w[5] + w[8]) * padding);
+            const int8_t *from = input;
+            int8_t *row = output;
+            for (int32_t left = count; left > 0; left--) {
+                tigris_column_at at = {from, from + lane_1, from + lane_2};
+                tigris_column column = tigris_next_column(&at, step);
+                uint32_t next = tigris_add_to_line(before, column, w, 1);
+                uint32_t after = tigris_add_to_line(bias, column, w, 0);
+                int8_t *to = row;
+                for (const int8_t *const end = to + length; to != end; to += step) {
+                    column = tigris_next_column(&at, step);
+                    const uint32_t now = tigris_add_to_line(next, column, w, 2);
+                    next = tigris_add_to_line(after, column, w, 1);
+                    after = tigris_add_to_line(bias, column, w, 0);
+                    *to = (int8_t)tigris_requantise_doubled(now, scale, stage);
+                }
+                *to = (int8_t)tigris_requantise_doubled(next + behind, scale, stage);
+                from += loop->line_step;
+                row += loop->output_line_step;
             }
-            next += (uint32_t)((w[2] + w[5] + w[8]) * padding);
-            *to = (int8_t)tigris_requantise_doubled(next, scale, stage);
         } else {
             slow = 1;
         }
@@ -222,7 +230,7 @@ static TIGRIS_NOINLINE void tigris_run_row(const tigris_line_loop *loop, const i
         weights += (channel & 3) == 3 ? 33 : 1;
     }
     if (slow) {
-        tigris_run_slow_channels(loop, input - loop->channels, output - loop->channels, 1);
+        tigris_run_slow_channels(loop, input - loop->channels, output - loop->channels, count);
     }
 }
 #endif
