@@ -9,8 +9,9 @@ if(NOT TARGET tigris_generated)
 endif()
 
 # How the runtime, and models that are C, are compiled, behind the project's own options: for speed, unless
-# tigris_add_model was given OPTIMIZE size.
+# tigris_add_model was given OPTIMIZE size. With HOT, executor and int8 kernels lie in internal memory.
 set(TIGRIS_OPTIMIZATION "$<IF:$<STREQUAL:$<TARGET_PROPERTY:tigris_generated,TIGRIS_OPTIMIZE>,size>,-Os,-O2>")
+list(APPEND TIGRIS_OPTIMIZATION "$<$<BOOL:$<TARGET_PROPERTY:tigris_generated,TIGRIS_HOT>>:-DTIGRIS_HOT_IN_IRAM>")
 
 include("${TIGRIS_COMPONENT_DIR}/cmake/find_compiler.cmake")
 include("${TIGRIS_COMPONENT_DIR}/cmake/esp_nn.cmake")

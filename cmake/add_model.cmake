@@ -7,7 +7,7 @@
 #                      [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
 #                      [MATCH interface|shape|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn|pie]
 #                      [SLOTS 1|2] [SLOT_SIZE 128K] [CORES 1|2] [MODE plan|c] [WEIGHTS c|partition]
-#                      [OPTIMIZE speed|size])
+#                      [OPTIMIZE speed|size] [HOT])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). Models are
 # placed in flash at the end of the project's CMakeLists.txt, when all of them are known.
@@ -23,11 +23,12 @@ function(tigris_add_model)
     if(DEFINED ENV{TIGRIS_PLATFORMIO} OR "$ENV{IDF_PATH}" MATCHES "/framework-espidf[^/\\]*/?$")
         return()
     endif()
-    cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS"
+    cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS;HOT"
         "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP;CORES;MODE;WEIGHTS;OPTIMIZE"
         "DIMS;SET;STATE;STREAM;LIMITS")
     __tigris_check_arguments()
     __tigris_optimize()
+    __tigris_hot()
     __tigris_find_model("${arg_MODEL}" model)
     if(NOT arg_NAME)
         get_filename_component(arg_NAME "${arg_MODEL}" NAME_WE)
@@ -134,7 +135,7 @@ macro(__tigris_check_arguments)
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
             "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE STREAM HOP LIMITS PARTITION OFFSET MATCH CHECK BACKEND SLOTS"
-            " SLOT_SIZE CORES MODE WEIGHTS OPTIMIZE")
+            " SLOT_SIZE CORES MODE WEIGHTS OPTIMIZE HOT")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
@@ -155,6 +156,17 @@ macro(__tigris_optimize)
                 "the runtime is compiled once; give all of them the same")
         endif()
         set_target_properties(tigris_generated PROPERTIES TIGRIS_OPTIMIZE "${arg_OPTIMIZE}")
+    endif()
+endmacro()
+
+macro(__tigris_hot)
+    if(arg_HOT)
+        idf_build_get_property(chip IDF_TARGET)
+        if(NOT chip MATCHES "^esp32")
+            message(FATAL_ERROR "tigris_add_model: HOT is for ESP32s, whose internal memory holds code too, but the "
+                "project's target is ${chip}; leave it out")
+        endif()
+        set_target_properties(tigris_generated PROPERTIES TIGRIS_HOT TRUE)
     endif()
 endmacro()
 

@@ -441,8 +441,18 @@ def test_the_kernels(project, chip, component, arguments, backend, definition):
     assert (f"--backend {backend} --chip {chip} " in rules) if backend else ("--backend" not in rules)
 
 
-def test_the_runtime_is_compiled_for_speed_by_default(project):
-    for calls, level in (((ONE,), "-O2"), ((with_arguments("OPTIMIZE size"), with_arguments("", "b")), "-Os")):
-        call(project, *calls)
+def test_the_runtime_is_compiled_for_speed_and_in_flash_by_default(project):
+    """An argument of one model holds for all."""
+    for arguments, flags in (("", "-O2;"), ("OPTIMIZE size HOT", "-Os;-DTIGRIS_HOT_IN_IRAM")):
+        call(project, with_arguments(arguments), with_arguments("", "b"))
         project.configure()
-        assert (project.build_folder / "optimization.txt").read_text("utf-8") == level
+        assert (project.build_folder / "optimization.txt").read_text("utf-8") == flags
+
+
+def test_hot_code_is_for_esp32s(project):
+    project.variables |= {"FAKE_CHIP": "linux"}
+    call(project, with_arguments("HOT"))
+    done = project.try_configure()
+    assert done.returncode != 0
+    assert "HOT is for ESP32s, whose internal memory holds code too, but the project's target is linux" in words(
+        done.stdout)  # fmt: skip
