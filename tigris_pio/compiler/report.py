@@ -9,7 +9,7 @@ from typing import Any
 from tigris_pio.compiler.cost.model import PROCESSORS, machines
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan, Stage
 from tigris_pio.compiler.ir.program import ProgramIo
-from tigris_pio.compiler.plan.prediction import stage_cycles, stage_instructions
+from tigris_pio.compiler.plan.prediction import predict_stage
 from tigris_pio.compiler.plan.two_cores import cores_report
 from tigris_pio.compiler.slide import SlidingProgram
 from tigris_pio.compiler.weights.block import block_bytes, distinct_bytes
@@ -131,6 +131,7 @@ def _backend(plan: ExecutionPlan) -> dict[str, Any]:
 
 def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
     ops = plan.program.ops[stage.first_op : stage.end_op]
+    predicted = predict_stage(plan, stage, predicted_on(plan))
     return {
         "strategy": stage.strategy.name.lower(),
         "ops": [op.name for op in ops],
@@ -141,8 +142,8 @@ def _stage(plan: ExecutionPlan, stage: Stage) -> dict[str, Any]:
         "slow_written": stage.slow_written,
         "macs": sum(op.macs for op in ops),
         "recomputed_macs": stage.recomputed_macs,
-        "predicted_instructions": stage_instructions(plan, stage, predicted_on(plan)),
-        "predicted_cycles": stage_cycles(plan, stage, predicted_on(plan)),
+        "predicted_instructions": predicted.instructions,
+        "predicted_cycles": predicted.cycles,
         "weights": stage.weight_mode.name.lower(),
         "weights_bytes": block_bytes(ops),
         "compression_saves": stage.compression_saves,

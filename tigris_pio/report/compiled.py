@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tigris_pio.compiler.cost.flash import FLASHES
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.reader import read_plan
 from tigris_pio.report.page import Fact, Page, Prose, Provenance, Section
@@ -99,6 +100,9 @@ def _facts(report: dict[str, Any], shown: Picture, budget: dict[str, Any]) -> tu
         Fact("instructions", format_estimate(estimate),
              f"estimated, without bands; {counted(report['ops'], 'operator')}, {report['dtype']}"),
     ]  # fmt: skip
+    for name, count in report["predicted_cycles"].items():
+        cache = format_size(FLASHES[name].cache)
+        facts.append(Fact("cycles", format_estimate(count), f"predicted on {name}, {cache} of cache before the flash"))
     if memory["backend_scratch"]:
         facts.append(Fact("library scratch", format_size(memory["backend_scratch"]),
                           f"of fast memory for {report['backend']['name']}"))  # fmt: skip

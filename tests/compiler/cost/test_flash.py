@@ -9,7 +9,7 @@ from tigris_pio.compiler.cost.flash import ALL, CODE, FIRST, FLASHES, Flash
 from tigris_pio.compiler.cost.model import DEFAULT
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
-from tigris_pio.compiler.plan.prediction import stage_cycles
+from tigris_pio.compiler.plan.prediction import predict_stage
 
 SMALL = Flash(1 << 20, 32, 100)
 
@@ -32,6 +32,6 @@ def test_plans_have_no_more_cycles_than_plans_without_the_price(name: str, monke
     with monkeypatch.context() as changed:
         changed.setitem(FLASHES, DEFAULT, Flash(1 << 30, 32, 160))
         plans = [compile_model(model, fast=fast) for fast in budgets]
-    free = [sum(stage_cycles(one.plan, stage, [DEFAULT])[DEFAULT] for stage in one.plan.stages) for one in plans]
+    free = [sum(predict_stage(one.plan, stage).cycles[DEFAULT] for stage in one.plan.stages) for one in plans]
     assert all(with_price <= 1.01 * without for with_price, without in zip(priced, free, strict=True))
     assert min(with_price / without for with_price, without in zip(priced, free, strict=True)) < 0.99

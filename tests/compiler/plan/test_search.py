@@ -27,7 +27,7 @@ from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.compiler.plan.cost import plan_cost
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.prediction import predicted_instructions, stage_instructions
+from tigris_pio.compiler.plan.prediction import predict_stage, predicted_instructions
 from tigris_pio.compiler.plan.search import find_plan
 from tigris_pio.compiler.plan.settings import WeightOptions
 
@@ -126,6 +126,6 @@ def test_the_report_has_them_by_processor_and_stage() -> None:
     plan, document = compiled("kws", fast="8K").plan, compiled("kws", fast="8K").report
     assert set(document["predicted_instructions"]) == set(PROCESSORS) == set(MACHINES)
     for stage, shown in zip(plan.stages, document["stages"], strict=True):
-        assert shown["predicted_instructions"] == stage_instructions(plan, stage)
+        assert shown["predicted_instructions"] == predict_stage(plan, stage).instructions
     for processor, total in document["predicted_instructions"].items():
         assert total == predicted_instructions(plan, processor)

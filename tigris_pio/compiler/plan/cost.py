@@ -15,11 +15,11 @@ import numpy as np
 
 from tigris_pio.compiler.cost.flash import FLASHES, needed_bytes
 from tigris_pio.compiler.cost.model import DEFAULT
-from tigris_pio.compiler.ir.plan import ExecutionPlan, Stage
+from tigris_pio.compiler.ir.plan import ExecutionPlan
 from tigris_pio.compiler.plan.band.calls import stage_calls, works_in_slow_memory
 from tigris_pio.compiler.plan.band.spatial import Draft
 from tigris_pio.compiler.plan.index import ProgramIndex
-from tigris_pio.compiler.plan.prediction import lines_again, stage_instructions
+from tigris_pio.compiler.plan.prediction import predict_stage
 
 #: Instructions that a byte moved to or from slow memory counts for, beside those that copy it. Waiting alone takes 6
 #: (octal PSRAM at 80 MHz) to 30 (quad at 40 MHz, 240 MHz core) cycles; but an access beyond the chip also takes the
@@ -131,15 +131,11 @@ def _needed_before(index: ProgramIndex) -> np.ndarray:
 
 def cost_of(plan: ExecutionPlan) -> float:
     """The cost of a finished plan, on the processor it was made for."""
-    processor = plan.processor or DEFAULT
-    return sum(
-        stage_instructions(plan, stage, (processor,))[processor]
-        + _again_of(plan, stage, processor)
-        + (DIRECT_BYTE if works_in_slow_memory(plan, stage) else SLOW_BYTE) * (stage.slow_read + stage.slow_written)
-        for stage in plan.stages
-    )
-
-
-def _again_of(plan: ExecutionPlan, stage: Stage, processor: str) -> float:
-    flash = FLASHES.get(processor)
-    return flash.price * lines_again(plan, stage, flash) if flash else 0.0
+    processor, cost = plan.processor or DEFAULT, 0.0
+    for stage in plan.stages:
+        predicted = predict_stage(plan, stage, (processor,))
+        byte = DIRECT_BYTE if works_in_slow_memory(plan, stage) else SLOW_BYTE
+        cost += predicted.instructions[processor] + byte * (stage.slow_read + stage.slow_written)
+        if flash := FLASHES.get(processor):
+            cost += flash.price * predicted.again[processor]
+    return cost
