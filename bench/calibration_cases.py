@@ -43,6 +43,10 @@ def _dense(inputs: int, outputs: int) -> Layer:
     return Layer(f"dense {inputs}-{outputs}", (1, inputs), (inputs, outputs))
 
 
+def _with_4_bits(layer: Layer) -> Layer:
+    return dataclasses.replace(layer, name=f"{layer.name}, 4 bits", bits=4)
+
+
 SHAPES = (
     *LAYERS,
     _conv(8, 16, 16, 8, 1), _conv(24, 12, 12, 48, 1), _conv(64, 25, 5, 64, 1), _conv(3, 16, 16, 32, 1),
@@ -58,6 +62,7 @@ SHAPES = (
     _with_strays(_depthwise(8, 24, 24, 3), 5), _with_strays(_depthwise(64, 25, 5, 3), 20),
     _with_strays(_depthwise(16, 24, 24, 3, 2), 9), _with_strays(_conv(32, 9, 7, 20, 3), 7),
     _dense(64, 12), _dense(100, 10), _dense(256, 64), _dense(33, 7),
+    *map(_with_4_bits, (_dense(256, 64), _dense(128, 128), _dense(102, 90), _dense(640, 9), _dense(64, 300))),
 )  # fmt: skip
 
 

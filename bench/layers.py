@@ -16,7 +16,7 @@ WEIGHT_SCALE = 0.02
 @dataclasses.dataclass(frozen=True)
 class Layer:
     """One layer; `weights` is [out, in / groups, height, width], or [in, out] for a fully connected one. `strays`: so
-    many channels have products with larger steps than outputs, as few have in networks."""
+    many channels have products with larger steps than outputs, as few have in networks. `bits`: of a weight."""
 
     name: str
     input: tuple[int, ...]  #: [1, channels, height, width], or [1, features]
@@ -24,6 +24,7 @@ class Layer:
     stride: int = 1
     groups: int = 1
     strays: int = 0
+    bits: int = 8
 
 
 LAYERS = (
@@ -34,6 +35,7 @@ LAYERS = (
     Layer("conv 3x3 32x32x3-16", (1, 3, 32, 32), (16, 3, 3, 3)),
     Layer("depthwise 3x3 s2 24x24x32", (1, 32, 24, 24), (32, 1, 3, 3), stride=2, groups=32),
     Layer("fully connected 640-128", (1, 640), (640, 128)),
+    Layer("fully connected 640-128, 4 bits", (1, 640), (640, 128), bits=4),
 )
 
 
@@ -43,11 +45,12 @@ def build_layer(layer: Layer) -> onnx.ModelProto:
     image = len(layer.input) == 4
     outputs = layer.weights[0] if image else layer.weights[1]
     taps = int(np.prod(layer.weights)) // outputs
-    values = random.integers(-127, 128, layer.weights).astype(np.int8)
+    most = (1 << (layer.bits - 1)) - 1
+    values = random.integers(-most, most + 1, layer.weights).astype(np.int8)
     bias = random.integers(-2000, 2000, outputs).astype(np.int32)
     scales = (WEIGHT_SCALE * random.uniform(0.5, 1.0, outputs)).astype(np.float32)
     scales[: layer.strays] *= 400
-    output_scale = INPUT_SCALE * WEIGHT_SCALE * 4000 * np.sqrt(taps) / 60
+    output_scale = INPUT_SCALE * WEIGHT_SCALE * 4000 * np.sqrt(taps) / 60 * most / 127
     stored = ((values, scales, 0 if image else 1), (bias, (np.float32(INPUT_SCALE) * scales).astype(np.float32), 0))
     w, b = (model.node("DequantizeLinear",
                        [model.constant(part) for part in (number, scale, np.zeros(outputs, number.dtype))], axis=axis)

@@ -13,7 +13,7 @@ from tigris_pio.compiler.lower.selection import NO_TABLE
 from tigris_pio.format import enums as e
 from tigris_pio.format import params as p
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.kinds import PLAIN_KINDS
+from tigris_pio.format.kinds import INT4_KINDS, PLAIN_KINDS
 from tigris_pio.host.io import NUMPY_TYPES
 
 INT8, FLOAT32 = DType.INT8, DType.FLOAT32
@@ -183,6 +183,12 @@ def _plain() -> list[Operator]:
     return [dataclasses.replace(op, kind=PLAIN_KINDS[op.kind], blobs={**op.blobs, **shifts}) for op in _packed()]
 
 
+def _int4() -> list[Operator]:
+    """Layers with weights of 4 bits."""
+    return [dataclasses.replace(op, kind=INT4_KINDS[op.kind], blobs={**op.blobs, "weights": op.blobs["weights"] >> 4})
+            for op in _packed() if op.kind in INT4_KINDS]
+
+
 def _lstm() -> Operator:
     """Three steps in one row, which hidden and cell begin."""
     gates = {"input_multiplier": (1 << 30,) * 4, "input_shift": (-3,) * 4, "recurrent_multiplier": (1 << 30,) * 4,
@@ -269,5 +275,5 @@ def operators() -> list[Operator]:
     constants = {name: array for name, array in _constants(INT8, 4, 4).items() if name in ("weights", "bias")}
     result.append(operator(OpKind.FULLY_CONNECTED, sums, _data(INT8), dtype=DType.INT32, output_dtype=FLOAT32,
                            **constants, scale=np.full(4, 0.25, np.float32)))
-    result += [*_scalar_functions(), *_float_functions(), *_plain(), *_int8_pairs(), *_asymmetric()]
+    result += [*_scalar_functions(), *_float_functions(), *_plain(), *_int8_pairs(), *_asymmetric(), *_int4()]
     return [*result, _lstm(), _suppress(), *int16_operators(), *_levels()]

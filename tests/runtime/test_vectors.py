@@ -31,14 +31,14 @@ def fully_connected_forms(rows: int, inputs: int) -> list[tuple[Shape, RowMap]]:
     ]
 
 
-def fully_connected_case(rows: int, inputs: int, outputs: int, form: int, per_channel: bool,
-                         seed: int) -> tuple[Operator, np.ndarray]:  # fmt: skip
+def fully_connected_case(rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int,
+                         bits: int = 8) -> tuple[Operator, np.ndarray]:  # fmt: skip
     """An int8 operator and its expected output, [rows][outputs]."""
     random = np.random.default_rng(seed)
     in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
     shape, row_map = fully_connected_forms(rows, inputs)[form]
     x = int8_array(random, shape)
-    weights = int8_array(random, (outputs, inputs))
+    weights = int8_array(random, (outputs, inputs)) >> 8 - bits
     bias = random.integers(-9000, 9000, outputs)
     scales = random.uniform(0.3, 3, outputs if per_channel else 1)
     multiplier, shift = references.multipliers(scales / np.sqrt(inputs) / 100)
@@ -46,7 +46,8 @@ def fully_connected_case(rows: int, inputs: int, outputs: int, form: int, per_ch
     expected = np.clip(references.requantise(sums, multiplier, shift) + out_zero, -128, 120)
     params = p.FullyConnectedInt8Params(rows, inputs, outputs, int(per_channel), out_zero, -128, 120, 0, 0, 0, 0)
     folded = (bias - in_zero * weights.sum(1, dtype=np.int64)).astype(np.int32)
-    op = operator(OpKind.FULLY_CONNECTED, params, x, rows=row_map, out=fully_connected_forms(rows, outputs)[form][0],
+    kind = OpKind.FULLY_CONNECTED if bits == 8 else OpKind.INT4_FULLY_CONNECTED
+    op = operator(kind, params, x, rows=row_map, out=fully_connected_forms(rows, outputs)[form][0],
                   weights=weights, bias=folded, multiplier=multiplier, shift=shift)  # fmt: skip
     return op, expected
 
@@ -59,6 +60,27 @@ def test_fully_connected_int8_is_exact(rows: int, inputs: int, outputs: int, for
     op, expected = fully_connected_case(rows, inputs, outputs, form, per_channel, seed)
     for each in (op, plain(op)):
         np.testing.assert_array_equal(run_all_ways(each).reshape(rows, outputs), expected)
+
+
+@settings(max_examples=examples(20, 50), deadline=None)
+@given(st.integers(1, 3), st.integers(1, 300), st.integers(1, 70), st.integers(0, 3), st.booleans(), seeds)
+def test_weights_of_4_bits_are_exact(rows: int, inputs: int, outputs: int, form: int, per_channel: bool,
+                                     seed: int) -> None:  # fmt: skip
+    op, expected = fully_connected_case(rows, inputs, outputs, form, per_channel, seed, bits=4)
+    np.testing.assert_array_equal(run_all_ways(op).reshape(rows, outputs), expected)
+
+
+@pytest.mark.parametrize("tap", (-128, 127))
+@pytest.mark.parametrize("weight", (-8, 7))
+def test_the_largest_products_of_4_bits_add_up(tap: int, weight: int) -> None:
+    """Sums of several products lie in the halves of a word on processors without DSP instructions."""
+    length, bias = 70, np.arange(9, dtype=np.int32)
+    params = p.FullyConnectedInt8Params(1, length, 9, 0, 0, -128, 127, 0, 0, 0, 0)
+    op = operator(OpKind.INT4_FULLY_CONNECTED, params, np.full((1, 1, 1, length), tap, np.int8), out=(1, 1, 1, 9),
+                  weights=np.full((9, length), weight, np.int8), bias=bias,
+                  multiplier=np.array([1 << 30], np.int32), shift=np.array([-9], np.int8))
+    expected = references.requantise((length * tap * weight + bias)[np.newaxis], np.array([1 << 30]), np.array([-9]))
+    np.testing.assert_array_equal(run_all_ways(op).reshape(1, 9), np.clip(expected, -128, 127))
 
 
 @settings(max_examples=examples(10, 25), deadline=None)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tigris_pio.compiler.backends.balance import Point
+from tigris_pio.compiler.backends.chips import MVE
 from tigris_pio.compiler.backends.report import kernels_report
 from tigris_pio.compiler.choose import balances, cheapest_plan, plan_of
 from tigris_pio.compiler.codegen import Generated, generate
@@ -39,6 +40,7 @@ from tigris_pio.compiler.ir.program import Program
 from tigris_pio.compiler.limits import find_limits
 from tigris_pio.compiler.load import load_model
 from tigris_pio.compiler.lower import lower
+from tigris_pio.compiler.lower.pack_int4 import pack_int4
 from tigris_pio.compiler.lower.passes import PASSES, program_pass
 from tigris_pio.compiler.lower.registry import refused
 from tigris_pio.compiler.lower.streams import add_streams
@@ -144,7 +146,7 @@ def front(model: Any, options: CompileOptions, progress: Progress = _no_progress
         raise
     program = dataclasses.replace(program, name=options.name) if options.name else program
     slid: list[SlidingProgram] = []
-    passes = (*PASSES, *_option_passes(options.hop, options.streams, slid.append))
+    passes = (*PASSES, *_option_passes(options.hop, options.streams, slid.append), *_weight_passes(options))
     program, statistics = run_passes(program, passes)
     return Front(program, (*graph_statistics, *statistics), slid[0] if slid else None)
 
@@ -164,6 +166,13 @@ def _option_passes(
     streaming = program_pass(lambda program: add_streams(program, streams),
                              "FETCH and TAKE move rows of inputs and outputs", name="add_streams")
     return [*sliding, streaming]
+
+
+def _weight_passes(options: CompileOptions) -> list[Pass[Program]]:
+    """The pass for weights of 4 bits. Kernel libraries and vector instructions take 8 bits."""
+    if options.kernels() is not None or options.chip in MVE:
+        return []
+    return [program_pass(pack_int4, "layers whose weights fit 4 bits store them in 4 bits")]
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:

@@ -40,6 +40,7 @@ class Traits:
     moves: bytes only move, unchanged
     packed: its int8 weights are packed
     plain: the kind that takes its weights as kernel libraries do
+    int4: the kind that takes its weights in 4 bits
     """
 
     access: Access
@@ -55,6 +56,7 @@ class Traits:
     moves: bool = False
     packed: bool = False
     plain: OpKind | None = None
+    int4: OpKind | None = None
 
     @property
     def in_place(self) -> bool:
@@ -88,7 +90,7 @@ TRAITS: Mapping[OpKind, Traits] = {
     OpKind.FULLY_CONNECTED: Traits(
         Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, int16=p.FullyConnectedInt16Params,
         int32=p.FullyConnectedInt32Params, float32=p.FullyConnectedFloatParams, split=True, packed=True,
-        plain=OpKind.PLAIN_FULLY_CONNECTED),
+        plain=OpKind.PLAIN_FULLY_CONNECTED, int4=OpKind.INT4_FULLY_CONNECTED),
     OpKind.AVERAGE_POOL: _POOL,
     OpKind.MAX_POOL: _POOL,
     OpKind.ADD: _ARITHMETIC,
@@ -129,6 +131,7 @@ TRAITS: Mapping[OpKind, Traits] = {
     OpKind.PLAIN_CONV_2D: Traits(Access.WINDOW, work.CONVOLUTION, int8=p.ConvInt8Params, split=True),
     OpKind.PLAIN_DEPTHWISE_CONV_2D: Traits(Access.WINDOW, work.DEPTHWISE, int8=p.ConvInt8Params, split=True),
     OpKind.PLAIN_FULLY_CONNECTED: Traits(Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, split=True),
+    OpKind.INT4_FULLY_CONNECTED: Traits(Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, split=True),
     OpKind.EXTREME: Traits(Access.ELEMENT, int8=p.ExtremeParams, int16=p.ExtremeParams, split=True),
     OpKind.PRELU: Traits(Access.ELEMENT, int8=p.PreluInt8Params, split=True),
     OpKind.DIVIDE: Traits(Access.ELEMENT, int8=p.DivideInt8Params),
@@ -165,6 +168,9 @@ PARAMS: Mapping[tuple[OpKind, DType], type[Record]] = {
 PIE_PARAMS: Mapping[OpKind, type[Record]] = {OpKind.ADD: p.PieSumInt8Params, OpKind.SUB: p.PieSumInt8Params}
 #: The plain kind of each kind that kernel libraries have.
 PLAIN_KINDS = {kind: traits.plain for kind, traits in TRAITS.items() if traits.plain is not None}
+
+#: The kind with weights of 4 bits of each kind that has one.
+INT4_KINDS = {kind: traits.int4 for kind, traits in TRAITS.items() if traits.int4 is not None}
 
 
 def kinds_with(has: Callable[[Traits], bool]) -> frozenset[OpKind]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tigris_pio.format import enums
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.kinds import PLAIN_KINDS, TRAITS
+from tigris_pio.format.kinds import INT4_KINDS, PLAIN_KINDS, TRAITS
 from tigris_pio.format.params import ConvInt8Params, RecurrentInt16Params, TransposeConvInt8Params
 from tigris_pio.format.record import Record
 from tigris_pio.sizes import round_up
@@ -64,6 +64,37 @@ PACKINGS: dict[enums.Packing, PackingLayout] = {
 _PORTABLE = PACKINGS[enums.Packing.PORTABLE]
 #: Kinds that a backend may pack in its own order; weights of all other kinds have the portable packing.
 PACKED_KINDS = frozenset(PLAIN_KINDS)
+
+#: The least and the largest weight of the kinds with 4 bits.
+INT4_RANGE = (-8, 7)
+_INT4_KINDS = frozenset(INT4_KINDS.values())
+#: The order of weights of 4 bits before each eight of them become a word.
+_INT4_LAYOUT = PackingLayout("4 bits", 4, 4, tuple(range(4)), Padding.CHANNEL, 0)
+#: The weights of a word from its lowest four bits on: neighbouring taps lie 16 bits apart.
+_NIBBLES = (0, 2, 4, 6, 1, 3, 5, 7)
+
+
+@dataclasses.dataclass(frozen=True)
+class Int4Order:
+    """The packing of weights of 4 bits: words of two outputs by four taps, filled up with zeros.
+
+    shape: [outputs][taps]
+    """
+
+    shape: tuple[int, int]
+
+    def apply(self, array: np.ndarray) -> np.ndarray:
+        """The packed array, flat: words of 32 bits."""
+        packed = _pack_channels(array.reshape(self.shape), _INT4_LAYOUT)
+        nibbles = (packed - INT4_RANGE[0]).reshape(-1, 8)[:, _NIBBLES].astype(np.uint32)
+        words: np.ndarray = (nibbles << np.arange(0, 32, 4, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
+        return words
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the packed array."""
+        outputs, taps = self.shape
+        return round_up(outputs, _INT4_LAYOUT.channel_block) * round_up(taps, _INT4_LAYOUT.tap_tile) // 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,10 +151,12 @@ def phase_weights(weights: np.ndarray, stride: tuple[int, int], dilation: tuple[
 
 def stored_order(
     kind: OpKind, dtype: DType, params: Record, field: str, shape: Sequence[int], packing: enums.Packing
-) -> ArrayOrder | PhaseOrder | None:
+) -> ArrayOrder | PhaseOrder | Int4Order | None:
     """The packing of one of an operator's arrays, from its shape in canonical order; None if it is stored unchanged."""
     if packing not in PACKINGS:
         return None
+    if kind in _INT4_KINDS and field == "weights":
+        return Int4Order((shape[0], math.prod(shape[1:])))
     if isinstance(params, RecurrentInt16Params):
         if field not in ("input_weights", "recurrent_weights"):
             return None
@@ -160,6 +193,8 @@ def packed_bytes(
     kind: OpKind, params: Record, field: str, array: np.ndarray, packing: enums.Packing = enums.Packing.PORTABLE
 ) -> int:
     """Bytes of one of an operator's arrays in a plan."""
+    if kind in _INT4_KINDS and field == "weights":
+        return Int4Order((len(array), array.size // len(array))).bytes
     if field != "weights" or kind not in PACKED_KINDS:
         return array.nbytes
     layout = PACKINGS[packing]

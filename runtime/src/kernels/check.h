@@ -49,7 +49,9 @@ int tigris_check_multiplier(int32_t multiplier, int32_t shift);
  * ranges, all arrays. */
 int tigris_check_conv_int8(const tigris_check_call *call, uint32_t inputs);
 
-/* tigris_fully_connected_int8_params: types, vectors, ranges, all arrays. */
+/* tigris_fully_connected_int8_params: types, vectors, ranges, all arrays; with `count` weights of `bytes`, or with one byte
+ * for each product. */
+tigris_status tigris_check_layer_int8(const tigris_check_call *call, uint32_t count, uint32_t bytes);
 tigris_status tigris_check_fully_connected_int8(const tigris_check_call *call);
 
 /* An int8 value, and an int8 range. */

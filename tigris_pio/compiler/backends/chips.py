@@ -24,7 +24,9 @@ CORTEX_M = tuple(
 )
 CHIPS = (*ESPRESSIF, *CORTEX_M)
 _XTENSA = ("esp8266", "esp32", "esp32s2", "esp32s3")
-_DSP = ("cortex-m4", "cortex-m7", "cortex-m52", "cortex-m55", "cortex-m85")
+#: Cores whose kernels have vector instructions (MVE).
+MVE = ("cortex-m52", "cortex-m55", "cortex-m85")
+_DSP = ("cortex-m4", "cortex-m7", *MVE)
 _OPTIONAL_DSP = ("cortex-m33", "cortex-m35p")
 
 
@@ -44,7 +46,7 @@ _PORTABLE = AutoChoice("portable", "the portable kernels take fewer instructions
 _CHOICES = {
     "esp32s3": AutoChoice("pie", _PIE, "networks take 3 to 34 times the instructions"),
     "esp32p4": AutoChoice("esp-nn", _P4, "networks take 1.4 to 6 times the instructions"),
-    **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), AutoChoice("portable", _MVE)),
+    **dict.fromkeys(MVE, AutoChoice("portable", _MVE)),
     **dict.fromkeys(
         ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p"),
         AutoChoice("portable", "the portable kernels take 0.56 to 0.75 of the instructions of CMSIS-NN"),

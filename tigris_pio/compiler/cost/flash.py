@@ -14,6 +14,7 @@ import numpy as np
 
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import OpKind
+from tigris_pio.format.packing import packed_bytes
 
 #: Bytes of code that a call of a kernel reads, the executor's around it included: one that multiplies, and another.
 CODE, SHORT_CODE = 2200, 800
@@ -61,4 +62,5 @@ def needed_bytes(op: ProgramOp, *, weights: bool = True) -> int:
     code = CODE if op.macs else SHORT_CODE
     if op.kind is OpKind.SUM_PRODUCTS:  # a call reads the weights of its rows
         return code
-    return code + (sum(blob.nbytes for blob in op.blobs.values()) if weights else 0)
+    arrays = op.blobs.items() if weights else ()
+    return code + sum(packed_bytes(op.kind, op.params, field, array) for field, array in arrays)

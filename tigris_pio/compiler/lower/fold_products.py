@@ -46,7 +46,7 @@ def _is_layer_of_map(op: ProgramOp, source: ProgramTensor) -> bool:
     """Whether `op` is a fully connected layer of one vector: the elements of a map of several rows, in their order."""
     params = op.params
     return (
-        op.kind is OpKind.FULLY_CONNECTED
+        op.kind in (OpKind.FULLY_CONNECTED, OpKind.INT4_FULLY_CONNECTED)
         and isinstance(params, FullyConnectedInt8Params | FullyConnectedFloatParams)
         and params.rows == 1 == source.batch == op.images
         and source.height > 1

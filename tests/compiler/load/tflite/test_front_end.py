@@ -261,15 +261,16 @@ def test_sparse_constants_are_made_dense(blocks: bool, densify: bool) -> None:
     np.testing.assert_allclose(result, x @ SPARSE.T, rtol=1e-5)
 
 
-@pytest.mark.parametrize("bits", (4, 2))
-def test_packed_weights_give_the_references_results(bits: int) -> None:
-    """The reference gets them in whole bytes."""
+@pytest.mark.parametrize(("bits", "shape"), ((4, (3, 8)), (2, (3, 8)), (4, (64, 96))))
+def test_packed_weights_give_the_references_results(bits: int, shape: tuple[int, int]) -> None:
+    """The reference gets them in whole bytes. The largest stay packed in the plan."""
     least = -(1 << (bits - 1))
-    values = np.random.default_rng(bits).integers(least, -least, (3, 8), np.int8)
+    values = np.random.default_rng(bits).integers(least, -least, shape, np.int8)
     each = 8 // bits
     packed = sum((values.reshape(-1)[index::each] & ((1 << bits) - 1)).astype(np.uint8) << index * bits
                  for index in range(each))
-    tensors = [Tensor("x", (1, 8), "int8", 0.1, 2), constant("w", values, 0.25), Tensor("y", (1, 3), "int8", 0.3, -1)]
+    tensors = [Tensor("x", (1, shape[1]), "int8", 0.1, 2), constant("w", values, 0.25),
+               Tensor("y", (1, shape[0]), "int8", 1.3, -1)]
 
     def pack(model) -> None:
         tensor = model.subgraphs[0].tensors[1]
@@ -277,7 +278,7 @@ def test_packed_weights_give_the_references_results(bits: int) -> None:
         model.buffers[tensor.buffer].data = packed
 
     plain = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
-    check_exact(plain, changed(plain, pack), {"x": random_input((1, 8))})
+    check_exact(plain, changed(plain, pack), {"x": random_input((1, shape[1]))})
 
 
 @pytest.mark.parametrize("taken", (True, False))

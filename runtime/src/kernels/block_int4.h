@@ -1,0 +1,188 @@
+/* Sums of products with weights of 4 bits (tigris_pio/format/packing.py), a block of four outputs at a time.
+ *
+ * A word holds the weights of two outputs for a tile of four taps, each plus 8. A mask gives a pair: an output's
+ * weights for two neighbouring taps, each in a half of a word. A patch holds pairs of taps. With DSP instructions SMLAD adds both
+ * products of two pairs. Elsewhere the patch's pairs are in reverse order, so that one multiplication adds both products
+ * in the upper half of a word:
+ *
+ *   (a + 2^16 b) * (y + 2^16 x) = a y + 2^16 (a x + b y)   modulo 2^32
+ *
+ * A product lies in -1920 ... 1905. After TIGRIS_INT4_TILES tiles the upper half has 16 of them and the lower one 8, so
+ * neither overflows; 2^15 keeps the lower one from borrowing.
+ *
+ * Eight times the sum of the taps is subtracted from each sum: tigris_int4_fill returns the sum. Sums wrap. */
+#ifndef TIGRIS_BLOCK_INT4_H
+#define TIGRIS_BLOCK_INT4_H
+
+#include <stdint.h>
+
+#include "../extents.h"
+#include "inlining.h"
+#include "instruction_set.h"
+
+#define TIGRIS_INT4_BLOCK 4
+#define TIGRIS_INT4_TAPS 4   /* of a tile */
+#define TIGRIS_INT4_RAISED 8U
+#define TIGRIS_INT4_LANES 0x000F000FU
+
+/* Tiles of `taps` taps. */
+static inline int32_t tigris_int4_tiles(int32_t taps)
+{
+    return (int32_t)(((uint32_t)taps + (TIGRIS_INT4_TAPS - 1U)) / TIGRIS_INT4_TAPS);
+}
+
+/* Words of the weights of `outputs` outputs with `taps` taps, for checks; UINT32_MAX on overflow. */
+static inline uint32_t tigris_int4_words(uint32_t taps, uint32_t outputs)
+{
+    const uint32_t tiles = taps / TIGRIS_INT4_TAPS + (taps % TIGRIS_INT4_TAPS != 0U);
+    const uint32_t blocks = outputs / TIGRIS_INT4_BLOCK + (outputs % TIGRIS_INT4_BLOCK != 0U);
+    return tigris_multiply(tigris_multiply(tiles, 2U), blocks);
+}
+
+#if defined(TIGRIS_DSP)
+#include "dsp/arm_dsp.h"
+
+#define TIGRIS_INT4_TILES 2 /* as many as the loop is unrolled by */
+
+/* Loads two words and advances `from` behind them. */
+TIGRIS_INLINE void tigris_int4_load(const uint32_t **from, uint32_t words[2])
+{
+    tigris_taps_4 both;
+    TIGRIS_LOAD_TAPS(both, *from, 8);
+    words[0] = (uint32_t)both.even;
+    words[1] = (uint32_t)both.odd;
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_pair(int32_t first, int32_t second)
+{
+    return (uint32_t)tigris_pack(first, second);
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_start(uint32_t sum)
+{
+    return sum;
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_add(uint32_t sum, uint32_t weights, uint32_t taps)
+{
+    return tigris_add_both((tigris_pair)weights, (tigris_pair)taps, sum);
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_end(uint32_t initial, uint32_t sum)
+{
+    (void)initial;
+    return sum;
+}
+#else
+#define TIGRIS_INT4_TILES 4
+
+TIGRIS_INLINE void tigris_int4_load(const uint32_t **from, uint32_t words[2])
+{
+    words[0] = (*from)[0];
+    words[1] = (*from)[1];
+    *from += 2;
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_pair(int32_t first, int32_t second)
+{
+    return ((uint32_t)first << 16) + (uint32_t)second;
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_start(uint32_t sum)
+{
+    (void)sum;
+    return 1U << 15;
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_add(uint32_t sum, uint32_t weights, uint32_t taps)
+{
+    sum += weights * taps;
+    TIGRIS_HOLD(sum);
+    return sum;
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_end(uint32_t initial, uint32_t sum)
+{
+    return initial + (uint32_t)((int32_t)sum >> 16);
+}
+#endif
+
+/* Fills a patch with `count` taps, and with zeros up to a whole tile; `step`: words from a tile to the next. Returns the
+ * sum of the taps. */
+static TIGRIS_NOINLINE uint32_t tigris_int4_fill(uint32_t *patch, int32_t step, const int8_t *taps, int32_t count)
+{
+    int32_t sum = 0;
+    for (; count >= TIGRIS_INT4_TAPS; count -= TIGRIS_INT4_TAPS) {
+        const int32_t a = taps[0], b = taps[1], c = taps[2], d = taps[3];
+        patch[0] = tigris_int4_pair(a, b);
+        patch[1] = tigris_int4_pair(c, d);
+        sum += a + b + (c + d);
+        taps += TIGRIS_INT4_TAPS;
+        patch += step;
+    }
+    if (count > 0) {
+        const int32_t a = taps[0], b = count > 1 ? taps[1] : 0, c = count > 2 ? taps[2] : 0;
+        patch[0] = tigris_int4_pair(a, b);
+        patch[1] = tigris_int4_pair(c, 0);
+        sum += a + b + c;
+    }
+    return (uint32_t)sum;
+}
+
+/* Adds a tile of one vector to the sums of four outputs. */
+TIGRIS_INLINE void tigris_int4_add_tile_1x4(const uint32_t **patch, const uint32_t **w, uint32_t lanes, uint32_t sums[4])
+{
+    uint32_t taps[2], weights[2];
+    tigris_int4_load(patch, taps);
+    tigris_int4_load(w, weights);
+    sums[0] = tigris_int4_add(sums[0], weights[0] & lanes, taps[0]);
+    sums[1] = tigris_int4_add(sums[1], weights[0] >> 8 & lanes, taps[0]);
+    sums[2] = tigris_int4_add(sums[2], weights[1] & lanes, taps[0]);
+    sums[3] = tigris_int4_add(sums[3], weights[1] >> 8 & lanes, taps[0]);
+    sums[0] = tigris_int4_add(sums[0], weights[0] >> 4 & lanes, taps[1]);
+    sums[1] = tigris_int4_add(sums[1], weights[0] >> 12 & lanes, taps[1]);
+    sums[2] = tigris_int4_add(sums[2], weights[1] >> 4 & lanes, taps[1]);
+    sums[3] = tigris_int4_add(sums[3], weights[1] >> 12 & lanes, taps[1]);
+    TIGRIS_STEP();
+}
+
+/* The sums of a part, and their addition to those before. */
+TIGRIS_INLINE void tigris_int4_start_four(const uint32_t totals[4], uint32_t sums[4])
+{
+    sums[0] = tigris_int4_start(totals[0]), sums[1] = tigris_int4_start(totals[1]);
+    sums[2] = tigris_int4_start(totals[2]), sums[3] = tigris_int4_start(totals[3]);
+}
+
+TIGRIS_INLINE void tigris_int4_end_four(uint32_t totals[4], const uint32_t sums[4])
+{
+    totals[0] = tigris_int4_end(totals[0], sums[0]), totals[1] = tigris_int4_end(totals[1], sums[1]);
+    totals[2] = tigris_int4_end(totals[2], sums[2]), totals[3] = tigris_int4_end(totals[3], sums[3]);
+}
+
+/* Adds `tiles` tiles of one vector to the sums of four outputs. Its tiles follow each other in the patch. */
+static TIGRIS_NOINLINE void tigris_int4_add_1x4(const uint32_t *patch, const uint32_t *w, int32_t tiles,
+                                                uint32_t sum[TIGRIS_INT4_BLOCK])
+{
+    uint32_t lanes = TIGRIS_INT4_LANES; /* in a register, which Arm's AND takes with a shifted word */
+    uint32_t totals[4] = {sum[0], sum[1], sum[2], sum[3]}, sums[4];
+    TIGRIS_HOLD(lanes);
+    const uint32_t *const end = patch + 2 * tiles, *const whole = end - 2 * (tiles % TIGRIS_INT4_TILES);
+    while (patch != whole) {
+        tigris_int4_start_four(totals, sums);
+        tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
+        tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
+        if (TIGRIS_INT4_TILES == 4) {
+            tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
+            tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
+        }
+        tigris_int4_end_four(totals, sums);
+    }
+    tigris_int4_start_four(totals, sums);
+    while (patch != end) {
+        tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
+    }
+    tigris_int4_end_four(totals, sums);
+    sum[0] = totals[0], sum[1] = totals[1], sum[2] = totals[2], sum[3] = totals[3];
+}
+
+#endif

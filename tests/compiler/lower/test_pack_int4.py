@@ -1,0 +1,72 @@
+"""Layers whose weights fit 4 bits: which of them are packed, and results of models with such weights."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.compiler.models import ort
+from tigris_pio import Session, compile_model
+from tigris_pio.format.enums import OpKind
+
+SHAPE = (96, 64)
+
+
+def layer(weights: np.ndarray, bits: int = 4, axis: int | None = 1) -> onnx.ModelProto:
+    """A quantised product with `weights` [inputs][outputs], stored in `bits` bits; a scale for each output or one."""
+    random = np.random.default_rng(3)
+    inputs, outputs = weights.shape
+    stored = (helper.make_tensor("w", TensorProto.INT4, weights.shape, weights.reshape(-1)) if bits == 4
+              else numpy_helper.from_array(weights.astype(np.int8), "w"))
+    scale = random.uniform(0.01, 0.02, outputs if axis is not None else ()).astype(np.float32)
+    constants = {"s": scale, "xs": np.float32(0.02), "xz": np.int8(-3), "ys": np.float32(0.1), "yz": np.int8(5)}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"]),
+        helper.make_node("DequantizeLinear", ["w", "s"], ["wd"], **({} if axis is None else {"axis": axis})),
+        helper.make_node("MatMul", ["xd", "wd"], ["z"]),
+        helper.make_node("QuantizeLinear", ["z", "ys", "yz"], ["yq"]),
+        helper.make_node("DequantizeLinear", ["yq", "ys", "yz"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "layer", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, inputs))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, outputs))],
+        [stored, *(numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items())])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def random_weights(low: int = -8, high: int = 7, shape: tuple[int, int] = SHAPE) -> np.ndarray:
+    return np.random.default_rng(1).integers(low, high, shape, np.int8, endpoint=True)
+
+
+def kind_of(model: onnx.ModelProto, **options: str) -> OpKind:
+    (kind,) = (op.kind for op in compile_model(model, **options).plan.program.ops if op.macs)
+    return kind
+
+
+@pytest.mark.parametrize("axis", (1, None))
+def test_results_are_onnxruntimes(axis: int | None) -> None:
+    model = layer(random_weights(), axis=axis)
+    compiled = compile_model(model)
+    x = np.random.default_rng(2).normal(0, 1, (1, SHAPE[0])).astype(np.float32)
+    with Session(compiled) as session:
+        ours = session.run({"x": x})["y"]
+    assert kind_of(model) is OpKind.INT4_FULLY_CONNECTED
+    np.testing.assert_allclose(ours, ort(model, {"x": x})["y"], atol=0.1001)
+
+
+def test_a_plan_has_half_the_weights() -> None:
+    """The same integers in a larger type: with one large weight among them they stay in 8 bits."""
+    large = random_weights()
+    large[0, 0] = 8
+    sizes = [len(compile_model(layer(weights, bits=8)).data) for weights in (random_weights(), large)]
+    assert sizes[1] - sizes[0] == SHAPE[0] * SHAPE[1] // 2
+
+
+@pytest.mark.parametrize("chip", ("esp32s3", "cortex-m55"))
+def test_vector_instructions_get_8_bits(chip: str) -> None:
+    assert kind_of(layer(random_weights()), chip=chip) is OpKind.FULLY_CONNECTED
+
+
+def test_a_small_layer_stays_in_8_bits() -> None:
+    assert kind_of(layer(random_weights(shape=(32, 64)))) is OpKind.FULLY_CONNECTED
