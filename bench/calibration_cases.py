@@ -62,7 +62,11 @@ SHAPES = (
     _with_strays(_depthwise(8, 24, 24, 3), 5), _with_strays(_depthwise(64, 25, 5, 3), 20),
     _with_strays(_depthwise(16, 24, 24, 3, 2), 9), _with_strays(_conv(32, 9, 7, 20, 3), 7),
     _dense(64, 12), _dense(100, 10), _dense(256, 64), _dense(33, 7),
-    *map(_with_4_bits, (_dense(256, 64), _dense(128, 128), _dense(102, 90), _dense(640, 9), _dense(64, 300))),
+    *map(_with_4_bits, (
+        _conv(64, 25, 5, 64, 1), _conv(128, 6, 6, 128, 1), _conv(64, 6, 6, 64, 3), _conv(96, 12, 12, 48, 1),
+        _conv(32, 9, 7, 20, 3), _conv(128, 1, 1, 64, 1), _conv(64, 1, 5, 88, 1), _conv(160, 4, 4, 40, 1),
+        _conv(24, 12, 12, 30, 3, 2), _dense(256, 64), _dense(128, 128), _dense(102, 90), _dense(640, 9),
+        _dense(64, 300))),
 )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ LAYERS = (
     Layer("conv 3x3 32x32x3-16", (1, 3, 32, 32), (16, 3, 3, 3)),
     Layer("depthwise 3x3 s2 24x24x32", (1, 32, 24, 24), (32, 1, 3, 3), stride=2, groups=32),
     Layer("fully connected 640-128", (1, 640), (640, 128)),
+    Layer("conv 3x3 16x16x32-32, 4 bits", (1, 32, 16, 16), (32, 32, 3, 3), bits=4),
     Layer("fully connected 640-128, 4 bits", (1, 640), (640, 128), bits=4),
 )
 

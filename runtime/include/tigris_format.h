@@ -162,6 +162,8 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_PLAIN_CONV_2D = 41,
     TIGRIS_OP_KIND_PLAIN_DEPTHWISE_CONV_2D = 42,
     TIGRIS_OP_KIND_PLAIN_FULLY_CONNECTED = 43,
+    /* CONV_2D of one group with weights of 4 bits */
+    TIGRIS_OP_KIND_INT4_CONV_2D = 44,
     /* FULLY_CONNECTED with weights of 4 bits */
     TIGRIS_OP_KIND_INT4_FULLY_CONNECTED = 45,
     /* products of rows with their parts of a matrix, summed in a folded tensor */

@@ -77,6 +77,7 @@ extern const tigris_kernel_entry tigris_mean_of_sums_float;
 extern const tigris_kernel_entry tigris_plain_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_fully_connected_int8;
+extern const tigris_kernel_entry tigris_int4_conv_2d_int8;
 extern const tigris_kernel_entry tigris_int4_fully_connected_int8;
 extern const tigris_kernel_entry tigris_extreme_int8;
 extern const tigris_kernel_entry tigris_prelu_int8;

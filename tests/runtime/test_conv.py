@@ -53,9 +53,9 @@ def depthwise_sum(x: np.ndarray, weights: np.ndarray, window: Window) -> np.ndar
 
 
 def int8_case(kind: OpKind, window: Window, batch: int, groups: int, group_inputs: int, group_outputs: int, seed: int,
-              strays: bool = False) -> tuple[Operator, np.ndarray]:  # fmt: skip
+              strays: bool = False, bits: int = 8) -> tuple[Operator, np.ndarray]:  # fmt: skip
     """An int8 operator and its expected output. For depthwise, `groups` counts the input channels. `strays`: two of
-    three channels are scaled as few are in networks."""
+    three channels are scaled as few are in networks. `bits`: of a weight."""
     random = np.random.default_rng(seed)
     in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
     low, high = sorted(random.integers(-128, 128, 2).tolist()) if random.random() < 0.5 else (-128, 127)
@@ -63,6 +63,7 @@ def int8_case(kind: OpKind, window: Window, batch: int, groups: int, group_input
     x = int8_array(random, (batch, *window.input, inputs))
     depthwise = kind == DEPTHWISE
     weights = int8_array(random, (*window.kernel, outputs) if depthwise else (outputs, *window.kernel, group_inputs))
+    weights = weights >> 8 - bits
     bias = random.integers(-20000, 20000, outputs)
     multiplier, shift = requantisation(random, outputs, window.kernel[0] * window.kernel[1] * group_inputs)
     for channel in [channel for channel in range(outputs) if strays and (2 * channel + seed) % 3]:
@@ -143,6 +144,28 @@ def test_special_shapes_are_exact(kind: OpKind, window: Window, channels: tuple[
                                   strays: bool) -> None:  # fmt: skip
     op, expected = int8_case(kind, window, 1, *channels, seed, strays)
     np.testing.assert_array_equal(run_all_ways(op), expected)
+
+
+def check_4_bits(window: Window, batch: int, inputs: int, outputs: int, seed: int) -> None:
+    op, expected = int8_case(CONV, window, batch, 1, inputs, outputs, seed, bits=4)
+    packed = dataclasses.replace(op, kind=OpKind.INT4_CONV_2D)
+    np.testing.assert_array_equal(run_all_ways(packed), expected)
+
+
+@settings(max_examples=examples(32, 90), deadline=None)
+@given(windows(), st.integers(1, 2), st.integers(1, 9), st.integers(1, 37), seeds)
+def test_weights_of_4_bits_are_exact(w: Window, batch: int, inputs: int, outputs: int, seed: int) -> None:
+    check_4_bits(w, batch, inputs, outputs, seed)
+
+
+@pytest.mark.parametrize(("window", "inputs", "outputs"), [
+    *((window, inputs, outputs) for kind, window, (groups, inputs, outputs), _, _ in SPECIAL
+      if kind is CONV and groups == 1 and inputs >= 16),
+    (same((3, 4), 3), 22, 36), (same((2, 3), 3), 132, 300),
+])  # fmt: skip
+def test_many_weights_of_4_bits_are_exact(window: Window, inputs: int, outputs: int) -> None:
+    """Several patches, batches of channels, and passes over the pixels."""
+    check_4_bits(window, 1, inputs, outputs, 6)
 
 
 @settings(max_examples=examples(24, 60), deadline=None)

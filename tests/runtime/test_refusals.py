@@ -267,6 +267,8 @@ PARAMETER_DAMAGES: dict[tuple[OpKind, DType], list[dict[str, Any]]] = {
     (OpKind.PLAIN_FULLY_CONNECTED, DType.INT8): [{"rows": 23}, {"out_features": 3}, {"requantise_step": 2}],
     (OpKind.FULLY_CONNECTED, DType.INT8): [{"rows": 23}, {"in_features": 0}, {"out_features": 3},
         {"requantise_step": 2}],
+    (OpKind.INT4_CONV_2D, DType.INT8): [{"groups": 0}, {"groups": 2}, {"kernel_height": 4}, {"kernel_width": 65535},
+        {"stride_width": 0}, {"input_zero_point": 128}],
     (OpKind.INT4_FULLY_CONNECTED, DType.INT8): [{"rows": 23}, {"in_features": 0}, {"out_features": 3},
         {"requantise_step": 2}],
     (OpKind.FULLY_CONNECTED, DType.FLOAT32): [{"in_features": 8}],

@@ -128,6 +128,7 @@ class OpKind(enum.IntEnum):
     PLAIN_CONV_2D = 41  #: CONV_2D for kernel libraries: weights not packed, zero points not folded
     PLAIN_DEPTHWISE_CONV_2D = 42
     PLAIN_FULLY_CONNECTED = 43
+    INT4_CONV_2D = 44  #: CONV_2D of one group with weights of 4 bits
     INT4_FULLY_CONNECTED = 45  #: FULLY_CONNECTED with weights of 4 bits
     # 47 and 48 differ from 39 and 40 in one bit; runtime/src/dispatch.c knows kinds with folded tensors by it.
     SUM_PRODUCTS = 47  #: products of rows with their parts of a matrix, summed in a folded tensor

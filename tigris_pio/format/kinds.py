@@ -75,9 +75,9 @@ _ARITHMETIC = Traits(Access.ELEMENT, int8=p.BinaryInt8Params, int16=p.BinaryInt8
                      split=True)
 
 
-def _convolution(of: Work, plain: OpKind) -> Traits:
+def _convolution(of: Work, plain: OpKind, int4: OpKind | None = None) -> Traits:
     return Traits(Access.WINDOW, of, int8=p.ConvInt8Params, int16=p.ConvInt16Params, float32=p.ConvFloatParams,
-                  split=True, packed=True, plain=plain)
+                  split=True, packed=True, plain=plain, int4=int4)
 
 
 def _movement(access: Access, record: type[Record], moves: bool = True) -> Traits:
@@ -85,7 +85,7 @@ def _movement(access: Access, record: type[Record], moves: bool = True) -> Trait
 
 
 TRAITS: Mapping[OpKind, Traits] = {
-    OpKind.CONV_2D: _convolution(work.CONVOLUTION, OpKind.PLAIN_CONV_2D),
+    OpKind.CONV_2D: _convolution(work.CONVOLUTION, OpKind.PLAIN_CONV_2D, OpKind.INT4_CONV_2D),
     OpKind.DEPTHWISE_CONV_2D: _convolution(work.DEPTHWISE, OpKind.PLAIN_DEPTHWISE_CONV_2D),
     OpKind.FULLY_CONNECTED: Traits(
         Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, int16=p.FullyConnectedInt16Params,
@@ -131,6 +131,7 @@ TRAITS: Mapping[OpKind, Traits] = {
     OpKind.PLAIN_CONV_2D: Traits(Access.WINDOW, work.CONVOLUTION, int8=p.ConvInt8Params, split=True),
     OpKind.PLAIN_DEPTHWISE_CONV_2D: Traits(Access.WINDOW, work.DEPTHWISE, int8=p.ConvInt8Params, split=True),
     OpKind.PLAIN_FULLY_CONNECTED: Traits(Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, split=True),
+    OpKind.INT4_CONV_2D: Traits(Access.WINDOW, work.CONVOLUTION, int8=p.ConvInt8Params, split=True),
     OpKind.INT4_FULLY_CONNECTED: Traits(Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, split=True),
     OpKind.EXTREME: Traits(Access.ELEMENT, int8=p.ExtremeParams, int16=p.ExtremeParams, split=True),
     OpKind.PRELU: Traits(Access.ELEMENT, int8=p.PreluInt8Params, split=True),

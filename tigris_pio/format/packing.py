@@ -70,8 +70,8 @@ INT4_RANGE = (-8, 7)
 _INT4_KINDS = frozenset(INT4_KINDS.values())
 #: The order of weights of 4 bits before each eight of them become a word.
 _INT4_LAYOUT = PackingLayout("4 bits", 4, 4, tuple(range(4)), Padding.CHANNEL, 0)
-#: The weights of a word from its lowest four bits on: neighbouring taps lie 16 bits apart.
-_NIBBLES = (0, 2, 4, 6, 1, 3, 5, 7)
+#: The weights of a word from its lowest four bits on: a mask gives taps 0 and 2 of an output, or 1 and 3.
+_NIBBLES = (0, 1, 4, 5, 2, 3, 6, 7)
 
 
 @dataclasses.dataclass(frozen=True)

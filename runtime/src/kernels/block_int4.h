@@ -1,9 +1,9 @@
 /* Sums of products with weights of 4 bits (tigris_pio/format/packing.py), a block of four outputs at a time.
  *
- * A word holds the weights of two outputs for a tile of four taps, each plus 8. A mask gives a pair: an output's
- * weights for two neighbouring taps, each in a half of a word. A patch holds pairs of taps. With DSP instructions SMLAD adds both
- * products of two pairs. Elsewhere the patch's pairs are in reverse order, so that one multiplication adds both products
- * in the upper half of a word:
+ * A word holds the weights of two outputs for a tile of four taps, each plus 8. A mask gives a pair: an output's weights
+ * for taps 0 and 2, or for 1 and 3, each in a half of a word. A patch holds pairs of taps. With DSP instructions SMLAD
+ * adds both products of two pairs. Elsewhere the patch's pairs are in reverse order, so that one multiplication adds
+ * both products in the upper half of a word:
  *
  *   (a + 2^16 b) * (y + 2^16 x) = a y + 2^16 (a x + b y)   modulo 2^32
  *
@@ -15,6 +15,7 @@
 #define TIGRIS_BLOCK_INT4_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "../extents.h"
 #include "inlining.h"
@@ -53,9 +54,26 @@ TIGRIS_INLINE void tigris_int4_load(const uint32_t **from, uint32_t words[2])
     words[1] = (uint32_t)both.odd;
 }
 
-TIGRIS_INLINE uint32_t tigris_int4_pair(int32_t first, int32_t second)
+/* Loads the first of two words and advances `from` behind both. */
+TIGRIS_INLINE uint32_t tigris_int4_load_first(const uint32_t **from)
 {
-    return (uint32_t)tigris_pack(first, second);
+    const int8_t *at = (const int8_t *)(const void *)*from;
+    uint32_t word;
+    TIGRIS_LOAD_WORD(word, at, 8);
+    *from = (const uint32_t *)(const void *)at;
+    return word;
+}
+
+/* Fills a tile of a patch. Returns `sum` plus the taps. */
+TIGRIS_INLINE uint32_t tigris_int4_fill_tile(uint32_t *patch, const int8_t *taps, uint32_t sum)
+{
+    const tigris_pair ones = (tigris_pair)0x00010001;
+    uint32_t word;
+    memcpy(&word, taps, sizeof word); /* any address */
+    const tigris_taps_4 wide = tigris_widen_word(word);
+    patch[0] = (uint32_t)wide.even;
+    patch[1] = (uint32_t)wide.odd;
+    return tigris_add_both(wide.odd, ones, tigris_add_both(wide.even, ones, sum));
 }
 
 TIGRIS_INLINE uint32_t tigris_int4_start(uint32_t sum)
@@ -83,9 +101,19 @@ TIGRIS_INLINE void tigris_int4_load(const uint32_t **from, uint32_t words[2])
     *from += 2;
 }
 
-TIGRIS_INLINE uint32_t tigris_int4_pair(int32_t first, int32_t second)
+TIGRIS_INLINE uint32_t tigris_int4_load_first(const uint32_t **from)
 {
-    return ((uint32_t)first << 16) + (uint32_t)second;
+    const uint32_t word = **from;
+    *from += 2;
+    return word;
+}
+
+TIGRIS_INLINE uint32_t tigris_int4_fill_tile(uint32_t *patch, const int8_t *taps, uint32_t sum)
+{
+    const int32_t a = taps[0], b = taps[1], c = taps[2], d = taps[3];
+    patch[0] = ((uint32_t)a << 16) + (uint32_t)c;
+    patch[1] = ((uint32_t)b << 16) + (uint32_t)d;
+    return sum + (uint32_t)(a + b + (c + d));
 }
 
 TIGRIS_INLINE uint32_t tigris_int4_start(uint32_t sum)
@@ -107,30 +135,38 @@ TIGRIS_INLINE uint32_t tigris_int4_end(uint32_t initial, uint32_t sum)
 }
 #endif
 
-/* Fills a patch with `count` taps, and with zeros up to a whole tile; `step`: words from a tile to the next. Returns the
- * sum of the taps. */
+/* Fills a patch with `count` taps, and with zeros up to a whole tile; `step`: words from a tile to the next. Returns
+ * the sum of the taps. */
 static TIGRIS_NOINLINE uint32_t tigris_int4_fill(uint32_t *patch, int32_t step, const int8_t *taps, int32_t count)
 {
-    int32_t sum = 0;
+    uint32_t sum = 0;
     for (; count >= TIGRIS_INT4_TAPS; count -= TIGRIS_INT4_TAPS) {
-        const int32_t a = taps[0], b = taps[1], c = taps[2], d = taps[3];
-        patch[0] = tigris_int4_pair(a, b);
-        patch[1] = tigris_int4_pair(c, d);
-        sum += a + b + (c + d);
+        sum = tigris_int4_fill_tile(patch, taps, sum);
         taps += TIGRIS_INT4_TAPS;
         patch += step;
     }
     if (count > 0) {
-        const int32_t a = taps[0], b = count > 1 ? taps[1] : 0, c = count > 2 ? taps[2] : 0;
-        patch[0] = tigris_int4_pair(a, b);
-        patch[1] = tigris_int4_pair(c, 0);
-        sum += a + b + c;
+        const int8_t tail[TIGRIS_INT4_TAPS] = {taps[0], count > 1 ? taps[1] : 0, count > 2 ? taps[2] : 0, 0};
+        sum = tigris_int4_fill_tile(patch, tail, sum);
     }
-    return (uint32_t)sum;
+    return sum;
+}
+
+/* Likewise with `count` times one tap, in whole tiles. */
+static TIGRIS_NOINLINE uint32_t tigris_int4_fill_same(uint32_t *patch, int32_t step, int8_t tap, int32_t count)
+{
+    const int8_t tile[TIGRIS_INT4_TAPS] = {tap, tap, tap, tap};
+    uint32_t sum = 0;
+    for (; count > 0; count -= TIGRIS_INT4_TAPS) {
+        sum = tigris_int4_fill_tile(patch, tile, sum);
+        patch += step;
+    }
+    return sum;
 }
 
 /* Adds a tile of one vector to the sums of four outputs. */
-TIGRIS_INLINE void tigris_int4_add_tile_1x4(const uint32_t **patch, const uint32_t **w, uint32_t lanes, uint32_t sums[4])
+TIGRIS_INLINE void tigris_int4_add_tile_1x4(const uint32_t **patch, const uint32_t **w, uint32_t lanes,
+                                            uint32_t sums[4])
 {
     uint32_t taps[2], weights[2];
     tigris_int4_load(patch, taps);
@@ -180,6 +216,54 @@ static TIGRIS_NOINLINE void tigris_int4_add_1x4(const uint32_t *patch, const uin
     tigris_int4_start_four(totals, sums);
     while (patch != end) {
         tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
+    }
+    tigris_int4_end_four(totals, sums);
+    sum[0] = totals[0], sum[1] = totals[1], sum[2] = totals[2], sum[3] = totals[3];
+}
+
+/* Adds a tile of two pixels to their sums of two outputs, two an output. */
+TIGRIS_INLINE void tigris_int4_add_tile_2x2(const uint32_t **patch, const uint32_t **w, uint32_t lanes,
+                                            uint32_t sums[4])
+{
+    uint32_t a[2], b[2];
+    const uint32_t weights = tigris_int4_load_first(w);
+    tigris_int4_load(patch, a);
+    tigris_int4_load(patch, b);
+    uint32_t pair = weights & lanes;
+    sums[0] = tigris_int4_add(sums[0], pair, a[0]);
+    sums[1] = tigris_int4_add(sums[1], pair, b[0]);
+    pair = weights >> 4 & lanes;
+    sums[0] = tigris_int4_add(sums[0], pair, a[1]);
+    sums[1] = tigris_int4_add(sums[1], pair, b[1]);
+    pair = weights >> 8 & lanes;
+    sums[2] = tigris_int4_add(sums[2], pair, a[0]);
+    sums[3] = tigris_int4_add(sums[3], pair, b[0]);
+    pair = weights >> 12 & lanes;
+    sums[2] = tigris_int4_add(sums[2], pair, a[1]);
+    sums[3] = tigris_int4_add(sums[3], pair, b[1]);
+    TIGRIS_STEP();
+}
+
+/* Adds `tiles` tiles of two pixels, which alternate in the patch, to their sums of two outputs, two an output. */
+TIGRIS_INLINE void tigris_int4_add_2x2(const uint32_t *patch, const uint32_t *w, int32_t tiles, uint32_t sum[4])
+{
+    uint32_t lanes = TIGRIS_INT4_LANES;
+    uint32_t totals[4] = {sum[0], sum[1], sum[2], sum[3]}, sums[4];
+    TIGRIS_HOLD(lanes);
+    const uint32_t *const end = patch + 4 * tiles, *const whole = end - 4 * (tiles % TIGRIS_INT4_TILES);
+    while (patch != whole) {
+        tigris_int4_start_four(totals, sums);
+        tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
+        tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
+        if (TIGRIS_INT4_TILES == 4) {
+            tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
+            tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
+        }
+        tigris_int4_end_four(totals, sums);
+    }
+    tigris_int4_start_four(totals, sums);
+    while (patch != end) {
+        tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
     }
     tigris_int4_end_four(totals, sums);
     sum[0] = totals[0], sum[1] = totals[1], sum[2] = totals[2], sum[3] = totals[3];

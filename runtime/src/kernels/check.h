@@ -45,12 +45,13 @@ int tigris_check_more(const tigris_check_call *call, uint32_t count);
 int tigris_check_requantise(const tigris_check_call *call, uint32_t multiplier, uint32_t shift, uint32_t count);
 int tigris_check_multiplier(int32_t multiplier, int32_t shift);
 
-/* tigris_conv_int8_params of a convolution whose output channels read `inputs` input channels each: types, window,
- * ranges, all arrays. */
+/* tigris_conv_int8_params of a convolution: types, window, ranges, all arrays; with `count` weights of `bytes`, or with
+ * a byte for each weight, if output channels read `inputs` input channels each. */
+int tigris_check_convolution_int8(const tigris_check_call *call, uint32_t count, uint32_t bytes);
 int tigris_check_conv_int8(const tigris_check_call *call, uint32_t inputs);
 
-/* tigris_fully_connected_int8_params: types, vectors, ranges, all arrays; with `count` weights of `bytes`, or with one byte
- * for each product. */
+/* tigris_fully_connected_int8_params: types, vectors, ranges, all arrays; with `count` weights of `bytes`, or with a
+ * byte for each weight. */
 tigris_status tigris_check_layer_int8(const tigris_check_call *call, uint32_t count, uint32_t bytes);
 tigris_status tigris_check_fully_connected_int8(const tigris_check_call *call);
 

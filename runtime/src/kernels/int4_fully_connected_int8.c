@@ -66,8 +66,9 @@ static void run(const tigris_kernel_call *call)
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_fully_connected_int8_params *params = call->params;
-    return tigris_check_layer_int8(call, tigris_int4_words(params->in_features, params->out_features), sizeof(uint32_t));
+    const uint32_t words = tigris_int4_words(params->in_features, params->out_features);
+    return tigris_check_layer_int8(call, words, sizeof(uint32_t));
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_int4_fully_connected_int8, INT4_FULLY_CONNECTED, INT8, tigris_fully_connected_int8_params, run,
-                    check);
+TIGRIS_KERNEL_ENTRY(tigris_int4_fully_connected_int8, INT4_FULLY_CONNECTED, INT8, tigris_fully_connected_int8_params,
+                    run, check);

@@ -64,6 +64,7 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_plain_conv_2d_int8,
     &tigris_plain_depthwise_conv_2d_int8,
     &tigris_plain_fully_connected_int8,
+    &tigris_int4_conv_2d_int8,
     &tigris_int4_fully_connected_int8,
     &tigris_extreme_int8,
     &tigris_prelu_int8,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.codegen.c_model import CModel, build, noise, same
+from tests.compiler.lower import test_pack_int4 as four_bits
 from tests.compiler.slide.test_slide import spotter
 from tests.compiler.test_states import Recurrent
 from tests.harness.tiers import examples
@@ -41,6 +42,7 @@ def plans() -> Iterator[tuple[str, Compiled]]:
         path = OWN / f"{name}_int8.onnx"
         yield f"{name} streamed at {fast}", compile_model(path, fast=fast, stream="input")
     yield "kws streamed out", compile_model(OWN / "kws_int8.onnx", fast="6K", stream=["input", "output"])
+    yield "4 bits", compile_model(four_bits.network(), fast="8K")
     yield "hop", compile_model(spotter(end="mean"), hop=1)
     yield "hop of 4", compile_model(spotter(), hop=4)
     yield "hop, int8", compile_model(OWN / "sww_int8.onnx", fast="16K", hop=1)

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from bench.quantised_net import QuantisedNet
 from tests.compiler.models import ort
 from tigris_pio import Session, compile_model
 from tigris_pio.format.enums import OpKind
@@ -61,6 +62,34 @@ def test_a_plan_has_half_the_weights() -> None:
     large[0, 0] = 8
     sizes = [len(compile_model(layer(weights, bits=8)).data) for weights in (random_weights(), large)]
     assert sizes[1] - sizes[0] == SHAPE[0] * SHAPE[1] // 2
+
+
+def network() -> onnx.ModelProto:
+    """Convolutions of 3x3 and 1x1, one of three input channels, a depthwise one and a product, all with few values."""
+    net = QuantisedNet("int4", 3, (12, 12))
+    x = net.conv(net.conv(net.image, 32), 64, stride=2)
+    x = net.conv(net.depthwise(x), 96, 1)
+    model = net.model(net.classified(net.conv(x, 40, 1), 120))
+    for tensor in model.graph.initializer:
+        if tensor.name.startswith("weight_") and tensor.data_type == TensorProto.INT8 and len(tensor.dims) > 1:
+            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) >> 4, tensor.name))
+    return model
+
+
+@pytest.mark.parametrize("fast", (None, "12K", "6K"))
+def test_a_network_computes_what_it_does_in_8_bits(fast: str | None) -> None:
+    model = network()
+    image = np.random.default_rng(4).normal(0, 1, (1, 3, 12, 12)).astype(np.float32)
+    packed, wide = (compile_model(model, fast=fast, chip=chip) for chip in ("", "cortex-m55"))
+    assert [op.kind for op in packed.plan.program.ops if op.macs] == [
+        OpKind.CONV_2D, OpKind.INT4_CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.INT4_CONV_2D, OpKind.INT4_CONV_2D,
+        OpKind.INT4_FULLY_CONNECTED]
+    assert len(packed.data) < 0.6 * len(wide.data)
+    results = []
+    for compiled in (packed, wide):
+        with Session(compiled) as session:
+            results.append(next(iter(session.run({"image": image}).values())))
+    np.testing.assert_array_equal(*results)
 
 
 @pytest.mark.parametrize("chip", ("esp32s3", "cortex-m55"))

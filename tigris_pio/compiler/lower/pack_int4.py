@@ -14,20 +14,26 @@ from tigris_pio.format.kinds import INT4_KINDS
 from tigris_pio.format.packing import INT4_RANGE, packed_bytes
 from tigris_pio.format.params import ConvInt8Params
 
-#: Bytes of weights that a kind must save in a program: its kernel takes 1.0 (Cortex-M4) to 1.6 KB (RISC-V) of flash.
-LEAST_SAVING = 2048
+#: Bytes of weights that a kind must save in a program. On RISC-V its kernel takes about as much flash, beside that for
+#: layers of 8 bits.
+LEAST_SAVINGS = {OpKind.CONV_2D: 4096, OpKind.FULLY_CONNECTED: 2048}
+#: Input channels of a convolution are a multiple of this: others have few weights, and taps that are gathered slowly.
+_TILE = 4
 
 
 def pack_int4(program: Program) -> Program:
     """`program` with its layers in kinds of 4 bits; the program itself if these would save too little."""
-    saved = dict.fromkeys(INT4_KINDS, 0)
+    saved = dict.fromkeys(LEAST_SAVINGS, 0)
     packed = {op.name: found for op in program.ops if (found := _packed(op)) is not None}
     for op in program.ops:
         if op.name in packed:
             saved[op.kind] += _bytes(op) - _bytes(packed[op.name])
-    ops = tuple(packed[op.name] if saved.get(op.kind, 0) >= LEAST_SAVING and op.name in packed else op
-                for op in program.ops)
-    return program if ops == program.ops else dataclasses.replace(program, ops=ops)
+    kinds = {kind for kind, least in LEAST_SAVINGS.items() if saved[kind] >= least}
+    if not kinds:
+        return program
+    return dataclasses.replace(
+        program, ops=tuple(packed.get(op.name, op) if op.kind in kinds else op for op in program.ops)
+    )
 
 
 def _packed(op: ProgramOp) -> ProgramOp | None:
@@ -37,7 +43,7 @@ def _packed(op: ProgramOp) -> ProgramOp | None:
     weights = op.blobs["weights"]
     if weights.min(initial=0) < INT4_RANGE[0] or weights.max(initial=0) > INT4_RANGE[1]:
         return None
-    if isinstance(op.params, ConvInt8Params) and op.params.groups != 1:
+    if isinstance(op.params, ConvInt8Params) and (op.params.groups != 1 or weights.shape[-1] % _TILE):
         return None
     found = dataclasses.replace(op, kind=OpKind(INT4_KINDS[op.kind]))
     return found if _bytes(found) < _bytes(op) else None
