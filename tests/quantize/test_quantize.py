@@ -17,6 +17,7 @@ from tests.harness.command import tigris
 from tests.quantize.twins import DIGITS, written
 from tests.runtime.build import ensure_library
 from tigris_pio import Session, compile_model
+from tigris_pio.quantize import narrow
 from tigris_pio.quantize.library import quantization
 from tigris_pio.quantize.masks import bound_masks, may_mask
 from tigris_pio.quantize.prepare import LayerNodes
@@ -379,3 +380,31 @@ def test_no_more_trials_than_allowed_and_what_is_found_meets_it(numbers: list[in
 def test_a_tolerance_out_of_reach_ends_with_the_nearest() -> None:
     result = search(layers(3), lambda kept: 1.0 - 0.1 * len(kept), 0.1, 40, lambda *_: None)
     assert not result.met and result.complete and len(result.kept) == 3
+
+
+@pytest.mark.parametrize("weights", ("int4", "auto"))
+def test_weights_of_4_bits(weights: str, digits: tuple[Path, Path]) -> None:
+    """The plan takes them in 4 bits, and the network still tells the digits."""
+    model, archive = digits
+    wide, found = (quantize(model, "--data", archive, "--weights", one) for one in ("int8", weights))
+    assert found["int4_weights"] == ["conv_0", "conv_4", "conv_7", "gemm_11"] and wide["int4_weights"] == []
+    assert found["accuracy"]["int8"] >= found["accuracy"]["float"] - 0.02
+    assert found["error"] < 0.1
+    assert found["after"]["flash"] < wide["after"]["flash"] - 4096
+
+
+def test_a_layer_in_more_bits_keeps_weights_of_8(digits: tuple[Path, Path]) -> None:
+    model, archive = digits
+    found = quantize(model, "--data", archive, "--weights", "int4", "--int16", "conv_4", "--keep-float", "gemm_11")
+    assert found["int4_weights"] == ["conv_0", "conv_7"]
+
+
+@given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 1000))
+def test_4_bits_are_the_nearest_multiples(outputs: int, taps: int, seed: int) -> None:
+    weights = np.random.default_rng(seed).normal(0, 1, (outputs, taps)).astype(np.float32)
+    rounded, scales = narrow._rounded(weights)
+    integers = rounded / scales[:, np.newaxis]
+    np.testing.assert_allclose(integers, np.rint(integers), atol=1e-4)
+    assert np.rint(integers).min() >= -8 and np.rint(integers).max() <= 7
+    plain = np.abs(weights).max(axis=1, keepdims=True) / 7
+    assert ((rounded - weights) ** 2).sum() <= ((np.rint(weights / plain) * plain - weights) ** 2).sum() * 1.000001

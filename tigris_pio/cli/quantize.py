@@ -41,6 +41,8 @@ from tigris_pio.text import counted
 @click.option("--percentile", type=float, metavar="P", help="Percent of values inside the range. Default: 99.999.")
 @click.option("--keep-float", multiple=True, metavar="NODE", help="Compute this layer in float32. Repeatable.")
 @click.option("--int16", multiple=True, metavar="NODE", help="Give this layer int16 activations. Repeatable.")
+@click.option("--weights", type=click.Choice(["int8", "int4", "auto"]), default="int8", show_default=True,
+              help="int4 takes half the flash of int8. auto: int4 in layers whose own cosine stays above 0.99.")
 @click.option("--like", metavar="OLD.onnx", type=click.Path(),
               help="Give inputs and outputs the scales of this int8 model, so that its firmware runs the new one.")
 @click.option("--range", "ranges", multiple=True, metavar="NAME=MIN:MAX",
@@ -71,8 +73,8 @@ def quantize(
 ) -> None:
     """Quantise the float32 MODEL.onnx to int8 with calibration data, and print the loss of each layer.
 
-    Weights become int8 per channel, biases int32, and activations int8 with a zero point, or int16 with --int16. Inputs
-    and outputs stay float32 in the ONNX file; on the board they are integers.
+    Weights become int8 per channel, or int4 with --weights, biases int32, and activations int8 with a zero point, or
+    int16 with --int16. Inputs and outputs stay float32 in the ONNX file; on the board they are integers.
 
     Errors are measured on samples that calibration does not see. A layer's own error is its error if it gets the float
     model's values. The error of an output is the RMS of the difference divided by the RMS of the float output.
@@ -145,6 +147,7 @@ def _document(result: Quantised, options: QuantizeOptions, output: str) -> dict[
         "sensitive": [layer.name for layer in result.layers if layer.is_sensitive],
         "kept_float": [layer.name for layer in result.kept],
         "int16": [layer.name for layer in result.fine],
+        "int4_weights": [layer.name for layer in result.narrow],
         "float_ops": result.float_ops,
         "before": _cost(result.before),
         "after": _cost(result.after),
@@ -190,6 +193,9 @@ def _print(result: Quantised, options: QuantizeOptions, output: str) -> None:
         console.out.print("kept in float: " + ", ".join(escape(layer.name) for layer in result.kept), soft_wrap=True)
     if result.fine:
         console.out.print("in int16: " + ", ".join(escape(layer.name) for layer in result.fine), soft_wrap=True)
+    if result.narrow:
+        console.out.print("weights in int4: " + ", ".join(escape(layer.name) for layer in result.narrow),
+                          soft_wrap=True)
     if result.found is not None:
         _print_search(result, options)
     used = counted(len(samples.calibration), "sample")

@@ -11,6 +11,7 @@ from onnx import numpy_helper
 
 from tigris_pio.errors import ModelError
 from tigris_pio.quantize.library import quantization, quiet
+from tigris_pio.quantize.narrow import narrow_weights
 from tigris_pio.quantize.pins import Pins
 from tigris_pio.quantize.prepare import ACTIVATIONS, LayerNodes, Prepared
 from tigris_pio.text import visible_name
@@ -37,10 +38,11 @@ def quantised_kinds(model: onnx.ModelProto) -> set[str]:
 
 
 def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (), fine: Collection[LayerNodes] = (),
-          pins: Pins | None = None) -> onnx.ModelProto:
+          pins: Pins | None = None, narrow: Collection[LayerNodes] = ()) -> onnx.ModelProto:
     """The model with QuantizeLinear/DequantizeLinear pairs around its tensors.
 
     kept: layers that compute in float. fine: layers with int16 activations. pins: fixed scales by tensor.
+    narrow: layers with weights of 4 bits, except those in `kept` and `fine`.
     Weights are int8, symmetric, per channel; biases int32; activations int8 with a zero point, or int16 without.
     """
     kind = quantization().QuantType.QInt8
@@ -54,6 +56,7 @@ def build(prepared: Prepared, ranges: Any, kept: Collection[LayerNodes] = (), fi
         if node.op_type == "Softmax" and node.name not in excluded:
             wider = {"quant_type": quantization().QuantType.QInt16, **_SOFTMAX_INT16}
             overrides[node.output[0]] = [wider if node.output[0] in wide else dict(_SOFTMAX)]
+    overrides |= narrow_weights(copy.graph, [layer for layer in narrow if layer not in (*kept, *fine)])
     overrides |= {name: [dict(pin)] for name, pin in (pins or {}).items() if name not in wide}
     with quiet(prepared.label, "quantising"):
         quantizer = _quantizer(wide)(

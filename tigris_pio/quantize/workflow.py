@@ -27,6 +27,7 @@ from tigris_pio.quantize.compare import (
 )
 from tigris_pio.quantize.images import Normalisation, read_images
 from tigris_pio.quantize.masks import bound_masks, may_mask
+from tigris_pio.quantize.narrow import LEAST_COSINE, narrow_layers
 from tigris_pio.quantize.pins import pins_of
 from tigris_pio.quantize.prepare import LayerNodes, Prepared, prepare, read_float
 from tigris_pio.quantize.samples import FEW, Sample, Samples, read_samples, split
@@ -52,6 +53,7 @@ class QuantizeOptions:
     ranges: tuple[str, ...] = ()
     tolerance: float | None = None
     trials: int = 40
+    weights: str = "int8"  #: int8, int4, or auto: int4 in layers whose own error it leaves small
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Quantised:
     samples: Samples
     kept: tuple[LayerNodes, ...]
     fine: tuple[LayerNodes, ...]  #: in int16
+    narrow: tuple[LayerNodes, ...]  #: with weights of 4 bits
     layers: tuple[Layer, ...]
     outputs: tuple[Output, ...]
     float_accuracy: float | None
@@ -97,21 +100,37 @@ def quantise(path: str, options: QuantizeOptions, compiling: CompileOptions, ste
     samples = _samples(prepared, options)
     expected = run_all(runner(prepared.model), samples.held_out, "running the float model", steps)
     ranges = _ranges(prepared, samples, options, steps)
+    narrow = _narrow(prepared, ranges, options, samples.held_out, steps)
     found = None
     if options.tolerance is not None:
-        found, kept, fine = _search(_Trial(prepared, ranges, samples.held_out, expected), kept, fine, options, steps)
+        trial = _Trial(prepared, ranges, narrow, samples.held_out, expected)
+        found, kept, fine = _search(trial, kept, fine, options, steps)
     kept, fine = (tuple(layer for layer in prepared.layers if layer in chosen) for chosen in (kept, fine))
-    int8 = build(prepared, ranges, kept, fine, pins)
+    narrow = tuple(layer for layer in narrow if layer not in (*kept, *fine))
+    int8 = build(prepared, ranges, kept, fine, pins, narrow)
     layers = compare_layers(prepared, int8, kept, samples.held_out, steps)
     steps("compiling", 0, 0)
     int8.graph.name = before.report["model"]
     after = analyze(int8, dataclasses.replace(compiling, dims={}, fixed={}))
     actual, why = _run_int8(after, int8, samples.held_out, steps)
     return Quantised(
-        int8, samples, kept, fine, tuple(layers), tuple(compare_outputs(actual, expected)),
+        int8, samples, kept, fine, narrow, tuple(layers), tuple(compare_outputs(actual, expected)),
         accuracy(expected, samples.labels), accuracy(actual, samples.labels), before, after, not why, found,
         (*before.report["warnings"], *_warnings(samples, after), *why),
     )  # fmt: skip
+
+
+def _narrow(prepared: Prepared, ranges: Any, options: QuantizeOptions, held_out: Sequence[Sample],
+            steps: Steps) -> tuple[LayerNodes, ...]:
+    """The layers with weights of 4 bits. For `auto`, errors are those of the model with all of them."""
+    if options.weights == "int8":
+        return ()
+    candidates = narrow_layers(prepared)
+    if options.weights == "int4":
+        return candidates
+    rows = compare_layers(prepared, build(prepared, ranges, narrow=candidates), (), held_out, steps)
+    exact = {row.name for row in rows if row.own_cosine >= LEAST_COSINE}
+    return tuple(layer for layer in candidates if layer.name in exact)
 
 
 def _ranges(prepared: Prepared, samples: Samples, options: QuantizeOptions, steps: Steps) -> Any:
@@ -159,12 +178,13 @@ class _Trial:
 
     prepared: Prepared
     ranges: Any
+    narrow: Sequence[LayerNodes]
     held_out: Sequence[Sample]
     expected: Sequence[Mapping[str, Array]]
 
     def error(self, kept: Collection[LayerNodes], fine: Collection[LayerNodes]) -> float:
         """The largest error of the outputs in onnxruntime, which differs from the plan by single steps at most."""
-        run = runner(build(self.prepared, self.ranges, kept, fine))
+        run = runner(build(self.prepared, self.ranges, kept, fine, narrow=self.narrow))
         outputs = compare_outputs([run(sample) for sample in self.held_out], self.expected)
         return max((output.error for output in outputs), default=0.0)
 
@@ -178,7 +198,7 @@ def _search(trial: _Trial, kept: _Layers, fine: _Layers, options: QuantizeOption
     prepared, tolerance = trial.prepared, options.tolerance
     assert tolerance is not None
     kinds = quantised_kinds(prepared.model)
-    start = build(prepared, trial.ranges, kept, fine)
+    start = build(prepared, trial.ranges, kept, fine, narrow=trial.narrow)
     losses = {row.name: row.own_cosine for row in compare_layers(prepared, start, kept, trial.held_out, steps)}
     candidates = [layer for layer in prepared.layers
                   if layer.kind in kinds and layer.name in losses and layer not in (*kept, *fine)]
