@@ -261,24 +261,31 @@ def test_sparse_constants_are_made_dense(blocks: bool, densify: bool) -> None:
     np.testing.assert_allclose(result, x @ SPARSE.T, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("bits", "shape"), ((4, (3, 8)), (2, (3, 8)), (4, (64, 96))))
-def test_packed_weights_give_the_references_results(bits: int, shape: tuple[int, int]) -> None:
-    """The reference gets them in whole bytes. The largest stay packed in the plan."""
+@pytest.mark.parametrize(("bits", "shape"), ((4, (3, 8)), (2, (3, 8)), (4, (64, 96)), (4, (48, 3, 3, 32))))
+def test_packed_weights_give_the_references_results(bits: int, shape: tuple[int, ...]) -> None:
+    """The reference gets them in whole bytes. The last two stay packed in the plan."""
     least = -(1 << (bits - 1))
     values = np.random.default_rng(bits).integers(least, -least, shape, np.int8)
     each = 8 // bits
     packed = sum((values.reshape(-1)[index::each] & ((1 << bits) - 1)).astype(np.uint8) << index * bits
                  for index in range(each))
-    tensors = [Tensor("x", (1, shape[1]), "int8", 0.1, 2), constant("w", values, 0.25),
-               Tensor("y", (1, shape[0]), "int8", 1.3, -1)]
+    image = len(shape) == 4
+    before, after = ((1, 7, 6, shape[3]), (1, 7, 6, shape[0])) if image else ((1, shape[1]), (1, shape[0]))
+    scales = np.linspace(0.2, 0.3, shape[0] if image else 1)
+    tensors = [Tensor("x", before, "int8", 0.1, 2), constant("w", values, list(scales)),
+               Tensor("y", after, "int8", 1.3, -1),
+               constant("b", np.arange(shape[0], dtype=np.int32) * 40, list(scales * 0.1))]
 
     def pack(model) -> None:
         tensor = model.subgraphs[0].tensors[1]
         tensor.type = {4: schema.TensorType.INT4, 2: schema.TensorType.INT2}[bits]
         model.buffers[tensor.buffer].data = packed
 
-    plain = write(tensors, [Operator("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])
-    check_exact(plain, changed(plain, pack), {"x": random_input((1, shape[1]))})
+    options = {"strideH": 1, "strideW": 1, "padding": SAME, "dilationHFactor": 1, "dilationWFactor": 1}
+    layer = (Operator("CONV_2D", ["x", "w", "b"], ["y"], options) if image
+             else Operator("FULLY_CONNECTED", ["x", "w", "b"], ["y"]))
+    plain = write(tensors, [layer], ["x"], ["y"])
+    check_exact(plain, changed(plain, pack), {"x": random_input(before)})
 
 
 @pytest.mark.parametrize("taken", (True, False))
