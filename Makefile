@@ -72,6 +72,7 @@ bench:
 	@$(VENV_PYTHON) -m bench.memory
 	@$(VENV_PYTHON) -m bench.instructions --json .tigris/bench.json $(BENCH_ARGS)
 	@$(VENV_PYTHON) -m bench.cycles
+	@$(VENV_PYTHON) -m bench.mca
 	@$(VENV_PYTHON) -m bench.plain_c
 	@$(VENV_PYTHON) -m bench.line
 	@$(VENV_PYTHON) -m bench.monotone
