@@ -1,5 +1,5 @@
 """Calibrates what kernel libraries cost: python -m bench.calibrate_libraries [--cmsis-nn CHECKOUT] [--esp-nn CHECKOUT]
-    [--pie]
+    [--pie] [--mve]
 
 Runs the int8 networks at three budgets and single layers, planned for a library, on emulated machines that count
 instructions. The command fits the rows of the library's kernels and prints the error of the model.
@@ -8,6 +8,7 @@ instructions. The command fits the rows of the library's kernels and prints the 
   (bench/xtensa/esp_nn_cases.py).
 - ESP-NN, ESP32-P4: an interpreter counts whole kernels (bench/riscv).
 - `--pie`: the runtime's own kernels for the ESP32-S3. Their assembly is interpreted; rv32imc counts the C around it.
+- `--mve`: the runtime's own kernels for Cortex-M55.
 
 `--write` writes the rows to tigris_pio/compiler/cost/table.json and keeps those of a library that is not given. Takes
 some minutes.
@@ -50,6 +51,7 @@ EMULATED: Mapping[str, Mapping[str, str]] = {
     "cmsis-nn": {"cortex-m4": "cortex-m4", "cortex-m55": "cortex-m55", "rv32imc": "esp32c3"},
     "esp-nn": {"rv32imc": "esp32c3"},
 }
+CORTEX_M55 = "cortex-m55"
 BUDGETS = ("256K", "24K", "10K")
 _LARGE = ("resnet", "vww", "person_detect")
 #: Importance of the relative error of a layer by itself, beside that of all of a network's run.
@@ -181,12 +183,17 @@ def main() -> None:
         parser.add_argument(f"--{library}", type=Path, metavar="CHECKOUT", dest=library)
     parser.add_argument("--pie", action="store_true", help="count the runtime's own kernels for the ESP32-S3")
     parser.add_argument("--write", action="store_true", help="write the table")
+    parser.add_argument("--mve", action="store_true", help="count the runtime's own kernels for Cortex-M55")
     options = vars(parser.parse_args())
     found = [(library, item) for library in EMULATED if options[library]
              for item in calibrated(library, options[library])]  # fmt: skip
     if options["pie"]:
         with tempfile.TemporaryDirectory() as folder:
             found.append(("pie", (ESP32S3, fitted("pie", ESP32S3, list(own_kernels(Path(folder)))))))
+    if options["mve"]:
+        with tempfile.TemporaryDirectory() as folder:
+            counts = list(emulated("mve", CORTEX_M55, CORTEX_M55, Sources((), ()), Path(folder)))
+        found.append(("mve", (CORTEX_M55, fitted("mve", CORTEX_M55, counts))))
     for library, (machine, rows) in found:
         TABLE["processors"][machine].setdefault("libraries", {})[library] = rows
     if options["write"]:

@@ -34,6 +34,11 @@ class Machine:
     samples_address: int
 
     @property
+    def chip(self) -> str:
+        """The processor's name for `--chip`, if it has one."""
+        return self.name if self.name.startswith("cortex-") else ""
+
+    @property
     def script(self) -> str:
         """The linker script in FIRMWARE."""
         return "rv32.ld" if self.support == "rv32.c" else f"{self.name.replace('-', '_')}.ld"

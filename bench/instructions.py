@@ -59,14 +59,14 @@ def networks(machine: Machine, program: Path, choice: Choice) -> Iterator[Row]:
     for name in choice.names:
         network, content = recorded(choice.networks, name)
         for fast in choice.budgets:
-            compiled, budget = fit(network, fast)
+            compiled, budget = fit(network, fast, chip=machine.chip)
             yield {"name": name, "budget": budget, **row_of(machine, program, compiled, content)}
 
 
 def layers(machine: Machine, program: Path) -> Iterator[Row]:
     """Single layers; the host's result is the expected one."""
     for layer in LAYERS:
-        compiled, _ = fit(build_layer(layer), None)
+        compiled, _ = fit(build_layer(layer), None, chip=machine.chip)
         row = row_of(machine, program, compiled, on_noise(compiled))
         (only,) = (op for op in row["ops"] if op["macs"])
         yield {"name": layer.name, **row, "per_mac": only["instructions"] / only["macs"]}
@@ -75,7 +75,7 @@ def layers(machine: Machine, program: Path) -> Iterator[Row]:
 def small_text(machine: Machine, kws: Path, folder: Path) -> dict[str, int]:
     """Bytes of code and constants at -Os: loader, executor and memory; all of keyword spotting's program."""
     objects = small_objects(machine, folder)
-    compiled = compile_model(kws, fast="64K", name="model")
+    compiled = compile_model(kws, fast="64K", name="model", chip=machine.chip)
     program = link_model(machine, objects, compiled, folder)
     return {"core": core_text(machine, objects), "kws": text_bytes(machine, program)}
 

@@ -1,7 +1,7 @@
-"""Kernel libraries against the portable kernels: python -m bench.libraries cmsis-nn CHECKOUT [--machine cortex-m4]
+"""Kernel libraries against the project's kernels: python -m bench.libraries cmsis-nn CHECKOUT [--machine cortex-m4]
 
 Instructions of an inference for the int8 networks of a folder. Each network is planned for the library in the folder
-CHECKOUT, and for the portable kernels. On cortex-m55 both use vector instructions (MVE). Every output is compared with
+CHECKOUT, and for the chip without it. On cortex-m55 both use vector instructions (MVE). Every output is compared with
 the recorded one. Exit status 1 if one differs.
 """
 
@@ -19,7 +19,7 @@ from tigris_pio import compile_model
 from tigris_pio.platformio.backend import LIBRARIES
 
 CHIPS = {"rv32imc": "esp32c3"}
-COLUMNS = [("network", "name", ""), ("portable", "portable", ",d"), ("library", "library", ",d"),
+COLUMNS = [("network", "name", ""), ("own", "portable", ",d"), ("library", "library", ",d"),
            ("ratio", "ratio", ".2f"), ("operators", "ops", "d"), ("scratch", "scratch", ",d"),
            ("right", "right", "")]  # fmt: skip
 
@@ -67,7 +67,7 @@ def bench(machine_name: str, backend: str, source: Sources, networks: Path, fold
     rows = []
     for name in int8_networks(networks):
         path, content = recorded(networks, name)
-        plans = (compile_model(path, fast="256K"), compile_model(path, fast="256K", backend=backend, chip=chip))
+        plans = [compile_model(path, fast="256K", backend=one, chip=chip) for one in ("auto", backend)]
         portable, own = (measure(machine, program, plan.data, content)
                          for program, plan in zip(programs, plans, strict=True))  # fmt: skip
         rows.append({

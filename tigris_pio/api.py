@@ -67,7 +67,7 @@ def compile_model(
     stream: inputs and outputs that are never whole in memory, "image" or several names: their rows move during the run,
         by functions given to `Session.run` or by the firmware's hooks
     name: the model's name, a C identifier; None: the file's name
-    backend: "auto", "portable", "esp-nn", "cmsis-nn" or "pie": the library that runs int8 convolutions and fully
+    backend: "auto", "portable", "esp-nn", "cmsis-nn", "pie" or "mve": the library that runs int8 convolutions and fully
         connected layers
     chip: the board's chip or core; the plan, the choice of "auto" and a backend's scratch are made for it. "": a core
         without DSP instructions and floating point, portable kernels, and scratch enough for any chip

@@ -1,7 +1,7 @@
 /* The smallest program with a model, to measure a network's flash without its plan. model.h is generated. */
 #include "model.h"
 
-#include "tigris_kernels.h"
+#include "tigris_backends.h"
 
 static const tigris_kernel_entry *const kernels[] = {TIGRIS_MODEL_MODEL_KERNELS};
 static const tigris_backend backend = {"model", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};

@@ -40,6 +40,12 @@ extern const tigris_kernel_entry tigris_pie_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_pie_fully_connected_int8;
 extern const tigris_kernel_entry tigris_pie_sub_int8;
 
+/* Kernels in MVE (src/kernels/mve) for weights of the packing ROWS_16: a fallback of the portable backend on cores with
+ * MVE. They need no scratch. */
+extern const tigris_backend tigris_mve_backend;
+extern const tigris_kernel_entry tigris_mve_conv_2d_int8;
+extern const tigris_kernel_entry tigris_mve_fully_connected_int8;
+
 #ifdef __cplusplus
 }
 #endif

@@ -221,7 +221,9 @@ typedef enum tigris_packing {
     /* blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles */
     TIGRIS_PACKING_LANES_16 = 2,
     /* the order of the ESP32-S3's vector kernels, requantisation included */
-    TIGRIS_PACKING_PIE = 3
+    TIGRIS_PACKING_PIE = 3,
+    /* blocks of four channels, 16 taps of each in turn, padded with zeros to whole blocks */
+    TIGRIS_PACKING_ROWS_16 = 4
 } tigris_packing;
 
 /* First bytes of the file. */

@@ -4,7 +4,7 @@ vectors (Cortex-M55). Outputs must equal those of the portable kernels, which ot
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
@@ -17,15 +17,19 @@ from tests.networks.plans import compiled
 from tests.runtime.boards import Case, answers, board_program, case_of
 from tests.runtime.kernel_harness import Operator, operator
 from tests.runtime.layer_tables import CONVS, DEPTHWISES, NONE, PIXELS3, PIXELS3_WIDTHS, ROWS, SAME, WINDOWS
+from tests.runtime.loader import Status
 from tests.runtime.operators import operators
+from tests.runtime.plan_builder import with_crc
 from tests.runtime.random_layers import CONV, DEPTHWISE, FULL_RANGE, PART_RANGE, addition, tiled_layers, window
 from tests.runtime.strategies import int8_array
 from tests.runtime.test_conv import int8_case
 from tests.runtime.test_vectors import exponentials_of, fully_connected_case, softmax_int8
 from tigris_pio.compiler.pipeline import Compiled
-from tigris_pio.format.enums import DType, OpKind
+from tigris_pio.format.enums import DType, OpKind, Packing
 from tigris_pio.format.params import PoolInt8Params
+from tigris_pio.format.reader import read_plan
 from tigris_pio.host import Session
+from tigris_pio.host.library import status_text
 
 MACHINES = ("cortex-m4", "cortex-m55")
 
@@ -119,6 +123,46 @@ def test_every_int8_operator(machine: str) -> None:
     given += [network("sww", fast="4K", slow="1M"), network("resnet", fast="20K", slow="1M")]
     found = answers(machine, board_program(machine, every_kernel=True), given)
     assert all(answer.status == "0" and answer.right for answer in found)
+
+
+def in_rows(ops: Iterable[Operator]) -> list[Operator]:
+    return [dataclasses.replace(op, packing=Packing.ROWS_16) for op in ops]
+
+
+def test_weights_in_rows_of_16() -> None:
+    """Kernels with vectors read them; others refuse the plan, and so do these what the compiler does not give them."""
+    convs = in_rows(int8_case(CONV, shape, 1, 1, *form, form[0])[0] for shape, *form in CONVS)
+    convs += in_rows(int8_case(CONV, shape, 1, 1, 5, 8, seed)[0] for seed in (FULL_RANGE, PART_RANGE)
+                     for kind, shape in WINDOWS if kind == CONV)  # fmt: skip
+    layers = in_rows(fully_connected_case(3, *sizes, 0, sizes[0] != 16, sizes[0])[0]
+                     for sizes in itertools.product((5, 16, 27, 640, 1061), (1, 4, 11)))  # fmt: skip
+    taken, others = [], []
+    for op in convs:
+        has_kernel = op.output_shape[3] % 4 == 0 and op.blobs["weights"][0].size <= 576
+        (taken if has_kernel else others).append(op)
+    given = [case_of(op, rows) for op in (*taken, *map(with_left_shifts, taken)) for rows in (0, 1)]
+    given += [case_of(op) for op in (*layers, *map(with_left_shifts, layers))]
+    given += [network("kws", fast="6K", slow="1M", chip="cortex-m55"), network("resnet", chip="cortex-m55")]
+    found = answers("cortex-m55", board_program("cortex-m55"), given)
+    assert [place for place, answer in enumerate(found) if answer.status != "0" or not answer.right] == []
+    assert others
+    refused = [*map(case_of, others), *map(beyond_its_block, (taken[0], layers[0]))]
+    found = answers("cortex-m55", board_program("cortex-m55"), refused)
+    assert {answer.status for answer in found} == {status_text(Status.ERR_PARAMS)}
+    (answer,) = answers("cortex-m4", board_program("cortex-m4"), given[:1])
+    assert answer.status == status_text(Status.ERR_PACKING)
+
+
+def beyond_its_block(op: Operator) -> Case:
+    """The operator with weights that end inside their block, and zeros of the packing that do not."""
+    case = case_of(op)
+    plan = read_plan(case.plan)
+    (record,), (stage,) = plan.ops, plan.stages
+    start = (stage.block_raw_bytes - op.blobs["weights"].size) & -16
+    params = dataclasses.replace(plan.params(record), weights=start)  # type: ignore[type-var]
+    place = plan.header.params + record.params
+    damaged = case.plan[:place] + params.pack() + case.plan[place + record.params_bytes :]
+    return dataclasses.replace(case, plan=with_crc(damaged))
 
 
 #: Instructions a multiplication at most on a Cortex-M55, an eighth above what was counted with -O1.

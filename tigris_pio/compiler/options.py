@@ -39,7 +39,7 @@ class CompileOptions:
     hop: int | None = None  #: hop size in input rows; None: each run gets a whole window
     streams: tuple[str, ...] = ()  #: inputs and outputs whose rows firmware moves during the run
     name: str | None = None  #: the model's name in C; None: the file's name
-    backend: str = "auto"  #: the library whose kernels run on the board: auto, portable, esp-nn, cmsis-nn or pie
+    backend: str = "auto"  #: the library whose kernels run on the board: auto, portable, esp-nn, cmsis-nn, pie or mve
     #: The board's chip, such as esp32s3. Its instructions decide between plans, and a backend's scratch is sized for
     #: it. Empty: a processor without DSP instructions and floating point, and scratch enough for any chip.
     chip: str = ""

@@ -28,8 +28,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tigris_pio.compiler.backends import mve
 from tigris_pio.compiler.backends.balance import Point
-from tigris_pio.compiler.backends.chips import MVE
 from tigris_pio.compiler.backends.report import kernels_report
 from tigris_pio.compiler.choose import balances, cheapest_plan, plan_of
 from tigris_pio.compiler.codegen import Generated, generate
@@ -170,7 +170,7 @@ def _option_passes(
 
 def _weight_passes(options: CompileOptions) -> list[Pass[Program]]:
     """The pass for weights of 4 bits. Kernel libraries and vector instructions take 8 bits."""
-    if options.kernels() is not None or options.chip in MVE:
+    if options.kernels() is not None or options.chip in mve.CHIPS:
         return []
     return [program_pass(pack_int4, "layers whose weights fit 4 bits store them in 4 bits")]
 

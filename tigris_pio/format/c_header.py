@@ -161,11 +161,13 @@ def render_table() -> str:
     """The text of portable.c."""
     return (
         f"/* All portable kernels as a backend, {_BY}.\n"
-        ' * Do not edit. Linking this file links every kernel. */\n#include "tigris_kernels.h"\n\n'
+        ' * Do not edit. Linking this file links every kernel. */\n#include "tigris_backends.h"\n\n'
+        '#include "instruction_set.h"\n\n'
+        "#if TIGRIS_MVE\n#define OF_SET &tigris_mve_backend\n#else\n#define OF_SET NULL\n#endif\n\n"
         "static const tigris_kernel_entry *const kernels[] = {\n"
         + "".join(f"    &{kernel_symbol(kind, dtype)},\n" for kind, dtype in PARAMS)
         + "};\n\nconst tigris_backend tigris_portable_backend = "
-        '{"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};\n'
+        '{"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, OF_SET};\n'
     )
 
 

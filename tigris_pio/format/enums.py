@@ -163,6 +163,7 @@ class Packing(enum.IntEnum):
     ROWS = 1  #: each channel's taps in model order
     LANES_16 = 2  #: blocks and tiles of 16, each pixel's channels padded with zeros to whole tiles
     PIE = 3  #: the order of the ESP32-S3's vector kernels, requantisation included
+    ROWS_16 = 4  #: blocks of four channels, 16 taps of each in turn, padded with zeros to whole blocks
 
 
 class ParameterEnum(enum.IntEnum):

@@ -60,6 +60,7 @@ PACKINGS: dict[enums.Packing, PackingLayout] = {
     enums.Packing.PORTABLE: PackingLayout("portable", 4, 4, (0, 2, 1, 3), Padding.NONE, 4),
     enums.Packing.ROWS: PackingLayout("rows", 1, 1, (0,), Padding.NONE, 0),
     enums.Packing.LANES_16: PackingLayout("16 lanes", 1, 16, tuple(range(16)), Padding.PIXEL, 16),
+    enums.Packing.ROWS_16: PackingLayout("rows of 16", 4, 16, tuple(range(16)), Padding.CHANNEL, 4),
 }
 _PORTABLE = PACKINGS[enums.Packing.PORTABLE]
 #: Kinds that a backend may pack in its own order; weights of all other kinds have the portable packing.
@@ -153,14 +154,13 @@ def stored_order(
     kind: OpKind, dtype: DType, params: Record, field: str, shape: Sequence[int], packing: enums.Packing
 ) -> ArrayOrder | PhaseOrder | Int4Order | None:
     """The packing of one of an operator's arrays, from its shape in canonical order; None if it is stored unchanged."""
-    if packing not in PACKINGS:
-        return None
-    if kind in _INT4_KINDS and field == "weights":
+    if packing in PACKINGS and kind in _INT4_KINDS and field == "weights":
         return Int4Order((shape[0], math.prod(shape[1:])))
     if isinstance(params, RecurrentInt16Params):
-        if field not in ("input_weights", "recurrent_weights"):
-            return None
-    elif field != "weights" or dtype not in (DType.INT8, DType.INT32) or not TRAITS[kind].packed:
+        is_packed = field in ("input_weights", "recurrent_weights")
+    else:
+        is_packed = field == "weights" and dtype in (DType.INT8, DType.INT32) and TRAITS[kind].packed
+    if packing not in PACKINGS or not is_packed:
         return None
     if isinstance(params, TransposeConvInt8Params):
         stride, dilation = (params.stride_height, params.stride_width), (params.dilation_height, params.dilation_width)

@@ -26,9 +26,9 @@ WEIGHTS = ("c", "partition")
 # Options of plans, which are flashed beside the firmware.
 PLAN_OPTIONS = ("partition", "match", "check", "slots", "slot_size", "cores")
 OPTIMIZE = ("speed", "size")
-BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn", "pie")
+BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn", "pie", "mve")
 # Backends of the runtime's own kernels in a chip's instructions, with these chips.
-BACKEND_CHIPS = {"pie": ("esp32s3",)}
+BACKEND_CHIPS = {"pie": ("esp32s3",), "mve": ("cortex-m52", "cortex-m55", "cortex-m85")}
 # Backends that need no library and no chip. `auto` is one: backend.py replaces it on chips with a faster backend.
 PORTABLE_BACKENDS = ("auto", "portable")
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")

@@ -5,8 +5,8 @@
  *   mve/       vector instructions of Armv8.1-M (MVE, "Helium": Cortex-M52, M55, M85), beside DSP instructions
  *
  * portable/ and dsp/ have headers of the same names with the same functions; the including header chooses by the macros
- * below. mve/ holds whole kernels, which take over calls of the portable ones (set.h). Other folders hold kernels
- * that a plan selects by its packing, or a build by its table of kernels. */
+ * below. mve/ holds whole kernels, which take over calls of the portable ones (set.h), and kernels of a packing of
+ * their own. Other folders hold kernels that a plan selects by its packing, or a build by its table of kernels. */
 #ifndef TIGRIS_INSTRUCTION_SET_H
 #define TIGRIS_INSTRUCTION_SET_H
 

@@ -1,6 +1,14 @@
 /* All portable kernels as a backend, generated from tigris_pio/format by python -m tigris_pio.format.c_header.
  * Do not edit. Linking this file links every kernel. */
-#include "tigris_kernels.h"
+#include "tigris_backends.h"
+
+#include "instruction_set.h"
+
+#if TIGRIS_MVE
+#define OF_SET &tigris_mve_backend
+#else
+#define OF_SET NULL
+#endif
 
 static const tigris_kernel_entry *const kernels[] = {
     &tigris_conv_2d_int8,
@@ -114,4 +122,4 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_level_int32,
 };
 
-const tigris_backend tigris_portable_backend = {"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, NULL};
+const tigris_backend tigris_portable_backend = {"portable", kernels, sizeof kernels / sizeof kernels[0], NULL, OF_SET};

@@ -53,9 +53,11 @@ def test_constants_are_those_of_the_model_again(library: str, models_dir: Path) 
 def test_what_stays_portable_is_named_with_its_reason(name: str, models_dir: Path) -> None:
     report = compile_model(models_dir / "kws_int8.onnx", fast="256K", backend=name).report
     assert report["backend"]["name"] == name
-    assert report["backend"]["ops"] == 10
+    depthwise = 4 if name == "mve" else 0  # its depthwise kernels read portable weights
+    assert report["backend"]["ops"] == 10 - depthwise
     reasons = {entry["op"]: entry["reason"] for entry in report["backend"]["portable"]}
-    assert set(reasons) == {"pool0/AveragePool/part", "pool0/AveragePool", "softmax0/Softmax"}
+    assert len(reasons) == 3 + depthwise
+    assert {"pool0/AveragePool/part", "pool0/AveragePool", "softmax0/Softmax"} <= set(reasons)
     assert reasons["softmax0/Softmax"] == f"{name} is not used for SOFTMAX in int8"
     portable = compile_model(models_dir / "kws_int8.onnx").report["backend"]
     assert portable == {"name": "portable", "ops": 13, "portable": []}
@@ -81,7 +83,7 @@ def test_a_chip_without_need_for_scratch_gets_none(models_dir: Path) -> None:
 def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:
     """The report says which kernel each operator has, and why."""
     model = models_dir / "kws_int8.onnx"
-    expected = {"esp32s3": "pie", "cortex-m55": "portable", "cortex-m4": "portable", "": "portable"}
+    expected = {"esp32s3": "pie", "cortex-m55": "mve", "cortex-m4": "portable", "": "portable"}
     for chip, backend in expected.items():
         compiled = compile_model(model, fast="256K", chip=chip)
         kernels = compiled.report["kernels"]
@@ -98,5 +100,5 @@ def test_auto_is_the_fastest_backend_of_the_chip(models_dir: Path) -> None:
 
 
 def test_an_unknown_backend_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="'gpu' is unknown; use one of auto, portable, esp-nn, cmsis-nn, pie"):
+    with pytest.raises(UsageError, match="'gpu' is unknown; use one of auto, portable, esp-nn, cmsis-nn, pie, mve"):
         find_backend("gpu")

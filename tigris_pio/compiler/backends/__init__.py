@@ -12,6 +12,7 @@ operators stay portable. Outputs are the same bytes in both cases.
     balance.py      shares fast memory between arena and scratch
     cmsis_nn.py, esp_nn.py    what these libraries support, and their scratch
     pie.py, pie_scales.py, pie_streams.py    the ESP32-S3's vector kernels
+    mve.py           the vector kernels of Cortex-M55
     report.py       the kernel of each operator, and the reason
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tigris_pio.compiler.backends import cmsis_nn, esp_nn, pie
+from tigris_pio.compiler.backends import cmsis_nn, esp_nn, mve, pie
 from tigris_pio.compiler.backends.chips import auto_choice
 from tigris_pio.compiler.backends.pie_sums import sum_params
 from tigris_pio.compiler.backends.shape import PlainShape
@@ -72,6 +72,8 @@ BACKENDS = {
         Backend("cmsis-nn", "tigris_cmsis_nn", cmsis_nn.refuses, cmsis_nn.scratch_bytes),
         Backend("pie", "tigris_pie", pie.refuses, pie.scratch_bytes, pie.KINDS, Packing.PIE, True, pie.stream,
                 sum_params, pie.ALIGNMENT, (pie.CHIP,)),
+        Backend("mve", "tigris_mve", mve.refuses, lambda shape, chip: 0, mve.KINDS, Packing.ROWS_16, True,
+                chips=mve.CHIPS),
     )
 }  # fmt: skip
 #: `slower_on` of backends that `auto` selects. A backend that is named explicitly runs every operator that it can.

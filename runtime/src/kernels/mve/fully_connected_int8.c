@@ -1,12 +1,15 @@
 /* FULLY_CONNECTED of int8 with MVE: four outputs of a vector at a time, 16 products of each with every step.
  *
- * The vector is copied in the order of packed weights. One longer than PART_BYTES is copied in parts, again for each four
- * outputs. */
+ * PORTABLE weights: the vector is copied in their order. One longer than PART_BYTES is copied in parts, again for each four
+ * outputs. ROWS_16 weights: the vector is read in place, but for taps behind its last 16. */
 #include "mve.h"
 
 #if TIGRIS_MVE
 
 #include "../access.h"
+#include "../check.h"
+#include "../layer_vectors.h"
+#include "tigris_backends.h"
 #include "tiles.h"
 
 #define PART_BYTES 1024 /* a multiple of TIGRIS_MVE_TILES */
@@ -21,7 +24,7 @@ typedef struct layer {
     int32_t outputs;
     int shifts_right;
     tigris_mve_end end;
-    int8_t part[PART_BYTES];
+    int8_t *part; /* PART_BYTES, for PORTABLE weights */
 } layer;
 
 /* Copies the part from `first` on of the vector at `from`. Returns its length. */
@@ -91,6 +94,17 @@ static int32_t add_row(const int8_t *weights, const int8_t *part, int32_t count,
     return sum;
 }
 
+/* Writes outputs from `first` on, those of `lanes`. */
+TIGRIS_INLINE void write_outputs(const layer *l, int32x4_t sum, int32_t first, mve_pred16_t lanes, int8_t *output)
+{
+    const int32x4_t multiplier =
+        l->step == 0 ? vdupq_n_s32(*l->multiplier) : vldrwq_z_s32(l->multiplier + first, lanes);
+    const int32x4_t shift = l->step == 0 ? vdupq_n_s32(*l->shift) : vldrbq_z_s32(l->shift + first, lanes);
+    const int32x4_t value = l->shifts_right ? tigris_mve_scale_right(sum, multiplier, shift)
+                                            : tigris_mve_scale(sum, multiplier, shift);
+    vstrbq_p_s32(output + first, vreinterpretq_s32_s16(tigris_mve_outputs(value, value, &l->end)), lanes);
+}
+
 /* One vector's outputs from `first` on, up to four. */
 static void run_block(layer *l, const int8_t *vector, int32_t first, int8_t *output)
 {
@@ -109,37 +123,36 @@ static void run_block(layer *l, const int8_t *vector, int32_t first, int8_t *out
             sums[i] = add_row(weights + i * l->length + at, l->part, taps, sums[i]);
         }
     }
-    const int32x4_t sum = vld1q_s32(sums);
-    const int32x4_t multiplier =
-        l->step == 0 ? vdupq_n_s32(*l->multiplier) : vldrwq_z_s32(l->multiplier + first, lanes);
-    const int32x4_t shift = l->step == 0 ? vdupq_n_s32(*l->shift) : vldrbq_z_s32(l->shift + first, lanes);
-    const int32x4_t value = l->shifts_right ? tigris_mve_scale_right(sum, multiplier, shift)
-                                            : tigris_mve_scale(sum, multiplier, shift);
-    vstrbq_p_s32(output + first, vreinterpretq_s32_s16(tigris_mve_outputs(value, value, &l->end)), lanes);
+    write_outputs(l, vld1q_s32(sums), first, lanes, output);
+}
+
+static void unpack(layer *l, const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    l->weights = tigris_int8_data(call, params->weights);
+    l->bias = tigris_int32_data(call, params->bias);
+    l->multiplier = tigris_int32_data(call, params->multiplier);
+    l->shift = tigris_int8_data(call, params->shift);
+    l->step = (int32_t)params->requantise_step;
+    l->length = (int32_t)params->in_features;
+    l->outputs = (int32_t)params->out_features;
+    l->shifts_right = tigris_mve_shifts_right(l->shift, l->step == 0 ? 1 : l->outputs);
+    l->end = tigris_mve_end_of(params->output_zero_point, params->activation_min, params->activation_max);
 }
 
 int tigris_fully_connected_int8_by_set(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int8_params *params = call->params;
-    const tigris_band *in = &call->inputs[0], *out = call->output;
-    const uint32_t row_vectors = tigris_row_elements(out->tensor) / params->out_features;
-    const int8_t *input = (const int8_t *)(const void *)in->data;
-    int8_t *output = tigris_int8_output(call);
+    const tigris_layer_vectors vectors = tigris_layer_vectors_of(call, params->in_features, params->out_features);
+    const int8_t *input = vectors.input;
+    int8_t *output = tigris_int8_output(call), part[PART_BYTES];
     layer l;
-    l.weights = tigris_int8_data(call, params->weights);
+    unpack(&l, call);
+    l.part = part;
     if (((uintptr_t)l.weights & 3U) != 0U) {
         return 0;
     }
-    l.bias = tigris_int32_data(call, params->bias);
-    l.multiplier = tigris_int32_data(call, params->multiplier);
-    l.shift = tigris_int8_data(call, params->shift);
-    l.step = (int32_t)params->requantise_step;
-    l.length = (int32_t)params->in_features;
-    l.outputs = (int32_t)params->out_features;
-    l.shifts_right = tigris_mve_shifts_right(l.shift, l.step == 0 ? 1 : l.outputs);
-    l.end = tigris_mve_end_of(params->output_zero_point, params->activation_min, params->activation_max);
-    input += (uint32_t)out->first * row_vectors * params->in_features - (uint32_t)in->first * tigris_row_elements(in->tensor);
-    for (uint32_t left = (uint32_t)out->rows * row_vectors; left > 0U; left--) {
+    for (uint32_t left = vectors.count; left > 0U; left--) {
         if (l.length <= PART_BYTES) {
             copy_part(&l, input, 0);
         }
@@ -151,5 +164,75 @@ int tigris_fully_connected_int8_by_set(const tigris_kernel_call *call)
     }
     return 1;
 }
+
+/* ---- weights in rows ---- */
+
+/* Adds `times` times 16 products to the sums of four outputs; at least one time. */
+#define ADD_ROWS                                                                                                       \
+    "dls lr, %[times]\n"                                                                                               \
+    "1: vldrb.8 q4, [%[vector]], #16\n\t"                                                                              \
+    "vldrb.8 q0, [%[weights]], #16\n\t"                                                                               \
+    "vmladava.s8 %[a], q0, q4\n\t"                                                                                    \
+    "vldrb.8 q1, [%[weights]], #16\n\t"                                                                               \
+    "vmladava.s8 %[b], q1, q4\n\t"                                                                                    \
+    "vldrb.8 q2, [%[weights]], #16\n\t"                                                                               \
+    "vmladava.s8 %[c], q2, q4\n\t"                                                                                    \
+    "vldrb.8 q3, [%[weights]], #16\n\t"                                                                               \
+    "vmladava.s8 %[d], q3, q4\n\t"                                                                                    \
+    "le lr, 1b"
+TIGRIS_INLINE const int8_t *add_rows(const int8_t *weights, const int8_t *vector, int32_t times, int32_t sums[4])
+{
+    __asm__ volatile(ADD_ROWS
+                     : [weights] "+r"(weights), [vector] "+r"(vector), [a] "+Te"(sums[0]), [b] "+Te"(sums[1]),
+                       [c] "+Te"(sums[2]), [d] "+Te"(sums[3])
+                     : [times] "r"(times)
+                     : "lr", "q0", "q1", "q2", "q3", "q4", "memory");
+    return weights;
+}
+
+static void run_rows(const tigris_kernel_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_layer_vectors vectors = tigris_layer_vectors_of(call, params->in_features, params->out_features);
+    const int8_t *input = vectors.input;
+    int8_t *output = tigris_int8_output(call), tail[TIGRIS_MVE_BYTES];
+    layer l;
+    unpack(&l, call);
+    const int32_t times = l.length / TIGRIS_MVE_BYTES, left = l.length % TIGRIS_MVE_BYTES;
+    for (uint32_t vector = vectors.count; vector > 0U; vector--) {
+        const int8_t *weights = l.weights;
+        if (left != 0) {
+            vst1q_s8(tail, vldrbq_z_s8(input + l.length - left, vctp8q((uint32_t)left)));
+        }
+        for (int32_t first = 0; first < l.outputs; first += 4) {
+            const mve_pred16_t lanes = vctp32q((uint32_t)(l.outputs - first));
+            int32_t sums[4];
+            vst1q_s32(sums, vldrwq_z_s32(l.bias + first, lanes));
+            if (times != 0) {
+                weights = add_rows(weights, input, times, sums);
+            }
+            if (left != 0) {
+                weights = add_rows(weights, tail, 1, sums);
+            }
+            write_outputs(&l, vld1q_s32(sums), first, lanes, output);
+        }
+        input += l.length;
+        output += l.outputs;
+    }
+}
+
+static tigris_status check(const tigris_check_call *call)
+{
+    const tigris_fully_connected_int8_params *params = call->params;
+    const tigris_status status = tigris_check_fully_connected_int8(call);
+    return status != TIGRIS_OK ? status
+                               : tigris_check_result(tigris_check_data(
+                                     call, params->weights,
+                                     tigris_mve_rows_bytes(params->in_features, params->out_features), 1U));
+}
+
+const tigris_kernel_entry tigris_mve_fully_connected_int8 = {
+    TIGRIS_OP_KIND_FULLY_CONNECTED, TIGRIS_DTYPE_INT8, TIGRIS_PACKING_ROWS_16,
+    sizeof(tigris_fully_connected_int8_params), run_rows, check};
 
 #endif

@@ -1,14 +1,23 @@
-/* Packed weights (tigris_pio/format/packing.py) as vectors: VLD4 loads four tiles of a block of four
- * channels as 16 taps of each channel. Taps of the input must be in the tiles' order. */
+/* Packed weights (tigris_pio/format/packing.py) as vectors. ROWS_16: a vector is 16 taps of a channel. PORTABLE: VLD4
+ * loads four tiles of a block of four channels as 16 taps of each; taps of the input must be in the tiles' order. */
 #ifndef TIGRIS_MVE_TILES_H
 #define TIGRIS_MVE_TILES_H
 
+#include "../../extents.h"
 #include "mve.h"
 
 #if TIGRIS_MVE
 
 #define TIGRIS_MVE_BLOCK 4  /* channels */
 #define TIGRIS_MVE_TILES 64 /* bytes of four tiles */
+
+/* Bytes of the weights of `outputs` outputs of `taps` taps each in the packing ROWS_16; UINT32_MAX for more. */
+static inline uint32_t tigris_mve_rows_bytes(uint32_t taps, uint32_t outputs)
+{
+    const uint32_t vectors = taps / TIGRIS_MVE_BYTES + (taps % TIGRIS_MVE_BYTES != 0U);
+    return tigris_multiply(tigris_multiply(vectors, TIGRIS_MVE_TILES),
+                           outputs / TIGRIS_MVE_BLOCK + (outputs % TIGRIS_MVE_BLOCK != 0U));
+}
 
 /* The index of tap `tap` in a tile, whose order is 0 2 1 3. */
 static inline int32_t tigris_mve_place_of_tap(int32_t tap)
