@@ -161,6 +161,12 @@ TIGRIS_INLINE int32_t tigris_scale_to_int8(uint32_t sum, uint32_t multiplier, in
     return arm_ssat(arm_asr(arm_add(arm_asr(value, (uint32_t)right), offset), 1U), 8U);
 }
 
+TIGRIS_INLINE int32_t tigris_scale_doubled_to_int8(uint32_t sum, uint32_t multiplier, int32_t right, int32_t addend)
+{
+    const int32_t value = arm_add(arm_smmlar((int32_t)sum, (int32_t)multiplier, addend), arm_asr((int32_t)sum, 31U));
+    return arm_ssat(arm_asr(value, (uint32_t)right), 8U);
+}
+
 TIGRIS_INLINE int32_t tigris_halve_to_range(int32_t value, int32_t low, int32_t high)
 {
     const int32_t half = arm_ssat(arm_asr(value, 1U), 16U);

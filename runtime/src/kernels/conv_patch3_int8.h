@@ -144,6 +144,14 @@ static TIGRIS_NOINLINE void gather_pixel3(const tigris_kernel_call *call, const 
     const uint32_t at = tigris_tap_offset(call, pixel, first, pixel->columns.first);
     const int8_t *from = tigris_int8_input(call) + at;
     const int32_t behind = taps - before - inside;
+    if (inside == taps && taps >= TIGRIS_TILE_TAPS && tigris_tap_count(pixel->rows) == params->kernel_height) {
+        for (int32_t left = params->kernel_height; left > 0; left--) {
+            tigris_fill_four_or_more(to, from, taps);
+            to += taps;
+            from += step;
+        }
+        return;
+    }
     int16_t *const end = to + params->kernel_height * taps;
     if (first > 0) {
         tigris_fill_taps(to, &padding, 0, first * taps);

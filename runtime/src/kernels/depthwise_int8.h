@@ -18,14 +18,27 @@
 #define TIGRIS_HAS_ROW_LOOP 0
 #endif
 
+/* Whether weights and bias of a channel may be doubled: neither nine products and the bias nor the zero point in the
+ * scale of doubled sums overflows. Exceptions are channels that training has switched off, and outputs whose scale is no
+ * larger than that of the products. */
+static inline int tigris_can_double(int32_t bias, int32_t shift)
+{
+    return TIGRIS_LIKELY((uint32_t)(shift + 20) < 20U && (uint32_t)bias + (1U << 29) < 1U << 30);
+}
+
 #if defined(TIGRIS_DSP)
+/* Weights of a lane, in pairs. */
+typedef struct tigris_lane_taps {
+    tigris_pair begin; /* w0 and w1 */
+    tigris_pair end;   /* w1 and w2 */
+} tigris_lane_taps;
+
 /* One channel. Weights of a lane outside the input are 0: its products with the padding are added to the bias. */
 typedef struct tigris_line_channel {
-    tigris_pair begin[3];      /* w0 and w1 of each lane */
-    tigris_pair end[3];        /* w1 and w2 */
+    tigris_lane_taps taps[3];  /* of each lane */
     uint32_t bias;
     uint32_t padded[2];        /* products of a column of padding as column 0 and as column 2 of an output */
-    tigris_scale scale;
+    tigris_scale scale;        /* on the fast path for doubled sums: taps and bias are doubled */
     int32_t multiplier;
     int32_t shift;
 } tigris_line_channel;

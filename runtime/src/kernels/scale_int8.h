@@ -52,7 +52,26 @@ static inline int32_t tigris_requantise_right_shift(uint32_t sum, tigris_scale s
     return tigris_halve_clamped(((high + (high >> 31)) >> scale.right) + scale.offset, output);
 }
 
-#if !defined(TIGRIS_DSP)
+#if defined(TIGRIS_DSP)
+/* The scale for tigris_requantise_doubled. With e for the right shift: `doubled` = multiplier, `right` = e,
+ * `offset` = 2^(e - 1) + 2^e * zero point. */
+static inline tigris_scale tigris_doubled_sum_scale(int32_t multiplier, int32_t shift, tigris_output_stage output)
+{
+    const uint32_t right = (uint32_t)-shift & 31U;
+    const uint32_t half = 1U << right >> 1;
+    const tigris_scale scale = {(uint32_t)multiplier, (int32_t)right,
+                                (int32_t)(half + ((uint32_t)output.zero_point << right))};
+    return scale;
+}
+
+/* tigris_requantise_right_shift of `twice`, a sum that was doubled, on the fast path; the caller makes sure that nothing
+ * overflows. With x for the rounded high product, rounding x / 2^e half away from zero is (t + 2^(e - 1)) >> e with
+ * t = x - (x < 0). As in tigris_requantise_fast x = 0 of a negative sum counts as negative. */
+static inline int32_t tigris_requantise_doubled(uint32_t twice, tigris_scale scale)
+{
+    return tigris_scale_doubled_to_int8(twice, scale.doubled, scale.right, scale.offset);
+}
+#else
 /* The scale for tigris_requantise_doubled. With e for the right shift: `doubled` = 2 * multiplier, `right` = e + 1,
  * `offset` = 2^e + 2^(e + 1) * zero point. */
 static inline tigris_scale tigris_doubled_sum_scale(int32_t multiplier, int32_t shift, tigris_output_stage output)

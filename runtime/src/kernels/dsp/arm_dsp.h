@@ -139,6 +139,20 @@ TIGRIS_INLINE int32_t tigris_scale_to_int8(uint32_t sum, uint32_t multiplier, in
     return value;
 }
 
+/* (high + addend) >> right within -128 … 127; high is sum * multiplier / 2^32, rounded, and one less for a negative
+ * sum. */
+TIGRIS_INLINE int32_t tigris_scale_doubled_to_int8(uint32_t sum, uint32_t multiplier, int32_t right, int32_t addend)
+{
+    int32_t value;
+    __asm__("smmlar %0, %1, %2, %4\n\t"
+            "add %0, %0, %1, asr #31\n\t"
+            "asr %0, %0, %3\n\t"
+            "ssat %0, #8, %0"
+            : "=&r"(value)
+            : "r"(sum), "r"(multiplier), "r"(right), "r"(addend));
+    return value;
+}
+
 /* value / 2 within low … high, an int8 range, in the low byte: two instructions less than the compiler's own code. SEL
  * chooses by the flags of SSUB16. */
 TIGRIS_INLINE int32_t tigris_halve_to_range(int32_t value, int32_t low, int32_t high)

@@ -41,17 +41,23 @@ TIGRIS_INLINE void tigris_store(int16_t *to, const int8_t *from)
     memcpy(to + 2, &second, sizeof second);
 }
 
-/* `count` taps. A step is 1, or 0 when all are the byte at `from`. The last four taps may be stored twice. */
+/* `count` taps from `from` on, at least four; the last four may be stored twice. */
+TIGRIS_INLINE void tigris_fill_four_or_more(int16_t *to, const int8_t *from, int32_t count)
+{
+    int16_t *const last = to + count - TIGRIS_TILE_TAPS;
+    const int8_t *const last_from = from + count - TIGRIS_TILE_TAPS;
+    for (; to < last; to += TIGRIS_TILE_TAPS) {
+        tigris_store(to, from);
+        from += TIGRIS_TILE_TAPS;
+    }
+    tigris_store(last, last_from);
+}
+
+/* `count` taps. A step is 1, or 0 when all are the byte at `from`. */
 static TIGRIS_NOINLINE void tigris_fill_taps(int16_t *to, const int8_t *from, int32_t step, int32_t count)
 {
     if (step != 0 && count >= TIGRIS_TILE_TAPS) {
-        int16_t *const last = to + count - TIGRIS_TILE_TAPS;
-        const int8_t *const last_from = from + count - TIGRIS_TILE_TAPS;
-        for (; to < last; to += TIGRIS_TILE_TAPS) {
-            tigris_store(to, from);
-            from += TIGRIS_TILE_TAPS;
-        }
-        tigris_store(last, last_from);
+        tigris_fill_four_or_more(to, from, count);
         return;
     }
     for (; count > 0; count--) {

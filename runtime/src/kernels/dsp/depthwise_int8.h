@@ -10,14 +10,15 @@ enum { TIGRIS_PATH_FAST, TIGRIS_PATH_RIGHT_SHIFT, TIGRIS_PATH_ANY_SHIFT };
 
 static inline int tigris_is_fast_channel(const tigris_line_loop *loop, int32_t channel, int32_t fast_above)
 {
-    return tigris_is_fast_scale(loop->multiplier[channel], loop->shift[channel], fast_above);
+    return tigris_is_fast_scale(loop->multiplier[channel], loop->shift[channel], fast_above) &&
+           tigris_can_double(loop->bias[channel], loop->shift[channel]);
 }
 
 /* `sum` and the column at `from` as column 0 of an output. */
 TIGRIS_INLINE uint32_t tigris_add_column_0(const tigris_line_loop *loop, const int8_t *from, uint32_t sum)
 {
     for (int32_t i = 0; i < 3; i++) {
-        sum = tigris_add_first_first(from[loop->lane[i]], loop->channel.begin[i], sum);
+        sum = tigris_add_first_first(from[loop->lane[i]], loop->channel.taps[i].begin, sum);
     }
     return sum;
 }
@@ -30,7 +31,7 @@ TIGRIS_INLINE int32_t tigris_line_result(const tigris_line_loop *loop, uint32_t 
     }
     /* Member by member, else GCC copies the record. */
     const tigris_scale scale = {loop->channel.scale.doubled, loop->channel.scale.right, loop->channel.scale.offset};
-    return path == TIGRIS_PATH_FAST ? tigris_requantise_fast(sum, scale, loop->output)
+    return path == TIGRIS_PATH_FAST ? tigris_requantise_doubled(sum, scale)
                                     : tigris_requantise_right_shift(sum, scale, loop->output);
 }
 
@@ -38,7 +39,7 @@ TIGRIS_INLINE int32_t tigris_line_result(const tigris_line_loop *loop, uint32_t 
 TIGRIS_INLINE void tigris_run_stride_1(const tigris_line_loop *loop, const int8_t *input,
                                        int8_t *output, int32_t lines, int path)
 {
-    const int32_t lane_1 = loop->lane[1], lane_2 = loop->lane[2], step = loop->step, output_step = loop->output_step;
+    const int32_t lane_1 = loop->lane[1], lane_2 = loop->lane[2], step = loop->step;
     for (; lines > 0; lines--) {
         const int8_t *from = input;
         int8_t *to = output;
@@ -52,40 +53,41 @@ TIGRIS_INLINE void tigris_run_stride_1(const tigris_line_loop *loop, const int8_
 #pragma GCC unroll 3
         for (int32_t i = 0; i < 3; i++) {
             const int32_t value = from[loop->lane[i]];
-            next = tigris_add_first_second(value, loop->channel.begin[i], next);
-            after = tigris_add_first_first(value, loop->channel.begin[i], after);
+            next = tigris_add_first_second(value, loop->channel.taps[i].begin, next);
+            after = tigris_add_first_first(value, loop->channel.taps[i].begin, after);
         }
         from += step;
-        const int8_t *const end = to + (left >> 1) * 2 * output_step;
-        while (to != end) {
-            const int8_t *second = from + step;
-            const tigris_pair pairs[3] = {tigris_pack(from[0], second[0]),
-                                          tigris_pack(from[lane_1], second[lane_1]),
-                                          tigris_pack(from[lane_2], second[lane_2])};
+        for (int32_t pairs = left >> 1; pairs > 0; pairs--) {
+            const int8_t *second = from + loop->step;
             uint32_t now = next, soon = after;
             after = next = loop->channel.bias;
 #pragma GCC unroll 3
             for (int32_t i = 0; i < 3; i++) {
-                now = tigris_add_first_second(pairs[i], loop->channel.end[i], now);
-                soon = tigris_add_both(pairs[i], loop->channel.end[i], soon);
-                next = tigris_add_both(pairs[i], loop->channel.begin[i], next);
-                after = tigris_add_second_first(pairs[i], loop->channel.begin[i], after);
+                const int32_t lane = i == 0 ? 0 : i == 1 ? lane_1 : lane_2;
+                const tigris_pair pair = tigris_pack(from[lane], second[lane]);
+                const tigris_lane_taps taps = loop->channel.taps[i];
+                now = tigris_add_first_second(pair, taps.end, now);
+                soon = tigris_add_both(pair, taps.end, soon);
+                next = tigris_add_both(pair, taps.begin, next);
+                after = tigris_add_second_first(pair, taps.begin, after);
+                TIGRIS_STEP(); /* else GCC loads all lanes first, and spills the sums */
             }
+            from = second + loop->step;
             const int32_t first = tigris_line_result(loop, now, path), other = tigris_line_result(loop, soon, path);
+            const int32_t output_step = loop->output_step;
             to[0] = (int8_t)first;
             to[output_step] = (int8_t)other;
             to += 2 * output_step;
-            from = second + step;
         }
         if ((left & 1) != 0) {
 #pragma GCC unroll 3
             for (int32_t i = 0; i < 3; i++) {
                 const int32_t value = from[loop->lane[i]];
-                next = tigris_add_first_second(value, loop->channel.end[i], next);
-                after = tigris_add_first_first(value, loop->channel.end[i], after);
+                next = tigris_add_first_second(value, loop->channel.taps[i].end, next);
+                after = tigris_add_first_first(value, loop->channel.taps[i].end, after);
             }
             *to = (int8_t)tigris_line_result(loop, next, path);
-            to += output_step;
+            to += loop->output_step;
             next = after;
         }
         if (loop->right != 0) {
@@ -114,15 +116,16 @@ TIGRIS_INLINE void tigris_run_stride_2(const tigris_line_loop *loop, const int8_
         const int8_t *const end = to + (left >> 1) * loop->output_step;
         while (to != end) {
             const int8_t *even = from + step;
-            const tigris_pair pairs[3] = {tigris_pack(from[0], even[0]),
-                                          tigris_pack(from[lane_1], even[lane_1]),
-                                          tigris_pack(from[lane_2], even[lane_2])};
             uint32_t now = next;
             next = loop->channel.bias;
 #pragma GCC unroll 3
             for (int32_t i = 0; i < 3; i++) {
-                now = tigris_add_both(pairs[i], loop->channel.end[i], now);
-                next = tigris_add_second_first(pairs[i], loop->channel.begin[i], next);
+                const int32_t lane = i == 0 ? 0 : i == 1 ? lane_1 : lane_2;
+                const tigris_pair pair = tigris_pack(from[lane], even[lane]);
+                const tigris_lane_taps taps = loop->channel.taps[i];
+                now = tigris_add_both(pair, taps.end, now);
+                next = tigris_add_second_first(pair, taps.begin, next);
+                TIGRIS_STEP();
             }
             *to = (int8_t)tigris_line_result(loop, now, path);
             to += loop->output_step;
@@ -131,7 +134,7 @@ TIGRIS_INLINE void tigris_run_stride_2(const tigris_line_loop *loop, const int8_
         if (loop->right != 0) {
             next += loop->channel.padded[1];
             for (int32_t i = 0; i < 3; i++) {
-                next = tigris_add_first_first(from[loop->lane[i]], loop->channel.end[i], next);
+                next = tigris_add_first_first(from[loop->lane[i]], loop->channel.taps[i].end, next);
             }
             *to = (int8_t)tigris_line_result(loop, next, path);
         }
@@ -193,24 +196,27 @@ static inline int tigris_has_line_loop(const tigris_line_loop *loop, int32_t cha
 }
 #endif
 
-TIGRIS_INLINE void tigris_load_channel(tigris_line_loop *loop, int32_t channel)
+/* Loads a channel's constants, weights and bias `times` 1 or, for tigris_requantise_doubled, 2. */
+TIGRIS_INLINE void tigris_load_channel(tigris_line_loop *loop, int32_t channel, int32_t times)
 {
     const tigris_line_taps taps = tigris_channel_taps(loop, channel);
     int32_t first = 0, last = 0;
-    loop->channel.bias = (uint32_t)loop->bias[channel];
+    loop->channel.bias = (uint32_t)loop->bias[channel] * (uint32_t)times;
     loop->channel.multiplier = loop->multiplier[channel];
     loop->channel.shift = loop->shift[channel];
-    loop->channel.scale = tigris_scale_of(loop->channel.multiplier, loop->channel.shift, loop->output);
+    loop->channel.scale = times == 2
+        ? tigris_doubled_sum_scale(loop->channel.multiplier, loop->channel.shift, loop->output)
+        : tigris_scale_of(loop->channel.multiplier, loop->channel.shift, loop->output);
 #pragma GCC unroll 3
     for (int32_t i = 0; i < 3; i++) {
         const int8_t *from = taps.lane[i];
-        int32_t w0 = from[0], w1 = from[taps.stride], w2 = from[2 * taps.stride];
+        int32_t w0 = times * from[0], w1 = times * from[taps.stride], w2 = times * from[2 * taps.stride];
         if (i > 0 && loop->lane[i] == 0) {
             loop->channel.bias += (uint32_t)((w0 + w1 + w2) * loop->padding);
             w0 = w1 = w2 = 0;
         }
-        loop->channel.begin[i] = tigris_pack(w0, w1);
-        loop->channel.end[i] = tigris_pack(w1, w2);
+        loop->channel.taps[i].begin = tigris_pack(w0, w1);
+        loop->channel.taps[i].end = tigris_pack(w1, w2);
         first += w0;
         last += w2;
     }
@@ -218,8 +224,70 @@ TIGRIS_INLINE void tigris_load_channel(tigris_line_loop *loop, int32_t channel)
     loop->channel.padded[1] = (uint32_t)(last * loop->padding);
 }
 
+#if TIGRIS_HAS_ROW_LOOP
+/* Whether lines have six outputs of stride 1 and padding on both sides. */
+static inline int tigris_is_line_of_six(const tigris_line_loop *loop)
+{
+    return loop->columns == 6 && loop->stride == 1 && (loop->left & loop->right) != 0;
+}
+
+/* Such lines: all sums stay in registers, lane by lane. */
+static TIGRIS_NOINLINE void tigris_run_fast_6(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
+                                              int32_t lines)
+{
+    for (; lines > 0; lines--) {
+        const uint32_t bias = loop->channel.bias;
+        uint32_t s0 = bias + loop->channel.padded[0], s1 = bias, s2 = bias, s3 = bias, s4 = bias;
+        uint32_t s5 = bias + loop->channel.padded[1];
+#pragma GCC unroll 3
+        for (int32_t i = 0; i < 3; i++) {
+            const int32_t step = loop->step;
+            const tigris_lane_taps taps = loop->channel.taps[i];
+            const int8_t *from = input + loop->lane[i];
+            tigris_pair pair = tigris_pack(from[0], from[step]);
+            s0 = tigris_add_both(pair, taps.end, s0);
+            s1 = tigris_add_both(pair, taps.begin, s1);
+            s2 = tigris_add_second_first(pair, taps.begin, s2);
+            TIGRIS_STEP();
+            from += 2 * step;
+            pair = tigris_pack(from[0], from[step]);
+            s1 = tigris_add_first_second(pair, taps.end, s1);
+            s2 = tigris_add_both(pair, taps.end, s2);
+            s3 = tigris_add_both(pair, taps.begin, s3);
+            s4 = tigris_add_second_first(pair, taps.begin, s4);
+            TIGRIS_STEP();
+            from += 2 * step;
+            pair = tigris_pack(from[0], from[step]);
+            s3 = tigris_add_first_second(pair, taps.end, s3);
+            s4 = tigris_add_both(pair, taps.end, s4);
+            s5 = tigris_add_both(pair, taps.begin, s5);
+            TIGRIS_STEP();
+        }
+        const tigris_scale scale = {loop->channel.scale.doubled, loop->channel.scale.right, loop->channel.scale.offset};
+        const int32_t step = loop->output_step;
+        int8_t *to = output;
+        to[0] = (int8_t)tigris_requantise_doubled(s0, scale);
+        to[step] = (int8_t)tigris_requantise_doubled(s1, scale);
+        to += 2 * step;
+        to[0] = (int8_t)tigris_requantise_doubled(s2, scale);
+        to[step] = (int8_t)tigris_requantise_doubled(s3, scale);
+        to += 2 * step;
+        to[0] = (int8_t)tigris_requantise_doubled(s4, scale);
+        to[step] = (int8_t)tigris_requantise_doubled(s5, scale);
+        input += loop->line_step;
+        output += loop->output_line_step;
+    }
+}
+#endif
+
 TIGRIS_INLINE void tigris_run_fast(const tigris_line_loop *loop, const int8_t *input, int8_t *output, int32_t lines)
 {
+#if TIGRIS_HAS_ROW_LOOP
+    if (tigris_is_line_of_six(loop)) {
+        tigris_run_fast_6(loop, input, output, lines);
+        return;
+    }
+#endif
     if (loop->stride == 1) {
         tigris_run_fast_1(loop, input, output, lines);
     } else {
@@ -235,7 +303,7 @@ static TIGRIS_NOINLINE void tigris_run_slow_channels(tigris_line_loop *loop, con
     const int32_t fast_above = tigris_fast_above(loop->output);
     for (int32_t channel = 0; channel < loop->channels; channel++) {
         if (!tigris_is_fast_channel(loop, channel, fast_above)) {
-            tigris_load_channel(loop, channel);
+            tigris_load_channel(loop, channel, 1);
             tigris_run_any_shift(loop, input + channel, output + channel, lines);
         }
     }
@@ -248,7 +316,7 @@ static TIGRIS_NOINLINE void tigris_run_lines(tigris_line_loop *loop, const int8_
     int slow = 0;
     for (int32_t channel = 0; channel < loop->channels; channel++) {
         if (tigris_is_fast_channel(loop, channel, fast_above)) {
-            tigris_load_channel(loop, channel);
+            tigris_load_channel(loop, channel, 2);
             tigris_run_fast(loop, input + channel, output + channel, lines);
         } else {
             slow = 1;
@@ -264,8 +332,9 @@ static TIGRIS_NOINLINE void tigris_run_lines(tigris_line_loop *loop, const int8_
 {
     const int32_t fast_above = tigris_fast_above(loop->output);
     for (int32_t channel = 0; channel < loop->channels; channel++) {
-        tigris_load_channel(loop, channel);
-        if (tigris_is_fast_channel(loop, channel, fast_above)) {
+        const int fast = tigris_is_fast_channel(loop, channel, fast_above);
+        tigris_load_channel(loop, channel, 1 + fast);
+        if (fast) {
             tigris_run_fast(loop, input + channel, output + channel, lines);
         } else {
             tigris_run_any_shift(loop, input + channel, output + channel, lines);
@@ -306,7 +375,7 @@ static TIGRIS_NOINLINE void tigris_run_row(tigris_line_loop *loop, const int8_t 
     input += loop->lane[1];
     for (int32_t channel = 0; channel < channels; channel++) {
         const int32_t multiplier = multipliers[channel], shift = shifts[channel];
-        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
+        if (tigris_is_fast_channel(loop, channel, fast_above)) {
             const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
             const uint32_t bias = (uint32_t)biases[channel];
             uint32_t sum[5] = {bias, bias, bias, bias, bias};

@@ -2,14 +2,6 @@
 #ifndef TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 #define TIGRIS_PORTABLE_DEPTHWISE_INT8_H
 
-/* Whether weights and bias of a channel may be doubled for tigris_requantise_doubled: neither nine products and the
- * bias nor the zero point in tigris_doubled_sum_scale overflows. Exceptions are channels that training has switched
- * off, and outputs whose scale is no larger than that of the products. */
-static inline int tigris_can_double(int32_t bias, int32_t shift)
-{
-    return TIGRIS_LIKELY((uint32_t)(shift + 20) < 20U && (uint32_t)bias + (1U << 29) < 1U << 30);
-}
-
 /* The address of the next column in each lane. */
 typedef struct tigris_column_at {
     const int8_t *r0, *r1, *r2;
