@@ -44,6 +44,14 @@ def checks(source: Path, text: str, *command: object) -> None:
     output(*command, f"-I{INCLUDE}", "-fsyntax-only", source)
 
 
+def test_assembler_finds_registers_at_every_level(tmp_path: Path) -> None:
+    """Builds keep the level -O3, at which callers with assembler have fewer registers left."""
+    machine = MACHINES["cortex-m55"]
+    for source in sorted((RUNTIME / "src" / "kernels" / "mve").glob("depthwise*.c")):
+        output(f"{machine.toolchain}-gcc", *machine.flags, *C99, "-O3", f"-I{INCLUDE}", "-S", "-o", tmp_path / "made.s",
+               source)  # fmt: skip
+
+
 @pytest.mark.parametrize("machine", sampled(build.COMPILERS, ("gcc", "rv32imc", "cortex-m4")))
 def test_no_warnings(machine: str) -> None:
     if machine in ("gcc", "rv32imc"):  # whose objects other tests need

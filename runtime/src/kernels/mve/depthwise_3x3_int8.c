@@ -132,7 +132,8 @@ static int32_t clamp_count(int32_t value, int32_t most)
 }
 
 /* Loads the inputs of a line of outputs, whose first is at `x` along and `y` across, from `channel` on. */
-static void load_line(const depthwise *d, int32_t channel, int32_t x, int32_t y, mve_pred16_t lanes, int8_t *to)
+/* Not inlined: inside its caller the assembler lacks registers at -O3. */
+static TIGRIS_NOINLINE void load_line(const depthwise *d, int32_t channel, int32_t x, int32_t y, mve_pred16_t lanes, int8_t *to)
 {
     const axis *along = &d->along, *across = &d->across;
     const int32_t before = clamp_count(-x, d->columns);
