@@ -127,3 +127,80 @@ void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8
                                    layer->shift + first * layer->step, layer->step, &layer->output, output + first);
     }
 }
+
+/* ---- two vectors ---- */
+
+/* Rows whose sums stay between patches, a multiple of a block. At -Os an inference takes less than 1 KB of stack. */
+#if defined(__OPTIMIZE_SIZE__)
+#define BATCH 8
+#else
+#define BATCH 16
+#endif
+
+/* Adds the products of a patch's `count` taps to the sums of blocks up to `end`; `step`: from a block's weights to the
+ * next's. */
+static TIGRIS_NOINLINE void add_blocks(const uint32_t *patch, const int8_t *weights, int32_t step, int32_t count,
+                                       uint32_t *sums, const uint32_t *end)
+{
+    for (; sums != end; sums += 2 * TIGRIS_CHANNEL_BLOCK) {
+        tigris_add_block(patch, weights, count, sums);
+        weights += step;
+    }
+}
+
+/* Writes the outputs of the rows from `first` on whose sums lie before `end`. */
+static TIGRIS_NOINLINE void write_pairs(const tigris_layer *layer, int32_t first, const uint32_t *sums,
+                                        const uint32_t *end, int8_t *to, int32_t step)
+{
+    const tigris_output_stage stage = layer->output;
+    const int32_t fast_above = tigris_fast_above(stage);
+    const int32_t *multipliers = layer->multiplier + first * layer->step;
+    const int8_t *shifts = layer->shift + first * layer->step;
+    for (; sums != end; sums += 2) {
+        const int32_t multiplier = *multipliers, shift = *shifts;
+        uint32_t a, b;
+        tigris_unpack_pair(sums, &a, &b);
+        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
+            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
+            a = (uint32_t)tigris_requantise_fast(a, scale, stage);
+            b = (uint32_t)tigris_requantise_fast(b, scale, stage);
+        } else {
+            a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
+            b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
+        }
+        to[step] = (int8_t)b;
+        *to++ = (int8_t)a;
+        multipliers += layer->step;
+        shifts += layer->step;
+    }
+}
+
+TIGRIS_HOT
+void tigris_run_pair(const tigris_layer *layer, tigris_fill_pair fill, const void *vectors, int8_t *output,
+                     int32_t step)
+{
+    uint32_t patch[TIGRIS_PATCH_TAPS];
+    uint32_t sums[2 * BATCH];
+    const int32_t taps = layer->rows.length;
+    const uint32_t block_bias = tigris_block_bias(taps);
+    for (int32_t first = 0; first < layer->outputs; first += BATCH) {
+        const int32_t rows = layer->outputs - first < BATCH ? layer->outputs - first : BATCH;
+        const int32_t blocked = rows & ~(TIGRIS_CHANNEL_BLOCK - 1);
+        const int8_t *weights = layer->rows.weights + first * taps;
+        for (int32_t i = 0; i < rows; i++) {
+            tigris_init_pair(&sums[2 * i], &sums[2 * i + 1], layer->bias[first + i], block_bias);
+        }
+        for (int32_t at = 0; at < taps; at += TIGRIS_PATCH_TAPS) {
+            const int32_t count = taps - at < TIGRIS_PATCH_TAPS ? taps - at : TIGRIS_PATCH_TAPS;
+            if (first == 0 || taps > TIGRIS_PATCH_TAPS) { /* else the patch holds all taps already */
+                fill(vectors, at, count, patch);
+            }
+            add_blocks(patch, weights + at * TIGRIS_CHANNEL_BLOCK, taps * TIGRIS_CHANNEL_BLOCK, count, sums,
+                       sums + 2 * blocked);
+            for (int32_t i = blocked; i < rows; i++) {
+                tigris_add_channel(patch, weights + i * taps + at, count, sums + 2 * i);
+            }
+        }
+        write_pairs(layer, first, sums, sums + 2 * rows, output + first, step);
+    }
+}

@@ -1,4 +1,4 @@
-/* Sums of products of one int8 vector with rows of packed int8 weights (block_int8.h). */
+/* Sums of products of one int8 vector, or of two, with rows of packed int8 weights (block_int8.h). */
 #ifndef TIGRIS_ROWS_INT8_H
 #define TIGRIS_ROWS_INT8_H
 
@@ -33,5 +33,12 @@ typedef struct tigris_layer {
 /* Computes all outputs of a vector. `zeros`: the rows' weight zero points, or NULL; an output's sum loses its zero
  * point times the sum of the vector. */
 void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output);
+
+/* Fills a patch with `count` taps of two vectors from tap `at` on. */
+typedef void (*tigris_fill_pair)(const void *vectors, int32_t at, int32_t count, uint32_t *patch);
+
+/* Computes all outputs of two vectors, written to `output` and `step` bytes behind. */
+void tigris_run_pair(const tigris_layer *layer, tigris_fill_pair fill, const void *vectors, int8_t *output,
+                     int32_t step);
 
 #endif

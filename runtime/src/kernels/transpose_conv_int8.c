@@ -1,36 +1,24 @@
 /* Transposed Conv2D, int8, with groups. Output pixels that are one stride apart, along both axes, read the same taps: a
  * phase, a pair of remainders, is a convolution with weights of its own (tigris_transpose_conv_int8_params). Its pixels
- * are computed in pairs, by the sums of block_int8.h. A tap outside the input counts as the input's zero point. */
-#include "block_int8.h"
-#include "scale_int8.h"
+ * are computed in pairs (rows_int8.h). A tap outside the input counts as the input's zero point. */
+#include "rows_int8.h"
 #include "tigris_kernels.h"
 #include "transpose_conv.h"
-
-#define BLOCK TIGRIS_CHANNEL_BLOCK
-/* Channels whose sums stay between patches, a multiple of BLOCK. At -Os an inference takes less than 1 KB of stack. */
-#if defined(__OPTIMIZE_SIZE__)
-#define BATCH 8
-#else
-#define BATCH 16
-#endif
 
 /* Two output pixels of a phase and a row, which read adjacent input columns. A last odd one is taken twice. */
 typedef struct tile {
     const tigris_kernel_call *call;
     int32_t depth;              /* input channels of a group */
-    int32_t group_outputs;      /* output channels of a group */
     tigris_transpose_taps rows; /* of the phase */
     tigris_transpose_taps columns;
-    const int8_t *weights; /* of the phase, all groups */
-    const int32_t *bias;   /* of the phase */
     int32_t next;          /* columns from the first pixel's input to the second's: 1 or 0 */
-    int8_t *to;            /* the first pixel's outputs */
-    int32_t last;          /* bytes from there to the second pixel's */
+    int32_t first_channel; /* of the group's inputs */
 } tile;
 
-/* Fills a patch with `count` taps of a group from number `at` on. */
-static TIGRIS_NOINLINE void gather(const tile *t, int32_t group, int32_t at, int32_t count, uint32_t *patch)
+/* Fills a patch with `count` taps from number `at` on. */
+static void gather(const void *vectors, int32_t at, int32_t count, uint32_t *patch)
 {
+    const tile *t = vectors;
     const tigris_transpose_conv_int8_params *params = tigris_params(t->call);
     const tigris_band *in = tigris_input_band(t->call, 0);
     const tigris_tensor_record *input = tigris_tensor_of(in);
@@ -46,77 +34,11 @@ static TIGRIS_NOINLINE void gather(const tile *t, int32_t group, int32_t at, int
         const int is_row = row >= 0 && row < tigris_row_count(in);
         const int is_a = is_row && column >= 0 && column < (int32_t)input->width;
         const int is_b = is_row && second >= 0 && second < (int32_t)input->width;
-        const uint32_t from = (uint32_t)row * tigris_row_elements(input) + (uint32_t)(group * t->depth + channel);
+        const uint32_t from = (uint32_t)row * tigris_row_elements(input) + (uint32_t)(t->first_channel + channel);
         tigris_fill_patch(patch, done, is_a ? data + (from + (uint32_t)column * input->channels) : &padding, is_a,
                           is_b ? data + (from + (uint32_t)second * input->channels) : &padding, is_b, some);
         done += some;
         channel = 0;
-    }
-}
-
-/* Adds the products of a patch's `count` taps to the sums of blocks up to `end`; `step`: from a block's weights to the
- * next's. */
-static TIGRIS_NOINLINE void add_blocks(const uint32_t *patch, const int8_t *weights, int32_t step, int32_t count,
-                                       uint32_t *sums, const uint32_t *end)
-{
-    for (; sums != end; sums += 2 * BLOCK) {
-        tigris_add_block(patch, weights, count, sums);
-        weights += step;
-    }
-}
-
-/* Writes the outputs of `count` channels from `channel` on. */
-static TIGRIS_NOINLINE void write_outputs(const tile *t, const uint32_t *sums, int32_t channel, int32_t count)
-{
-    const tigris_transpose_conv_int8_params *params = tigris_params(t->call);
-    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const int32_t *multipliers = tigris_int32_data(t->call, params->multiplier) + channel;
-    const int8_t *shifts = tigris_int8_data(t->call, params->shift) + channel;
-    const int32_t fast_above = tigris_fast_above(stage), last = t->last;
-    int8_t *to = t->to + channel;
-    for (const int8_t *const end = to + count; to != end; sums += 2) {
-        const int32_t multiplier = *multipliers++, shift = *shifts++;
-        uint32_t a, b;
-        tigris_unpack_pair(sums, &a, &b);
-        if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
-            const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
-            a = (uint32_t)tigris_requantise_fast(a, scale, stage);
-            b = (uint32_t)tigris_requantise_fast(b, scale, stage);
-        } else {
-            a = (uint32_t)tigris_requantise_slow(a, multiplier, shift, stage);
-            b = (uint32_t)tigris_requantise_slow(b, multiplier, shift, stage);
-        }
-        to[last] = (int8_t)b;
-        *to++ = (int8_t)a;
-    }
-}
-
-/* All channels of a group. A phase with more taps than a patch gathers them again for each batch of channels. */
-static TIGRIS_NOINLINE void run_group(const tile *t, int32_t group)
-{
-    uint32_t patch[TIGRIS_PATCH_TAPS];
-    uint32_t sums[2 * BATCH];
-    const int32_t taps = t->rows.count * t->columns.count * t->depth;
-    const uint32_t block_bias = tigris_block_bias(taps);
-    int32_t channel = group * t->group_outputs;
-    for (const int32_t first = channel, end = channel + t->group_outputs; channel < end; channel += BATCH) {
-        const int32_t channels = end - channel < BATCH ? end - channel : BATCH;
-        const int8_t *weights = t->weights + channel * taps;
-        for (int32_t i = 0; i < channels; i++) {
-            tigris_init_pair(&sums[2 * i], &sums[2 * i + 1], t->bias[channel + i], block_bias);
-        }
-        for (int32_t at = 0; at < taps; at += TIGRIS_PATCH_TAPS) {
-            const int32_t count = taps - at < TIGRIS_PATCH_TAPS ? taps - at : TIGRIS_PATCH_TAPS;
-            const int32_t blocked = channels & ~(BLOCK - 1);
-            if (channel == first || taps > TIGRIS_PATCH_TAPS) {
-                gather(t, group, at, count, patch);
-            }
-            add_blocks(patch, weights + at * BLOCK, taps * BLOCK, count, sums, sums + 2 * blocked);
-            for (int32_t i = blocked; i < channels; i++) {
-                tigris_add_channel(patch, weights + i * taps + at, count, sums + 2 * i);
-            }
-        }
-        write_outputs(t, sums, channel, channels);
     }
 }
 
@@ -144,10 +66,13 @@ static void run(const tigris_kernel_call *call)
     const int32_t width = (int32_t)tigris_output_tensor(call)->width;
     const tigris_transpose_axis rows = axis_of(params->kernel_height, params->stride_height, params->dilation_height);
     const tigris_transpose_axis columns = axis_of(params->kernel_width, stride, params->dilation_width);
+    const int32_t group_outputs = channels / groups;
+    tigris_layer layer = {
+        {NULL, 0, group_outputs & ~(TIGRIS_CHANNEL_BLOCK - 1)}, group_outputs, 1, NULL, NULL, NULL,
+        {params->output_zero_point, params->activation_min, params->activation_max}};
     tile t;
     t.call = call;
     t.depth = (int32_t)tigris_input_tensor(call, 0)->channels / groups;
-    t.group_outputs = channels / groups;
     for (int32_t y = 0; y < tigris_output_rows(call); y++) {
         const int32_t from_top = tigris_output_first(call) + y + params->pad_top;
         const int32_t row_phase = from_top % params->stride_height;
@@ -156,15 +81,21 @@ static void run(const tigris_kernel_call *call)
         for (int32_t first = 0; first < stride && first < width; first++) {
             const int32_t phase = (first + params->pad_left) % stride;
             const int32_t taps = before + t.rows.count * taps_before(&columns, phase);
+            const int8_t *weights = tigris_int8_data(call, params->weights) + taps * t.depth * channels;
+            const int32_t *bias = tigris_int32_data(call, params->bias) + (row_phase * stride + phase) * channels;
             t.columns = tigris_taps_of(&columns, first + params->pad_left);
-            t.weights = tigris_int8_data(call, params->weights) + taps * t.depth * channels;
-            t.bias = tigris_int32_data(call, params->bias) + (row_phase * stride + phase) * channels;
+            layer.rows.length = t.rows.count * t.columns.count * t.depth;
             for (int32_t x = first; x < width; x += 2 * stride) {
+                int8_t *to = tigris_int8_output(call) + (y * width + x) * channels;
                 t.next = x + stride < width;
-                t.last = t.next * stride * channels;
-                t.to = tigris_int8_output(call) + (y * width + x) * channels;
                 for (int32_t group = 0; group < groups; group++) {
-                    run_group(&t, group);
+                    const int32_t channel = group * group_outputs;
+                    t.first_channel = group * t.depth;
+                    layer.rows.weights = weights + channel * layer.rows.length;
+                    layer.bias = bias + channel;
+                    layer.multiplier = tigris_int32_data(call, params->multiplier) + channel;
+                    layer.shift = tigris_int8_data(call, params->shift) + channel;
+                    tigris_run_pair(&layer, gather, &t, to + channel, t.next * stride * channels);
                 }
                 t.columns.source += 2;
             }
