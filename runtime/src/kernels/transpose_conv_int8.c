@@ -1,6 +1,6 @@
-/* Transposed Conv2D, int8, with groups. Output pixels that are one stride apart, along both axes, read the same taps: a
- * phase, a pair of remainders, is a convolution with weights of its own (tigris_transpose_conv_int8_params). Its pixels
- * are computed in pairs (rows_int8.h). A tap outside the input counts as the input's zero point. */
+/* Transposed Conv2D, int8, with groups. A phase is the output pixels whose rows and columns leave the same remainders by
+ * the strides. Its pixels read the same taps, so it is a convolution with weights of its own. They are computed in pairs
+ * (rows_int8.h). A tap outside the input counts as the input's zero point. */
 #include "rows_int8.h"
 #include "tigris_kernels.h"
 #include "transpose_conv.h"
