@@ -80,14 +80,20 @@ def price(row: Row, kernel: Kernel, rows: int) -> float:
     return taken
 
 
-def _nearest(rows: Rows, name: str) -> Row | None:
-    """The row of a kernel, or of its kind and type with fewer words about its variant."""
+def row_name(rows: Rows, name: str) -> str | None:
+    """The name of a kernel's row, or of its kind's and type's with fewer words about its variant."""
     words = name.split()
     names = (" ".join(words[:count]) for count in range(len(words), 1, -1))
-    return next((rows[one] for one in names if one in rows), None)
+    return next((one for one in names if one in rows), None)
+
+
+def _nearest(rows: Rows, name: str) -> Row | None:
+    found = row_name(rows, name)
+    return None if found is None else rows[found]
 
 
 #: processors: the rows of each, or the processor that it is `like`, and how many `times` its instructions.
+#: factors: of single rows, by library or "portable", from an emulated chip's firmware (`python -m bench.emulated_s3`).
 #: chips: the processor that stands for a chip, by library; "*": for any other chip.
 TABLE: Mapping[str, Any] = json.loads(PATH.read_text("utf-8"))
 #: The processors that stand for chips with portable kernels.
@@ -100,7 +106,16 @@ FPU = "cortex-m7"
 
 def _entry(processor: str) -> Mapping[str, Any]:
     entry = TABLE["processors"][processor]
-    return {"times": 1.0, "libraries": {}, **TABLE["processors"].get(entry.get("like"), {}), **entry}
+    whole = {"times": 1.0, "libraries": {}, "factors": {}, **TABLE["processors"].get(entry.get("like"), {}), **entry}
+    factors = whole["factors"]
+    libraries = {name: _scaled(rows, factors.get(name, {})) for name, rows in whole["libraries"].items()}
+    return {**whole, "rows": _scaled(whole["rows"], factors.get("portable", {})), "libraries": libraries}
+
+
+def _scaled(rows: Rows, factors: Mapping[str, float]) -> Rows:
+    scaled = {name: {term: amount if term == "tile" else factor * amount for term, amount in rows[name].items()}
+              for name, factor in factors.items()}  # fmt: skip
+    return {**rows, **scaled}
 
 
 def machines(library: str) -> tuple[str, ...]:
