@@ -3,6 +3,13 @@
 #define TIGRIS_CONV_PIXEL1_INT8_H
 
 #if defined(HAS_PIXEL1) && HAS_PIXEL1
+/* Whether a pixel's tap at kernel row `row` and `column` lies inside. */
+TIGRIS_HOT
+static int is_valid(const tigris_pixel *pixel, int32_t row, int32_t column)
+{
+    return is_among(pixel->rows, row) && is_among(pixel->columns, column);
+}
+
 /* Whether the taps of a pixel's group lie side by side in the input. */
 TIGRIS_HOT
 static int is_contiguous(const conv *c, const tigris_pixel *pixel)

@@ -61,12 +61,9 @@ static int32_t pixels_of(const tigris_kernel_call *call)
 
 /* ---- taps into the patch ---- */
 
-/* Whether a pixel's tap at kernel row `row` and `column` lies inside. */
-TIGRIS_HOT
-static int is_valid(const tigris_pixel *pixel, int32_t row, int32_t column)
+static inline int is_among(tigris_taps taps, int32_t tap)
 {
-    return row >= pixel->rows.first && row < pixel->rows.end && column >= pixel->columns.first &&
-           column < pixel->columns.end;
+    return (uint32_t)(tap - taps.first) < (uint32_t)tigris_tap_count(taps);
 }
 
 TIGRIS_HOT
@@ -100,12 +97,14 @@ static TIGRIS_NOINLINE void gather(const conv *c, const tigris_pixel *pixels, in
     const uint32_t first_a = tigris_tap_offset(c->call, &pixels[0], 0, 0);
     const uint32_t first_b = tigris_tap_offset(c->call, &pixels[1], 0, 0);
     for (int32_t done = 0; done < part->taps;) {
-        int32_t column = 0;
         uint32_t offset = (uint32_t)part->in_row;
         int32_t count = c->row_taps - part->in_row;
+        int step_a = is_among(pixels[0].rows, part->row), step_b = is_among(pixels[1].rows, part->row);
         if (!whole_rows) {
-            column = depth == 1 ? part->in_row : part->in_row / depth;
+            const int32_t column = depth == 1 ? part->in_row : part->in_row / depth;
             const int32_t done_of_pixel = part->in_row - column * depth;
+            step_a &= is_among(pixels[0].columns, column);
+            step_b &= is_among(pixels[1].columns, column);
             const int32_t end = HAS_PIXEL1 && together ? run_end(c, pixels, column) : column + 1;
             count = (end - column) * depth - done_of_pixel;
             offset = (uint32_t)(column * params->dilation_width) * channels +
@@ -115,8 +114,6 @@ static TIGRIS_NOINLINE void gather(const conv *c, const tigris_pixel *pixels, in
             count = part->taps - done;
         }
         offset += (uint32_t)part->row * row_step;
-        const int step_a = is_valid(&pixels[0], part->row, column);
-        const int step_b = is_valid(&pixels[1], part->row, column);
         tigris_fill_patch(patch, done, step_a ? input + (first_a + offset) : &c->padding, step_a,
                           step_b ? input + (first_b + offset) : &c->padding, step_b, count);
         done += count;

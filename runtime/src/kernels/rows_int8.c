@@ -15,30 +15,25 @@ typedef struct row_part {
     tigris_vector vector;
 } row_part;
 
-/* Sums of one or two of `left` rows from `first` on: `initial` and the products of the whole tiles. Returns the
- * number of rows. */
+/* Sums of a block of rows from `first` on, or of one or two of `left` behind the blocks: `initial` and the products of
+ * the whole tiles. Returns the number of rows. */
 TIGRIS_HOT
 static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, int32_t left, const uint32_t *initial,
                          uint32_t *sum)
 {
     const int32_t length = rows->length;
-    const int32_t lane = first & (TIGRIS_CHANNEL_BLOCK - 1);
-    const int8_t *w =
-        rows->weights + ((first - lane) * length + p->at * TIGRIS_CHANNEL_BLOCK + lane * TIGRIS_TILE_TAPS);
-    sum[0] = initial[0];
-    if (first < rows->blocked) { /* a row of a whole block, so two are left */
-        sum[1] = initial[1];
-        tigris_vector_two(&p->vector, w, w + TIGRIS_TILE_TAPS, TIGRIS_CHANNEL_BLOCK * TIGRIS_TILE_TAPS, p->tiled, sum,
-                          sum + 1);
-        return 2;
+    const int8_t *w = rows->weights + first * length;
+    if (first < rows->blocked) {
+        tigris_vector_block(&p->vector, w + p->at * TIGRIS_CHANNEL_BLOCK, p->tiled, initial, sum);
+        return TIGRIS_CHANNEL_BLOCK;
     }
     uint32_t unused = 0;
+    sum[0] = initial[0];
+    w += p->at;
     if (left > 1) {
         sum[1] = initial[1];
     }
-    w = rows->weights + (first * length + p->at);
-    tigris_vector_two(&p->vector, w, left == 1 ? w : w + length, TIGRIS_TILE_TAPS, p->tiled, sum,
-                      left == 1 ? &unused : sum + 1);
+    tigris_vector_two(&p->vector, w, left == 1 ? w : w + length, p->tiled, sum, left == 1 ? &unused : sum + 1);
     return left == 1 ? 1 : 2;
 }
 

@@ -342,9 +342,9 @@ static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_
     tigris_vector_block(vector, v, tiled, initial + TIGRIS_CHANNEL_BLOCK, sum + TIGRIS_CHANNEL_BLOCK);
 }
 
-/* Sums of two channels, at x and y; `step`: bytes from a channel's tile to its next. */
-static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t step,
-                                     int32_t tiled, uint32_t *sum_x, uint32_t *sum_y)
+/* Sums of two channels behind the blocks, at x and y. */
+static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t tiled,
+                                     uint32_t *sum_x, uint32_t *sum_y)
 {
     const uint32_t *from = vector->taps;
     uint32_t s0 = *sum_x, s1 = *sum_y;
@@ -352,8 +352,8 @@ static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *
         const tigris_taps_4 a = tigris_load_taps(&from);
         s0 = tigris_add_4(s0, a, tigris_widen(x));
         s1 = tigris_add_4(s1, a, tigris_widen(y));
-        x += step;
-        y += step;
+        x += TIGRIS_TILE_TAPS;
+        y += TIGRIS_TILE_TAPS;
     }
     *sum_x = s0;
     *sum_y = s1;

@@ -374,9 +374,25 @@ static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_
     sum[4] = sums[4], sum[5] = sums[5], sum[6] = sums[6], sum[7] = sums[7];
 }
 
-/* Sums of two channels, at x and y; `step`: bytes from a channel's tile to its next. */
-static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t step,
-                                     int32_t tiled, uint32_t *sum_x, uint32_t *sum_y)
+/* Sums of a block, at w: `initial` and the products of the whole tiles. */
+static inline void tigris_vector_block(const tigris_vector *vector, const int8_t *w, int32_t tiled,
+                                       const uint32_t *initial, uint32_t sum[TIGRIS_CHANNEL_BLOCK])
+{
+    const int8_t *a = vector->taps;
+    uint32_t sums[TIGRIS_CHANNEL_BLOCK] = {initial[0], initial[1], initial[2], initial[3]};
+    for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
+        tigris_add_column(a[0], w, 0, sums);
+        tigris_add_column(a[1], w, 2, sums);
+        tigris_add_column(a[2], w, 1, sums);
+        tigris_add_column(a[3], w, 3, sums);
+        w += TIGRIS_TILE_TAPS * TIGRIS_CHANNEL_BLOCK;
+    }
+    sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3];
+}
+
+/* Sums of two channels behind the blocks, at x and y. */
+static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t tiled,
+                                     uint32_t *sum_x, uint32_t *sum_y)
 {
     const int8_t *a = vector->taps;
     uint32_t sums[2] = {*sum_x, *sum_y};
@@ -385,8 +401,8 @@ static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *
         tigris_add_pair(a[1], x, y, 2, sums);
         tigris_add_pair(a[2], x, y, 1, sums);
         tigris_add_pair(a[3], x, y, 3, sums);
-        x += step;
-        y += step;
+        x += TIGRIS_TILE_TAPS;
+        y += TIGRIS_TILE_TAPS;
     }
     *sum_x = sums[0];
     *sum_y = sums[1];
