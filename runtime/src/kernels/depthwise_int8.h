@@ -44,14 +44,6 @@ typedef struct tigris_line_channel {
 } tigris_line_channel;
 #endif
 
-/* Lines are columns where these are more than so many times as long as rows. */
-#if TIGRIS_HAS_ROW_LOOP && !defined(TIGRIS_DSP)
-#define TIGRIS_LONGER_LINES 4 /* rows share the set-up of a channel: keyword spotting's depthwise layers in bands of
-                               * six rows take 26 % fewer instructions (python -m bench.cycles --ops) */
-#else
-#define TIGRIS_LONGER_LINES 1
-#endif
-
 /* Constants of the loop over all lines of a call. Steps are in bytes. */
 typedef struct tigris_line_loop {
 #if defined(TIGRIS_DSP)

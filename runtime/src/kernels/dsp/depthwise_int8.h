@@ -5,6 +5,8 @@
 #ifndef TIGRIS_DSP_DEPTHWISE_INT8_H
 #define TIGRIS_DSP_DEPTHWISE_INT8_H
 
+#define TIGRIS_LONGER_LINES 1 /* as in portable/depthwise_int8.h */
+
 /* How a channel's sums are requantised (scale_int8.h). */
 enum { TIGRIS_PATH_FAST, TIGRIS_PATH_RIGHT_SHIFT, TIGRIS_PATH_ANY_SHIFT };
 
