@@ -140,6 +140,12 @@ TIGRIS_INLINE uint32_t tigris_int4_end(uint32_t initial, uint32_t sum)
 static TIGRIS_NOINLINE uint32_t tigris_int4_fill(uint32_t *patch, int32_t step, const int8_t *taps, int32_t count)
 {
     uint32_t sum = 0;
+    for (; count >= 2 * TIGRIS_INT4_TAPS; count -= 2 * TIGRIS_INT4_TAPS) {
+        sum = tigris_int4_fill_tile(patch, taps, sum);
+        sum = tigris_int4_fill_tile(patch + step, taps + TIGRIS_INT4_TAPS, sum);
+        taps += 2 * TIGRIS_INT4_TAPS;
+        patch += 2 * step;
+    }
     for (; count >= TIGRIS_INT4_TAPS; count -= TIGRIS_INT4_TAPS) {
         sum = tigris_int4_fill_tile(patch, taps, sum);
         taps += TIGRIS_INT4_TAPS;

@@ -126,6 +126,12 @@ static TIGRIS_NOINLINE void finish(const int4_conv *c, const int4_pixels *pixels
 static TIGRIS_NOINLINE void start(const int32_t *bias, int32_t most, int32_t pixels, uint32_t *sums,
                                   const uint32_t *end)
 {
+    for (; sums != end && most >= 4 && pixels == 2; most -= 4) {
+        sums[0] = sums[1] = (uint32_t)bias[0], sums[2] = sums[3] = (uint32_t)bias[1];
+        sums[4] = sums[5] = (uint32_t)bias[2], sums[6] = sums[7] = (uint32_t)bias[3];
+        bias += 4;
+        sums += 8;
+    }
     for (; sums != end; most--) {
         const uint32_t initial = most > 0 ? (uint32_t)*bias++ : 0U;
         *sums++ = initial;
