@@ -173,8 +173,8 @@ def test_mat_mul(batch: tuple[int, int], repeated: tuple[bool, bool], rows: int,
 
 
 @settings(max_examples=examples(24, 60))
-@given(st.tuples(SIZES, SIZES, st.integers(1, 40), st.integers(1, 11)), st.tuples(st.booleans(), st.booleans()),
-       st.booleans(), seeds)
+@given(st.tuples(SIZES, st.integers(1, 40), st.integers(1, 70), st.integers(1, 11)),
+       st.tuples(st.booleans(), st.booleans()), st.booleans(), seeds)
 def test_mat_mul_int8_is_exact(sizes: tuple[int, int, int, int], turned: tuple[bool, bool], by_rows: bool,
                                seed: int) -> None:
     """Either matrix stored as it is or transposed; all at once, or bands of rows where the rows of A lie apart."""

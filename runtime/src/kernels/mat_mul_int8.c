@@ -1,20 +1,17 @@
 /* MAT_MUL: products of the matrices of two activations, int8 with TensorFlow Lite's arithmetic. */
-#include <string.h>
-
-#include "inlining.h"
+#include "block_int8.h"
 #include "mat_mul.h"
 #include "scale_int8.h"
 #include "tigris_kernels.h"
 
+#if defined(TIGRIS_DSP)
+#include "dsp/mat_mul_int8.h"
+#else
+#include "portable/mat_mul_int8.h"
+#endif
+
 /* 32768 products of at most 255 * 255 stay inside 32 bits. */
 #define MOST_TERMS 32768U
-
-static tigris_products products_of(const tigris_mat_mul_int8_params *params)
-{
-    tigris_products products;
-    memcpy(&products, params, sizeof products);
-    return products;
-}
 
 /* Sums of four adjacent columns. */
 typedef struct four_sums {
@@ -61,14 +58,19 @@ static uint32_t multiply_one(const int8_t *row, uint32_t row_step, int32_t zero_
     return sum;
 }
 
+/* Sum of a row of A from which its zero point has been subtracted. */
 static uint32_t sum_of(const int8_t *row, uint32_t row_step, int32_t zero_point, uint32_t count)
 {
-    uint32_t sum = 0U;
+    int32_t sum = -(int32_t)count * zero_point;
+    for (; count >= 4U; count -= 4U) {
+        sum += row[0] + row[row_step] + row[2U * row_step] + row[3U * row_step];
+        row += 4U * row_step;
+    }
     for (; count != 0U; count--) {
-        sum += (uint32_t)(*row - zero_point);
+        sum += *row;
         row += row_step;
     }
-    return sum;
+    return (uint32_t)sum;
 }
 
 TIGRIS_INLINE four_sums add_four(four_sums sum, int32_t value, const int8_t *terms)
@@ -105,151 +107,199 @@ static four_sums four_columns(const tigris_mat_mul_int8_params *p, const int8_t 
     return multiply_four(row, p->depth_step_a, p->zero_point[0], column, p->depth_step_b, p->column_step_b, p->depth);
 }
 
-/* Requantises a sum from which the correction has been subtracted. */
-TIGRIS_INLINE int8_t finish(const tigris_mat_mul_int8_params *p, tigris_scale scale, uint32_t sum)
+/* The requantisation of all outputs. */
+typedef struct requantisation {
+    tigris_scale scale;
+    tigris_output_stage stage;
+    int32_t multiplier;
+    int32_t shift;
+} requantisation;
+
+static inline requantisation requantisation_of(const tigris_mat_mul_int8_params *p)
 {
     const tigris_output_stage stage = {p->output_zero_point, p->activation_min, p->activation_max};
-    if (TIGRIS_LIKELY(tigris_is_right_shift(p->output_shift))) {
-        return (int8_t)tigris_requantise_right_shift(sum, scale, stage);
+    const requantisation made = {tigris_scale_of(p->output_multiplier, p->output_shift, stage), stage,
+                                 p->output_multiplier, p->output_shift};
+    return made;
+}
+
+/* Requantises a sum from which the correction has been subtracted. */
+TIGRIS_INLINE int8_t finish(requantisation r, uint32_t sum)
+{
+    if (TIGRIS_LIKELY(tigris_is_right_shift(r.shift))) {
+        return (int8_t)tigris_requantise_right_shift(sum, r.scale, r.stage);
     }
-    return (int8_t)tigris_requantise_any_shift((int32_t)sum, p->output_multiplier, p->output_shift, stage.zero_point,
-                                               stage.low, stage.high);
+    return (int8_t)tigris_requantise_any_shift((int32_t)sum, r.multiplier, r.shift, r.stage.zero_point, r.stage.low,
+                                               r.stage.high);
 }
 
 /* Columns [first, end) of one row of the output. Constants are copied: the compiler must assume that writing outputs
  * changes the originals. */
-static void multiply_row(const tigris_mat_mul_int8_params *params, const int8_t *row, const int8_t *matrix,
-                         uint32_t first, uint32_t end, int8_t *to)
+static TIGRIS_NOINLINE void multiply_row(const tigris_mat_mul_int8_params *params, const int8_t *row,
+                                         const int8_t *matrix, uint32_t first, uint32_t end, int8_t *to)
 {
     const tigris_mat_mul_int8_params p = *params;
-    const tigris_output_stage stage = {p.output_zero_point, p.activation_min, p.activation_max};
-    const tigris_scale scale = tigris_scale_of(p.output_multiplier, p.output_shift, stage);
+    const requantisation requantised = requantisation_of(&p);
     const uint32_t correction = (uint32_t)p.zero_point[1] * sum_of(row, p.depth_step_a, p.zero_point[0], p.depth);
     const int8_t *column = matrix + first * p.column_step_b;
     for (; first + 4U <= end; first += 4U) {
         const four_sums sum = four_columns(&p, row, column);
-        to[0] = finish(&p, scale, sum.a - correction);
-        to[1] = finish(&p, scale, sum.b - correction);
-        to[2] = finish(&p, scale, sum.c - correction);
-        to[3] = finish(&p, scale, sum.d - correction);
+        to[0] = finish(requantised, sum.a - correction);
+        to[1] = finish(requantised, sum.b - correction);
+        to[2] = finish(requantised, sum.c - correction);
+        to[3] = finish(requantised, sum.d - correction);
         to += 4;
         column += 4U * p.column_step_b;
     }
     for (; first < end; first++) {
         const uint32_t sum = multiply_one(row, p.depth_step_a, p.zero_point[0], column, p.depth_step_b, p.depth);
-        *to++ = finish(&p, scale, sum - correction);
+        *to++ = finish(requantised, sum - correction);
         column += p.column_step_b;
     }
 }
 
-/* Four columns of two rows, with both matrices stored by rows: the sums of one row, then of the other. */
-static void multiply_pairs(const int8_t *first, const int8_t *second, int32_t zero_point, const int8_t *column,
-                           uint32_t step, uint32_t count, uint32_t *sums)
+/* ---- rows of A times two packed columns of B ---- */
+
+#define LEAST_ROWS 4   /* for which packing pays */
+#define BLOCK_TERMS 32 /* of each packed column; a multiple of TIGRIS_TILE_TAPS */
+
+/* Rows of A for which two columns are packed, a multiple of TIGRIS_ROW_TILE. More rows save packing, at 12 bytes of
+ * stack each: at -Os an inference takes less than 1 KB. */
+#if defined(__OPTIMIZE_SIZE__)
+#define BLOCK_ROWS 16
+#else
+#define BLOCK_ROWS 32
+#endif
+
+/* Rows of a product. */
+typedef struct product_rows {
+    const int8_t *row;    /* the first, of A */
+    const int8_t *matrix; /* B */
+    uint32_t count;       /* at most BLOCK_ROWS */
+    uint32_t step;        /* from a row of the output to the next */
+} product_rows;
+
+/* Adds the products of a block's `terms` terms to the sums of all rows. */
+static TIGRIS_NOINLINE void add_rows(const uint32_t *block, const int8_t *row, uint32_t step, uint32_t rows,
+                                     int32_t terms, uint32_t *sums)
 {
-    four_sums a = {0U, 0U, 0U, 0U};
-    four_sums b = {0U, 0U, 0U, 0U};
-    for (const int8_t *const end = first + count; first != end; column += step) {
-        const int32_t x = *first++ - zero_point;
-        const int32_t y = *second++ - zero_point;
-        a = add_four(a, x, column);
-        b = add_four(b, y, column);
+    for (uint32_t first = 0; first < rows; first += TIGRIS_ROW_TILE) {
+        tigris_add_row_tile(block, row, step, rows - first, terms, sums);
+        row += TIGRIS_ROW_TILE * step;
+        sums += 2 * TIGRIS_ROW_TILE;
     }
-    sums[0] = a.a;
-    sums[1] = a.b;
-    sums[2] = a.c;
-    sums[3] = a.d;
-    sums[4] = b.a;
-    sums[5] = b.b;
-    sums[6] = b.c;
-    sums[7] = b.d;
 }
 
-/* Two whole rows of a product, written to `to` and `after`. */
-static void multiply_two_rows(const tigris_mat_mul_int8_params *params, const int8_t *row, const int8_t *matrix,
-                              int8_t *to, int8_t *after)
+/* The sums of columns `column` and the next, of all rows, without the corrections of zero points. `column_sums`: of the
+ * columns themselves. */
+static void multiply_columns(const tigris_mat_mul_int8_params *p, const product_rows *rows, uint32_t column,
+                             uint32_t *sums, uint32_t column_sums[2])
 {
-    const tigris_mat_mul_int8_params p = *params;
-    const tigris_output_stage stage = {p.output_zero_point, p.activation_min, p.activation_max};
-    const tigris_scale scale = tigris_scale_of(p.output_multiplier, p.output_shift, stage);
-    const int8_t *const other = row + p.row_step_a;
-    const uint32_t corrections[] = {(uint32_t)p.zero_point[1] * sum_of(row, 1U, p.zero_point[0], p.depth),
-                                    (uint32_t)p.zero_point[1] * sum_of(other, 1U, p.zero_point[0], p.depth)};
-    const uint32_t blocked = p.columns & ~3U;
-    for (uint32_t column = 0; column != blocked; column += 4U) {
-        uint32_t sums[8];
-        multiply_pairs(row, other, p.zero_point[0], matrix + column, p.depth_step_b, p.depth, sums);
-        for (uint32_t i = 0; i < 4U; i++) {
-            to[column + i] = finish(&p, scale, sums[i] - corrections[0]);
-            after[column + i] = finish(&p, scale, sums[4U + i] - corrections[1]);
+    const uint32_t step = p->depth_step_b, apart = p->columns - column < 2U ? 0U : p->column_step_b;
+    const int8_t *from = rows->matrix + column * p->column_step_b;
+    const int8_t *row = rows->row;
+    uint32_t block[BLOCK_TERMS];
+    for (uint32_t left = p->depth; left != 0U;) {
+        const uint32_t terms = left < BLOCK_TERMS ? left : BLOCK_TERMS;
+        tigris_pack_columns(block, from, from + apart, step, (int32_t)terms, column_sums);
+        add_rows(block, row, p->row_step_a, rows->count, (int32_t)terms, sums);
+        from += terms * step;
+        row += terms;
+        left -= terms;
+    }
+}
+
+/* Writes a column of the output; `sums` of its rows alternate with those of the next column. */
+static TIGRIS_NOINLINE void write_column(const tigris_mat_mul_int8_params *p, const uint32_t *sums, const uint32_t *end,
+                                         uint32_t correction, int8_t *to, uint32_t step)
+{
+    const requantisation requantised = requantisation_of(p);
+    for (; sums < end; sums += 2) {
+        *to = finish(requantised, *sums - correction);
+        to += step;
+    }
+}
+
+/* All columns of rows of a product. */
+static TIGRIS_NOINLINE void multiply_many_rows(const tigris_mat_mul_int8_params *p, const product_rows *rows,
+                                               int8_t *to)
+{
+    uint32_t initial[BLOCK_ROWS];
+    uint32_t sums[2 * BLOCK_ROWS];
+    const uint32_t zero = 0U - (uint32_t)p->zero_point[1];
+    for (uint32_t i = 0; i < rows->count; i++) {
+        initial[i] = zero * sum_of(rows->row + i * p->row_step_a, 1U, p->zero_point[0], p->depth);
+    }
+    for (uint32_t column = 0; column < p->columns; column += 2U) {
+        uint32_t column_sums[2] = {0U, 0U};
+        uint32_t *const end = sums + 2U * rows->count;
+        const uint32_t *from = initial;
+        for (uint32_t *sum = sums; sum != end; sum += 2) {
+            sum[0] = sum[1] = *from++;
+        }
+        multiply_columns(p, rows, column, sums, column_sums);
+        for (uint32_t i = 0; i < 2U && column + i < p->columns; i++) {
+            write_column(p, sums + i, end, (uint32_t)p->zero_point[0] * column_sums[i], to + column + i, rows->step);
         }
     }
-    if (blocked != p.columns) {
-        multiply_row(params, row, matrix, blocked, p.columns, to + blocked);
-        multiply_row(params, other, matrix, blocked, p.columns, after + blocked);
-    }
 }
 
-/* The number of rows of other products between two rows of one product in the output. */
-static uint32_t products_between(const tigris_products *p)
+/* The number of rows, at most BLOCK_ROWS, that start at output element `at`, end before `end` and have at most `most`
+ * elements. They are of one product, or of each if products are interleaved. 0 if packing does not pay. */
+static uint32_t rows_at(const tigris_products *p, uint32_t between, uint32_t at, uint32_t end, uint32_t most)
 {
-    return p->interleaved != 0U ? tigris_product_count(p) : 1U;
-}
-
-/* Whether both matrices are stored by rows, and two rows of each product, interleaved, start at output element `at`
- * and end before `end`. */
-static int begins_two_rows(const tigris_products *p, uint32_t at, uint32_t end)
-{
-    const uint32_t vector = at / p->columns;
-    const uint32_t between = products_between(p);
-    return p->column_step_b == 1U && p->depth_step_a == 1U && at % p->columns == 0U && vector % between == 0U &&
-           end - at >= 2U * between * p->columns && tigris_product_row(p, vector) + 1U < p->rows;
+    const uint32_t size = between * p->columns;
+    const uint32_t left = p->rows - tigris_product_row(p, at / p->columns);
+    uint32_t rows = (end - at < most ? end - at : most) / size;
+    rows = rows < left ? rows : left;
+    rows = rows < BLOCK_ROWS ? rows : BLOCK_ROWS;
+    return p->depth_step_a == 1U && at % size == 0U && rows >= LEAST_ROWS ? rows : 0U;
 }
 
 static void run(const tigris_kernel_call *call)
 {
     const tigris_mat_mul_int8_params *params = tigris_params(call);
-    const tigris_products products = products_of(tigris_params(call));
+    const tigris_products *products = tigris_params(call); /* how parameters start */
     const tigris_span span = tigris_band_span(tigris_output_band(call));
     const int8_t *a = (const int8_t *)(const void *)tigris_input_data(call, 0);
     const int8_t *b = (const int8_t *)(const void *)tigris_input_data(call, 1);
     const uint32_t held = tigris_band_span(tigris_input_band(call, 0)).first;
     int8_t *output = tigris_int8_output(call);
-    const uint32_t between = products_between(&products);
-    uint32_t pairs = 0U; /* pairs of rows still to be computed */
-    const uint32_t pace = TIGRIS_YIELD_STEPS / products.depth;
+    const uint32_t between = products->interleaved != 0U ? tigris_product_count(products) : 1U;
+    const uint32_t pace = TIGRIS_YIELD_STEPS / 2U / products->depth;
     uint32_t paused = span.first;
-    for (uint32_t at = span.first; at < span.end;) {
+    for (uint32_t at = span.first, count; at < span.end; at += count) {
         if (tigris_products_pause(call, pace, at, &paused)) {
             return;
         }
-        const uint32_t vector = at / products.columns;
-        const uint32_t column = at % products.columns; /* a band may begin and end amid a row */
-        const int8_t *row = a + (tigris_product_a(&products, vector) - held);
-        const int8_t *matrix = b + tigris_product_b(&products, vector);
-        if (pairs == 0U && begins_two_rows(&products, at, span.end)) {
-            pairs = between;
+        const uint32_t vector = at / products->columns;
+        const uint32_t column = at % products->columns; /* a band may begin and end amid a row */
+        const uint32_t rows = rows_at(products, between, at, span.end, pace);
+        if (rows == 0U) {
+            const uint32_t left = span.end - at;
+            count = products->columns - column < left ? products->columns - column : left;
+            multiply_row(params, a + (tigris_product_a(products, vector) - held),
+                         b + tigris_product_b(products, vector), column, column + count, output);
+            output += count;
+            continue;
         }
-        uint32_t count = products.columns - column;
-        if (pairs != 0U) {
-            multiply_two_rows(params, row, matrix, output, output + between * products.columns);
-            pairs--;
-            count += pairs == 0U ? between * products.columns : 0U; /* skips the second rows, which are done */
-        } else {
-            count = count < span.end - at ? count : span.end - at;
-            multiply_row(params, row, matrix, column, column + count, output);
+        for (uint32_t i = 0; i < between; i++) {
+            const product_rows part = {a + (tigris_product_a(products, vector + i) - held),
+                                       b + tigris_product_b(products, vector + i), rows, between * products->columns};
+            multiply_many_rows(params, &part, output + i * products->columns);
         }
+        count = rows * between * products->columns;
         output += count;
-        at += count;
     }
 }
 
 static tigris_status check(const tigris_check_call *call)
 {
     const tigris_mat_mul_int8_params *params = call->params;
-    const tigris_products products = products_of(params);
+    const tigris_products *products = call->params;
     return tigris_check_result(
         tigris_check_types(call, 2U, TIGRIS_DTYPE_INT8, TIGRIS_DTYPE_INT8) &&
-        tigris_check_products(call, &products) && params->depth <= MOST_TERMS &&
+        tigris_check_products(call, products) && params->depth <= MOST_TERMS &&
         tigris_check_int8(params->zero_point[0]) && tigris_check_int8(params->zero_point[1]) &&
         tigris_check_int8(params->output_zero_point) &&
         tigris_check_multiplier(params->output_multiplier, params->output_shift) &&
