@@ -149,7 +149,8 @@ def int8_params(kind: OpKind, random: np.random.Generator, fields: dict[str, tup
         output = references.quantised_multiplier(twice / ((1 << left_shift) * scale[2]))
     zeros = tuple(int(v) for v in random.integers(-128, 128, 2))
     return BinaryInt8Params(zeros, (inputs[0][0], inputs[1][0]), (inputs[0][1], inputs[1][1]), left_shift,
-                            int(random.integers(-128, 128)), *output, activation_min=-120, activation_max=127, **fields)
+                            int(random.integers(-128, 128)), *output, activation_min=int(random.choice([-128, -120])),
+                            activation_max=127, **fields)  # fmt: skip
 
 
 def int8_expected(kind: OpKind, params: BinaryInt8Params, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -175,19 +176,34 @@ def test_int8_is_exact(kind: OpKind, shapes: tuple[Shape, Shape, Shape], seed: i
     np.testing.assert_array_equal(run_all_ways(op), int8_expected(kind, params, a, b))
 
 
-@pytest.mark.parametrize(("left_shift", "shifts", "output_shift"),
-                         [(2, (-1, -3), -2), (0, (1, 0), 1), (1, (2, -2), -3)])  # fmt: skip
+def assert_all_pairs_are_exact(kind: OpKind, params: BinaryInt8Params) -> None:
+    every = np.arange(-128, 128, dtype=np.int8)
+    pairs = np.broadcast_to(every[:, np.newaxis], (256, 256)), np.broadcast_to(every, (256, 256))
+    inputs = tuple(np.ascontiguousarray(x).reshape(ALL_PAIRS) for x in pairs)
+    np.testing.assert_array_equal(run(operator(kind, params, *inputs), Way(256)), int8_expected(kind, params, *inputs))
+
+
+ALL_PAIRS = (1, 256, 1, 256)
+#: The first three lack the 20 bits by which converters shift to the left, so that each rounding shows, of negative
+#: halves too, or have scales that shift to the left. Half of the fifth's sums lie between two outputs. The last's are
+#: too large for one step.
+SHIFTS = [(2, (-1, -3), -2), (0, (1, 0), 1), (1, (2, -2), -3), (20, (0, -31), -20), (20, (0, -1), -19),
+          (22, (-3, 0), -17), (20, (0, 0), -16)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left_shift", "shifts", "output_shift"), SHIFTS)
 @pytest.mark.parametrize("kind", [OpKind.ADD, OpKind.SUB])
 def test_sums_of_all_values(kind: OpKind, left_shift: int, shifts: tuple[int, int], output_shift: int) -> None:
-    """Without the 20 bits by which converters shift to the left, so that each rounding shows, of negative halves too;
-    and by scales that shift to the left themselves."""
-    every = np.arange(-128, 128, dtype=np.int8)
-    a, b = np.broadcast_to(every[:, np.newaxis], (256, 256)), np.broadcast_to(every, (256, 256))
-    inputs = tuple(np.ascontiguousarray(x).reshape(1, 256, 1, 256) for x in (a, b))
-    shape = inputs[0].shape
     params = BinaryInt8Params((0, 0), (1 << 30, 3 << 29), shifts, left_shift, 0, 1 << 30, output_shift, -128, 127,
-                              **step_fields(shape, shape, shape))
-    np.testing.assert_array_equal(run(operator(kind, params, *inputs), Way(256)), int8_expected(kind, params, *inputs))
+                              **step_fields(ALL_PAIRS, ALL_PAIRS, ALL_PAIRS))  # fmt: skip
+    assert_all_pairs_are_exact(kind, params)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", [OpKind.ADD, OpKind.SUB])
+def test_sums_of_all_values_by_any_scales(kind: OpKind, seed: int) -> None:
+    fields = step_fields(ALL_PAIRS, ALL_PAIRS, ALL_PAIRS)
+    assert_all_pairs_are_exact(kind, int8_params(kind, np.random.default_rng(seed), fields))
 
 
 @settings(max_examples=examples(16, 40), deadline=None)

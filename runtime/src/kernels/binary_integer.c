@@ -55,83 +55,126 @@ static inline int32_t square(const void *constants, int32_t a, int32_t b)
     return finish(constants, (int32_t)(difference * difference));
 }
 
-/* ---- int8, the fast path: no scale is a left shift, the output's is a right shift of two bits or more ---- */
+/* ---- int8 sums and differences in one step ----
+ *
+ * With t = factor[0] * a + factor[1] * b + offset, the result is t / 2^SUM_BITS, rounded down and clamped. `offset`
+ * contains the share of all zero points, a half, and `error`: the largest difference between t and the value that
+ * TensorFlow Lite rounds. Factors are integers within 1 of the real ones, so each adds 255 to it. TensorFlow Lite's
+ * roundings of both inputs and of the last product add 2.5 * 2^(SUM_BITS + output_shift). If the low bits of t are above
+ * 2 * error, t and the exact value lie between the same two multiples of 2^SUM_BITS. Otherwise the result is computed
+ * exactly. */
 
-typedef struct fast {
-    int32_t zero_point[2];
-    uint32_t doubled[2];
-    uint32_t right[2];
-    int32_t left_shift;
-    tigris_scale scale;
-    tigris_output_stage stage;
-} fast;
+#define SUM_BITS 20
+#define ROUNDING_OF_FACTORS 512
+#define MOST_FACTORS (7U << SUM_BITS) /* so that t has 32 bits */
+#define MOST_OUTPUT_SHIFT (-10)       /* above it, one result in a hundred would be too near to a multiple */
 
-/* Scales a value to the common scale by a right shift. Exact: |value| < 2^31 and no rounding can overflow
- * (scale_int8.h). */
-static inline int32_t scaled_right(int32_t value, uint32_t doubled, uint32_t right)
+typedef struct sums {
+    const tigris_binary_int8_params *params;
+    int32_t sign; /* of input 1 */
+    uint32_t factor[2];
+    uint32_t offset;
+    uint32_t near; /* low bits of t below this, at the top of a word, are too near to a multiple */
+} sums;
+
+/* The factor of an input, without sign; more than MOST_FACTORS if it is too large. */
+static uint32_t factor_of(const tigris_binary_int8_params *params, uint32_t input)
 {
-    const int32_t high = tigris_high_product((uint32_t)value, doubled);
-    return right == 0U ? high : (((high + (high >> 31)) >> ((right - 1U) & 31U)) + 1) >> 1;
+    const int32_t right = 31 - SUM_BITS - params->left_shift - params->shift[input] - params->output_shift;
+    if (right < 0) {
+        return MOST_FACTORS + 1U;
+    }
+    return (uint32_t)tigris_requantise(params->multiplier[input], params->output_multiplier, right < 31 ? -right : -31);
 }
 
-static inline int32_t fast_sum(const fast *p, int32_t a, int32_t b, int32_t sign)
+static TIGRIS_NOINLINE int32_t exact_sum(const tigris_binary_int8_params *params, int32_t sign, int32_t a, int32_t b)
 {
-    const int32_t left = scaled_right((a - p->zero_point[0]) * (1 << p->left_shift), p->doubled[0], p->right[0]);
-    const int32_t right = scaled_right((b - p->zero_point[1]) * (1 << p->left_shift), p->doubled[1], p->right[1]);
-    const uint32_t sum = (uint32_t)left + (uint32_t)(sign * right);
-    return tigris_requantise_right_shift(sum, p->scale, p->stage);
+    const uint32_t second = (uint32_t)sign * (uint32_t)common(params, 1U, b);
+    return finish(params, tigris_wrapping_add(common(params, 0U, a), (int32_t)second));
 }
 
-static inline int32_t fast_add(const void *constants, int32_t a, int32_t b)
+TIGRIS_INLINE int32_t short_sum(const sums *s, int32_t a, int32_t b, int is_whole_range)
 {
-    return fast_sum(constants, a, b, 1);
+    const uint32_t sum = (uint32_t)a * s->factor[0] + s->offset + (uint32_t)b * s->factor[1];
+    if (!TIGRIS_LIKELY(sum << (32 - SUM_BITS) >= s->near)) {
+        return exact_sum(s->params, s->sign, a, b);
+    }
+    return is_whole_range
+        ? TIGRIS_SHIFT_TO_INT8((int32_t)sum, SUM_BITS)
+        : tigris_clamp((int32_t)sum >> SUM_BITS, s->params->activation_min, s->params->activation_max);
 }
 
-static inline int32_t fast_subtract(const void *constants, int32_t a, int32_t b)
+static inline int32_t sum_to_int8(const void *constants, int32_t a, int32_t b)
 {
-    return fast_sum(constants, a, b, -1);
+    return short_sum(constants, a, b, 1);
 }
 
-static inline int32_t fast_multiply(const void *constants, int32_t a, int32_t b)
+static inline int32_t sum_to_range(const void *constants, int32_t a, int32_t b)
 {
-    const fast *p = constants;
-    const int32_t product = (a - p->zero_point[0]) * (b - p->zero_point[1]);
-    return tigris_requantise_right_shift((uint32_t)product, p->scale, p->stage);
+    return short_sum(constants, a, b, 0);
 }
 
-/* `fast_function` computes calls on the fast path, `function` the others. */
-TIGRIS_INLINE void run_int8(const tigris_kernel_call *call, tigris_integer_function fast_function,
-                            tigris_integer_function function)
+static void run_sums(const tigris_kernel_call *call, int32_t sign)
 {
     const tigris_binary_int8_params *params = tigris_params(call);
-    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
-    if (params->shift[0] > 0 || params->shift[1] > 0 || !tigris_is_right_shift(params->output_shift)) {
-        tigris_run_elements(call, steps, function, params, 1);
-        return;
+    tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    const uint32_t factor[2] = {factor_of(params, 0U), factor_of(params, 1U)}, second = (uint32_t)sign * factor[1];
+    const uint32_t zeros = (uint32_t)params->zero_point[0] * factor[0] + (uint32_t)params->zero_point[1] * second;
+    const uint32_t error = ROUNDING_OF_FACTORS + ((3U << SUM_BITS) >> (-params->output_shift & 31));
+    const uint32_t half = (uint32_t)params->output_zero_point * (1U << SUM_BITS) + (1U << (SUM_BITS - 1));
+    const int is_bounded = params->shift[0] <= 0 && params->shift[1] <= 0 &&
+        params->output_shift <= MOST_OUTPUT_SHIFT && factor[0] + factor[1] <= MOST_FACTORS;
+    const sums s = {params, sign, {factor[0], second}, half + error - zeros,
+                    is_bounded ? (2U * error + 1U) << (32 - SUM_BITS) : UINT32_MAX};
+    if (steps.channel[0] == 1 && steps.channel[1] == 1 && params->activation_min == INT8_MIN &&
+        params->activation_max == INT8_MAX) {
+        steps.channel[0] = 1; /* constants for the compiler */
+        steps.channel[1] = 1;
+        tigris_run_elements(call, steps, sum_to_int8, &s, 1);
+    } else {
+        tigris_run_elements(call, steps, sum_to_range, &s, 1);
     }
-    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
-    const fast p = {{params->zero_point[0], params->zero_point[1]},
-                    {(uint32_t)params->multiplier[0] << 1, (uint32_t)params->multiplier[1] << 1},
-                    {0U - (uint32_t)params->shift[0], 0U - (uint32_t)params->shift[1]},
-                    params->left_shift,
-                    tigris_scale_of(params->output_multiplier, params->output_shift, stage),
-                    stage};
-    tigris_run_elements(call, steps, fast_function, &p, 1);
 }
 
 static void add_int8(const tigris_kernel_call *call)
 {
-    run_int8(call, fast_add, add);
+    run_sums(call, 1);
 }
 
 static void subtract_int8(const tigris_kernel_call *call)
 {
-    run_int8(call, fast_subtract, subtract);
+    run_sums(call, -1);
+}
+
+/* ---- other int8 ---- */
+
+/* Products on the fast path: the output's scale is a right shift of two bits or more. */
+typedef struct products {
+    int32_t zero_point[2];
+    tigris_scale scale;
+    tigris_output_stage stage;
+} products;
+
+static inline int32_t fast_multiply(const void *constants, int32_t a, int32_t b)
+{
+    const products *p = constants;
+    const int32_t product = (a - p->zero_point[0]) * (b - p->zero_point[1]);
+    return tigris_requantise_right_shift((uint32_t)product, p->scale, p->stage);
 }
 
 static void multiply_int8(const tigris_kernel_call *call)
 {
-    run_int8(call, fast_multiply, multiply);
+    const tigris_binary_int8_params *params = tigris_params(call);
+    const tigris_binary_steps steps = TIGRIS_BINARY_STEPS(params);
+    if (!tigris_is_right_shift(params->output_shift)) {
+        tigris_run_elements(call, steps, multiply, params, 1);
+        return;
+    }
+    const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
+    const products p = {{params->zero_point[0], params->zero_point[1]},
+                        tigris_scale_of(params->output_multiplier, params->output_shift, stage),
+                        stage};
+    tigris_run_elements(call, steps, fast_multiply, &p, 1);
 }
 
 static void square_int8(const tigris_kernel_call *call)

@@ -25,21 +25,25 @@ TIGRIS_INLINE int32_t tigris_binary_element(const uint8_t *at, int32_t bytes)
     return bytes == 1 ? *(const int8_t *)(const void *)at : *(const int16_t *)(const void *)at;
 }
 
-/* Each output is `function` of its two inputs; `bytes`: of an element, 1 or 2. `constants` lie on the caller's stack, so
+/* Each output is `function` of its two inputs. Rows whose elements lie side by side are one loop. `bytes`: of an element, 1 or 2. `constants` lie on the caller's stack, so
  * that they stay in registers although outputs are written in between. */
 TIGRIS_INLINE void tigris_run_elements(const tigris_kernel_call *call, tigris_binary_steps steps,
                                        tigris_integer_function function, const void *constants, int32_t bytes)
 {
     const tigris_band *in = tigris_input_band(call, 0);
     const tigris_tensor_record *output = tigris_output_tensor(call);
+    const uint32_t row = output->width * output->channels;
+    const int is_dense = steps.channel[0] == 1 && steps.channel[1] == 1 && steps.column[0] == (int32_t)output->channels &&
+        steps.column[1] == (int32_t)output->channels;
+    const uint32_t run = is_dense ? row : output->channels;
     uint8_t *to = tigris_output_data(call);
     for (int32_t y = tigris_output_first(call); y < tigris_output_first(call) + tigris_output_rows(call); y++) {
         const uint8_t *a = in[0].data + tigris_binary_row(&in[0], y, steps.row[0]) * bytes;
         const uint8_t *b = in[1].data + tigris_binary_row(&in[1], y, steps.row[1]) * bytes;
-        for (uint32_t x = 0; x < output->width; x++) {
+        for (const uint8_t *const row_end = to + row * (uint32_t)bytes; to != row_end;) {
             const uint8_t *a_at = a;
             const uint8_t *b_at = b;
-            for (const uint8_t *const end = to + output->channels * (uint32_t)bytes; to != end; to += bytes) {
+            for (const uint8_t *const end = to + run * (uint32_t)bytes; to != end; to += bytes) {
                 const int32_t value =
                     function(constants, tigris_binary_element(a_at, bytes), tigris_binary_element(b_at, bytes));
                 if (bytes == 1) {

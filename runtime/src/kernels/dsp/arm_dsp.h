@@ -124,6 +124,9 @@ TIGRIS_INLINE uint32_t tigris_add_high_product(uint32_t addend, uint32_t a, uint
     return sum;
 }
 
+/* value >> right within -128 … 127; `right` is a constant. */
+#define TIGRIS_SHIFT_TO_INT8(value, right) ((int32_t)__ssat((value) >> (right), 8))
+
 /* ((high >> right) + offset) / 2 within -128 … 127. high is sum * (2^32 + multiplier) / 2^32, rounded, and one less
  * for a negative sum; multiplier is negative. One assembler statement, since GCC has no spare registers around it. */
 TIGRIS_INLINE int32_t tigris_scale_to_int8(uint32_t sum, uint32_t multiplier, int32_t right, int32_t offset)
