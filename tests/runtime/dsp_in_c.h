@@ -167,7 +167,10 @@ TIGRIS_INLINE int32_t tigris_scale_doubled_to_int8(uint32_t sum, uint32_t multip
     return arm_ssat(arm_asr(value, (uint32_t)right), 8U);
 }
 
-#define TIGRIS_SHIFT_TO_INT8(value, right) arm_ssat(arm_asr((value), (right)), 8U)
+TIGRIS_INLINE int32_t tigris_shift_20_to_int8(int32_t value)
+{
+    return arm_ssat(arm_asr(value, 20U), 8U);
+}
 
 TIGRIS_INLINE int32_t tigris_halve_to_range(int32_t value, int32_t low, int32_t high)
 {

@@ -64,7 +64,7 @@ static inline int32_t square(const void *constants, int32_t a, int32_t b)
  * 2 * error, t and the exact value lie between the same two multiples of 2^SUM_BITS. Otherwise the result is computed
  * exactly. */
 
-#define SUM_BITS 20
+#define SUM_BITS 20 /* as in tigris_shift_20_to_int8 */
 #define ROUNDING_OF_FACTORS 512
 #define MOST_FACTORS (7U << SUM_BITS) /* so that t has 32 bits */
 #define MOST_OUTPUT_SHIFT (-10)       /* above it, one result in a hundred would be too near to a multiple */
@@ -100,7 +100,7 @@ TIGRIS_INLINE int32_t short_sum(const sums *s, int32_t a, int32_t b, int is_whol
         return exact_sum(s->params, s->sign, a, b);
     }
     return is_whole_range
-        ? TIGRIS_SHIFT_TO_INT8((int32_t)sum, SUM_BITS)
+        ? tigris_shift_20_to_int8((int32_t)sum)
         : tigris_clamp((int32_t)sum >> SUM_BITS, s->params->activation_min, s->params->activation_max);
 }
 

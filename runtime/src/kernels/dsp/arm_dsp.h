@@ -124,8 +124,12 @@ TIGRIS_INLINE uint32_t tigris_add_high_product(uint32_t addend, uint32_t a, uint
     return sum;
 }
 
-/* value >> right within -128 … 127; `right` is a constant. */
-#define TIGRIS_SHIFT_TO_INT8(value, right) ((int32_t)__ssat((value) >> (right), 8))
+/* value >> 20 within -128 … 127. */
+TIGRIS_INLINE int32_t tigris_shift_20_to_int8(int32_t value)
+{
+    __asm__("ssat %0, #8, %0, asr #20" : "+r"(value));
+    return value;
+}
 
 /* ((high >> right) + offset) / 2 within -128 … 127. high is sum * (2^32 + multiplier) / 2^32, rounded, and one less
  * for a negative sum; multiplier is negative. One assembler statement, since GCC has no spare registers around it. */

@@ -21,9 +21,11 @@ static inline int32_t tigris_clamp_output(int32_t value, tigris_output_stage out
     return value;
 }
 
-/* value >> right within -128 … 127; `right` is a constant. */
-#define TIGRIS_SHIFT_TO_INT8(value, right)                                                                             \
-    (tigris_clamp(value, INT8_MIN * (1 << (right)), INT8_MAX * (1 << (right))) >> (right))
+/* value >> 20 within -128 … 127. */
+static inline int32_t tigris_shift_20_to_int8(int32_t value)
+{
+    return tigris_clamp(value, INT8_MIN * (1 << 20), INT8_MAX * (1 << 20)) >> 20;
+}
 
 /* value / 2 clamped. */
 static inline int32_t tigris_halve_clamped(int32_t value, tigris_output_stage output)
