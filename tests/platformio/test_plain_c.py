@@ -52,6 +52,10 @@ custom_tigris_mode = c
 """
 
 
+#: The library's own extra script takes the hook's place.
+LIBRARY = f"extra_scripts =\nlib_deps = tigris-pio=symlink://{ROOT}\n"
+
+
 @functools.cache
 def expected() -> bytes:
     compiled = compile_model(OWN / "kws_int8.onnx", fast="6K")
@@ -62,8 +66,9 @@ def expected() -> bytes:
     return b"[0 " + b" ".join(str(value).encode() for value in output.reshape(-1)) + b"]"
 
 
-def test_a_board_runs_a_model_compiled_as_c(new_project):
-    project = new_project({"src/main.c": PLAIN}, INI)
+@pytest.mark.parametrize("lines", ["", LIBRARY], ids=["the hook", "the library alone"])
+def test_a_board_runs_a_model_compiled_as_c(new_project, lines):
+    project = new_project({"src/main.c": PLAIN}, INI + lines)
     shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
     said = project.run("-t", "upload")
     assert "Writing model kws as C for 6K" in said
@@ -72,6 +77,12 @@ def test_a_board_runs_a_model_compiled_as_c(new_project):
     assert not (project.build("emu_cortex_m4") / "tigris" / "tigris_models.h").exists()
     again = project.run()
     assert "Writing model" not in again and "Compiling" not in again
+
+
+def test_plans_need_the_hook(new_project):
+    project = new_project({"src/main.c": PLAIN}, INI.replace("mode = c", "mode = plan") + LIBRARY)
+    shutil.copyfile(OWN / "kws_int8.onnx", project.folder / "kws.onnx")
+    assert "custom_tigris_mode = plan: needs the line extra_scripts = pre:" in project.refused()
 
 
 @pytest.fixture

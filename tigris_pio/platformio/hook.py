@@ -4,13 +4,16 @@
     custom_tigris_models = models/kws.onnx
     custom_tigris_mem = 256K+8M
 
-Before the platform's own script it calls `configure` in scons.py, afterwards `finish`.
+Before the platform's own script it calls `configure` in scons.py, afterwards `finish`. It is the library's own extra
+script, too, which compiles models as C without `extra_scripts`.
 """
 
 import importlib.util
 import inspect
 import os
 import sys
+
+import SCons.Errors
 
 Import("env")  # noqa: F821  (SCons provides it)
 
@@ -38,10 +41,21 @@ def _load(folder):
     return importlib.import_module(f"{PACKAGE}.scons")
 
 
+def _is_library():
+    """Whether PlatformIO sets up the library."""
+    try:
+        Import("pio_lib_builder")  # noqa: F821
+    except SCons.Errors.UserError:
+        return False
+    return True
+
+
 _path = _own_path()
 _scons = _load(os.path.dirname(_path))
 # The platform's own script sets both; with `-t nobuild` only the second.
-if env.get("PIOMAINPROG") or env.get("UPLOADCMD"):  # noqa: F821
+if _is_library():
+    _scons.configure_library(env, _path)  # noqa: F821
+elif env.get("PIOMAINPROG") or env.get("UPLOADCMD"):  # noqa: F821
     _scons.finish(env)  # noqa: F821
 else:
     _scons.configure(env, _path)  # noqa: F821

@@ -56,6 +56,7 @@ def _environment(library_env: Any, optimize: str, kept: Path, hot: bool) -> Any:
     own = library_env.Clone()
     own.Append(CCFLAGS=[*_level(own, optimize), *(HOT if hot else ())])
     if not own.get("BUILD_CACHE_DIR"):
+        kept.parent.mkdir(parents=True, exist_ok=True)  # SCons makes the last folder only
         own.CacheDir(str(kept).replace("$", "$$"))
     return own
 

@@ -64,6 +64,28 @@ def configure(env: Any, hook_path: str) -> None:
     env.GetProjectConfig().set(section, "extra_scripts", scripts)
 
 
+def configure_library(env: Any, hook_path: str) -> None:
+    """Sets up models compiled as C in a project whose `extra_scripts` does not name the hook. `env` is the library's.
+
+    Plans need the hook: the platform has read the partition table by now.
+    """
+    from SCons.Script import DefaultEnvironment  # noqa: PLC0415 - there is none outside SCons
+
+    project = DefaultEnvironment()
+    named = [name for name, _ in env.GetProjectOptions() if name.startswith(options.PREFIX)]
+    if SETUP in project or not named or env.IsCleanTarget():
+        return
+    project[SETUP] = {}
+    try:
+        settings = options.parse(dict(env.GetProjectOptions()), Path(env.subst("$PROJECT_DIR")))
+        if (settings.mode, settings.weights) != ("c", "c"):
+            raise options.OptionError("mode", settings.mode, f"needs the line extra_scripts = pre:{hook_path}; without "
+                                      f"it, {options.PREFIX}mode = c compiles models as C")  # fmt: skip
+        _configure(env, hook_path)
+    except ERRORS as error:
+        _fail(env, error)
+
+
 def finish(env: Any) -> None:
     """The `post:` phase: makes the program wait for the plans, and adds `-t uploadmodel`.
 
