@@ -6,7 +6,7 @@
 #include "serve_requests.h"
 
 /* Bytes of the plan's checksum between two yields. */
-#define PIECE_BYTES 4096U
+#define CHECK_PIECE_BYTES 4096U
 
 const tigris_plan *tigris_serve_plan(const tigris_serve_model *model)
 {
@@ -142,7 +142,7 @@ void tigris_serve_checksum_request(tigris_serve *server, const tigris_serve_mode
     }
 }
 
-/* tigris_plan_check_crc with BUSY frames. */
+/* tigris_plan_check_crc with BUSY frames. A plan that is C in the firmware has no base: nothing of it can be read. */
 void tigris_serve_plan_check_request(tigris_serve *server, const tigris_serve_model *model,
                                      const tigris_serve_query *query)
 {
@@ -156,16 +156,17 @@ void tigris_serve_plan_check_request(tigris_serve *server, const tigris_serve_mo
         tigris_serve_refuse(server, TIGRIS_SERVE_REFUSAL_NOT_READY);
         return;
     }
-    const uint32_t end = plan->header->total_bytes;
+    const uint32_t end = plan->base != NULL ? plan->header->total_bytes : 0U;
     tigris_serve_start_work(server, tigris_serve_session(model));
     for (uint32_t at = TIGRIS_CRC_COVERS_FROM; at < end && !stop;) {
-        const uint32_t bytes = end - at < PIECE_BYTES ? end - at : PIECE_BYTES;
+        const uint32_t bytes = end - at < CHECK_PIECE_BYTES ? end - at : CHECK_PIECE_BYTES;
         crc = tigris_crc32_append(crc, plan->base + at, bytes);
         at += bytes;
         stop = at < end && tigris_serve_yield(server);
     }
     answer.crc32 = plan->header->crc32;
-    answer.status = (int32_t)(stop ? TIGRIS_ERR_CANCELLED : crc == answer.crc32 ? TIGRIS_OK : TIGRIS_ERR_CRC);
+    const int is_equal = end == 0U || crc == answer.crc32;
+    answer.status = (int32_t)(stop ? TIGRIS_ERR_CANCELLED : is_equal ? TIGRIS_OK : TIGRIS_ERR_CRC);
     tigris_serve_respond(server, &answer, (uint32_t)sizeof answer);
 }
 

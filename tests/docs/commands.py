@@ -23,7 +23,7 @@ TARGETS = {
 }
 IDF = {"build", "flash", "monitor", "model-flash", "set-target", "reconfigure", "menuconfig", "add-dependency"}
 #: Programs of others, taken as they are.
-FOREIGN = {"apt", "apt-get", "brew", "winget", "cd", "export", "gdb", "git", "espeak-ng", "xcode-select"}
+FOREIGN = {"apt", "apt-get", "brew", "cmake", "winget", "cd", "export", "gdb", "git", "espeak-ng", "xcode-select"}
 
 
 class Wrong(AssertionError):

@@ -16,8 +16,8 @@ FOLDERS = (
 )
 #: How a block begins that is a file of the sources; tests/docs/test_extending.py builds it.
 NEW_FILE = re.compile(r"(?:#|/\*) ((?:tigris_pio/|runtime/|my_)[\w/.]+)")
-#: Pages whose blocks are whole files; tests/update/test_page.py and tests/compiler/codegen/test_page.py run them.
-ONE_FILE = ("updates.md", "codegen.md")
+#: Pages whose blocks are whole files, which tests of update, codegen and project run.
+ONE_FILE = ("updates.md", "codegen.md", "arduino.md")
 #: What `tigris new` writes beside a program.
 HARNESS = ROOT / "tigris_pio" / "project" / "template" / "harness.h.j2"
 #: What a block may rely on that stands in the text around it.

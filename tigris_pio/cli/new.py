@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,24 +12,27 @@ import click
 from rich.markup import escape
 
 from tigris_pio.cli import console
-from tigris_pio.cli.options import JSON, MODEL_OPTIONS, check_model, compiler_options
+from tigris_pio.cli.options import JSON, check_model, planning_options
 from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import front
+from tigris_pio.compiler.pipeline import Compiled, back, front
 from tigris_pio.errors import UsageError
 from tigris_pio.installation import library_folder
 from tigris_pio.platformio.compiler import quoted
 from tigris_pio.platformio.options import name_fault, plain_name
 from tigris_pio.project.boards import find_board
-from tigris_pio.project.create import NewProject, find_framework, write
+from tigris_pio.project.create import NewProject, find_framework, write, write_sketch
 from tigris_pio.project.memory import grant
+from tigris_pio.project.sketch import FILES as SKETCHES
+from tigris_pio.project.sketch import Sketch
 from tigris_pio.sizes import parse_size
 
 
 @click.command("new", short_help="Make a PlatformIO project for a board and a model.")
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--board", required=True, metavar="BOARD", help="PlatformIO's name of the board, or an emulated board: "
-              "emu_rv32, emu_cortex_m4, emu_cortex_m7, emu_cortex_m55.")  # fmt: skip
-@click.option("--framework", metavar="FRAMEWORK", help="arduino or espidf. Default: the board's first.")
+@click.option("--board", metavar="BOARD", help="PlatformIO's name of the board, or an emulated board: emu_rv32, "
+              "emu_cortex_m4, emu_cortex_m7, emu_cortex_m55.")  # fmt: skip
+@click.option("--framework", metavar="FRAMEWORK", help="With PlatformIO arduino or espidf; default: the board's first. "
+              "Without it and without --board: arduino-ide, zephyr or cmake.")  # fmt: skip
 @click.option("--model", required=True, metavar="MODEL", type=click.Path(), help="The .onnx or .tflite file to copy.")
 @click.option("--name", metavar="NAME", help="The model's name in C. Default: derived from the file's name.")
 @click.option("--flash-size", metavar="SIZE", help="Flash size, if it differs from the board's default, e.g. 16M.")
@@ -36,11 +41,11 @@ from tigris_pio.sizes import parse_size
               "firmware can update its model in the field. Default: 1.")  # fmt: skip
 @click.option("--library", metavar="DIR", type=click.Path(), help="Checkout of tigris-pio with the runtime's sources. "
               "Default: the one that this command was installed from.")  # fmt: skip
-@compiler_options(*MODEL_OPTIONS)
+@planning_options(False)
 @JSON
 def new(
     folder: str,
-    board: str,
+    board: str | None,
     framework: str | None,
     model: str,
     name: str | None,
@@ -51,15 +56,20 @@ def new(
     compiling: partial[CompileOptions],
     as_json: bool,
 ) -> None:
-    """Write a PlatformIO project to DIR that runs MODEL on BOARD.
+    """Write a project to DIR that runs MODEL on a board.
 
-    The project builds unchanged and answers `tigris hil`. It has a partition table that holds the model, and a test.
+    The project builds unchanged and answers `tigris hil`. A PlatformIO project, with --board, has a partition table
+    that holds the model, and a test. The others are plain C and need no library: a sketch for the Arduino IDE, a Zephyr
+    application, a CMake project.
 
     \b
     Examples:
       tigris new kws --board esp32-s3-devkitc-1 --framework espidf --model kws.tflite
       tigris new try --board emu_rv32 --model kws.onnx          without hardware
-    Then, in DIR:
+      tigris new sketch --framework arduino-ide --model kws.tflite
+
+    \b
+    Then, in DIR of a PlatformIO project:
       pio run -t upload
       tigris hil
     """
@@ -69,13 +79,25 @@ def new(
     fault = name_fault(name)
     if fault:
         raise UsageError(f"--name {name}: {fault}")
+    options, texts = compiling(name=name), compiling.keywords
+    if framework in SKETCHES:
+        given = {"--board": board, "--slots": slots == 2, "--flash-size": flash_size, "--library": library,
+                 "--psram": psram is not None}  # fmt: skip
+        if refused := [option for option, value in given.items() if value]:
+            raise UsageError(f"{refused[0]}: is for projects of PlatformIO; leave it out with --framework {framework}")
+        with console.progress(as_json) as progress:
+            compiled = back(front(model, options, progress), dataclasses.replace(options, backend="portable"), progress)
+        files = write_sketch(Sketch(Path(folder), framework, path, compiled))
+        _show_sketch(folder, framework, compiled, files, as_json)
+        return
+    if board is None:
+        known = ", ".join(SKETCHES)
+        raise UsageError(f"--board: say which, or give --framework {known} for a project without PlatformIO")
     chosen = find_board(board, parse_size(flash_size) if flash_size else None, psram)
     kind = find_framework(chosen, framework)
     source = library_folder(library)
-    options = compiling(name=name)
     with console.progress(as_json) as progress:
-        granted = grant(front(model, options, progress), chosen, options)
-    texts = compiling.keywords
+        granted = grant(front(model, options, progress), chosen, options, texts["memory"])
     hop = (texts["hop"],) if texts["hop"] else ()
     said = {"dims": texts["dims"], "set": texts["fixed"], "state": texts["states"], "hop": hop,
             "stream": texts["streams"], "limits": texts["limits"]}  # fmt: skip
@@ -95,3 +117,16 @@ def new(
     )
     shown = folder if re.fullmatch(r"[\w./+-]+", folder) else quoted(folder)
     console.out.print(f"next:\n  cd {escape(shown)}\n  pio run -t upload\n  tigris hil", highlight=False)
+
+
+def _show_sketch(folder: str, framework: str, compiled: Compiled, files: Sequence[Path], as_json: bool) -> None:
+    memory, name = compiled.report["memory"], compiled.report["model"]
+    fast = compiled.plan.fast_bytes - compiled.plan.state_bytes  # C has no run-time state
+    if as_json:
+        console.print_json({"folder": folder, "framework": framework, "model": name,
+                            "fast_bytes": fast, "slow_bytes": memory["slow_peak"],
+                            "files": [str(file) for file in files]})  # fmt: skip
+        return
+    slow = f" and {memory['slow_peak']} of slow memory" if memory["slow_peak"] else ""
+    console.out.print(f"{escape(folder)}: {escape(name)} for {framework}, {fast} bytes of fast "
+                      f"memory{slow}; README.md tells how to build it", highlight=False)  # fmt: skip

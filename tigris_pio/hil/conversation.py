@@ -33,7 +33,7 @@ _R = TypeVar("_R", bound=Record)
 _T = TypeVar("_T")
 
 _REFUSALS: dict[int, str] = {
-    Refusal.REQUEST: "it does not know this request; is its firmware older than this program?",
+    Refusal.REQUEST: "it does not know this request: its model is plain C, or its firmware is older than this program",
     Refusal.LENGTH: "the request's payload has the wrong length; is its firmware of another version?",
     Refusal.MODEL: "it has no model of this index",
     Refusal.TENSOR: "its model has no input or output of this index",

@@ -16,6 +16,7 @@ from tigris_pio.errors import FileError, UsageError
 from tigris_pio.files import write_atomically
 from tigris_pio.platformio import layout, partitions
 from tigris_pio.platformio.layout import c_constant
+from tigris_pio.project import sketch as sketches
 from tigris_pio.project.boards import FRAMEWORKS, NewBoard
 from tigris_pio.project.memory import Grant
 
@@ -67,17 +68,20 @@ def find_framework(board: NewBoard, framework: str | None) -> str:
 
 def files(project: NewProject) -> dict[PurePosixPath, str]:
     """Contents of all text files by their paths in the project."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tigris_pio.project", "template"), undefined=jinja2.StrictUndefined,
-        autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
-    values = _values(project)
-    chosen = {**COMMON_FILES, **FILES[project.framework]}
-    result = {PurePosixPath(path): environment.get_template(name).render(values) for name, path in chosen.items()}
+    result = _rendered({**COMMON_FILES, **FILES[project.framework]}, _values(project))
     if not project.board.is_emulated:
         plan = project.grant.compiled.data
         result[PurePosixPath("partitions.csv")] = table(project.board, project.framework, len(plan), project.slots)
     return result
+
+
+def _rendered(chosen: Mapping[str, str], values: Mapping[str, object]) -> dict[PurePosixPath, str]:
+    """Contents of the files of templates by path; chosen: their paths by template."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tigris_pio.project", "template"), undefined=jinja2.StrictUndefined,
+        autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return {PurePosixPath(path): environment.get_template(name).render(values) for name, path in chosen.items()}
 
 
 def slot_size(board: NewBoard, plan_bytes: int) -> int:
@@ -162,15 +166,9 @@ def _shapes(compiled: Compiled, kind: str) -> str:
 
 def write(project: NewProject, folder: Path) -> list[Path]:
     """Writes the project with its model; returns the files. FileError if the folder is not empty."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileError(f"{folder}: is not empty; give a new or empty folder")
+    _check_empty(folder)
     texts = files(dataclasses.replace(project, library=_seen_from(folder, project.library)))
-    written = []
-    for path, text in texts.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, text.encode("utf-8"))
-        written.append(target)
+    written = _written(folder, {path: text.encode("utf-8") for path, text in texts.items()})
     for name in (project.model.name, *locations(project.model)):
         target = folder / "models" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -178,5 +176,29 @@ def write(project: NewProject, folder: Path) -> list[Path]:
             shutil.copyfile(project.model.parent / name, target)
         except OSError as error:
             raise FileError(f"{target}: cannot be written: {os.strerror(error.errno or 0)}") from error
+        written.append(target)
+    return written
+
+
+def write_sketch(sketch: sketches.Sketch) -> list[Path]:
+    """Writes a project that needs no library; returns the files. FileError if the folder is not empty."""
+    _check_empty(sketch.folder)
+    templates, contents = sketches.files(sketch)
+    texts = _rendered(templates, sketches.values(sketch))
+    return _written(sketch.folder, {path: text.encode("utf-8") for path, text in texts.items()}
+                    | {PurePosixPath(path): data for path, data in contents.items()})  # fmt: skip
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileError(f"{folder}: is not empty; give a new or empty folder")
+
+
+def _written(folder: Path, contents: Mapping[PurePosixPath, bytes]) -> list[Path]:
+    written = []
+    for path, data in contents.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, data)
         written.append(target)
     return written

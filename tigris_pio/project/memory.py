@@ -27,16 +27,19 @@ class Grant:
     compiled: Compiled
 
 
-def grant(start: Front, board: NewBoard, options: CompileOptions) -> Grant:
-    """Compiles for fast memory alone, else with PSRAM if the board has it.
+def grant(start: Front, board: NewBoard, options: CompileOptions, given: str | None = None) -> Grant:
+    """Compiles for the budget of `options`, whose text is `given`. Without it for fast memory alone, else with PSRAM if
+    the board has it.
 
-    The budget is the size of SIZES next above the plan's peak, so that a model that is trained again still fits.
+    The budget then is the size of SIZES next above the plan's peak, so that a model that is trained again still fits.
     BudgetError if no size works.
     """
     most = LARGEST_BLOCK.get(board.chip, SIZES[-1])
     kernels = find_backend(options.backend, board.chip)
     if kernels is not None and kernels.has_planned_scratch:  # kernels in the runtime, which the build uses here
         options = dataclasses.replace(options, chip=board.chip)
+    if given:
+        return Grant(given, back(start, options))
     budgets = [(most, 0), *((most, slow) for slow in (PSRAM if board.has_psram else ()))]
     refusal: BudgetError | None = None
     for fast, slow in budgets:
