@@ -313,7 +313,7 @@ def test_a_board_without_traces(digits: Serve, digits_plan: Path) -> None:
     wrong = Wrong(K.SOFTMAX, DType.INT8, 0, 2)
     report = checked(digits("--fault", wrong.spec, to_host=changing(refuse)), open_plan(digits_plan), 3)
     assert (report.complete, report.equal_samples, report.first_wrong) == (True, 0, None)
-    assert "does not know this request; is its firmware older" in report.not_located
+    assert "does not know this request: its model is plain C" in report.not_located
 
 
 def test_the_command_prints_it(digits: Serve, digits_plan: Path) -> None:
