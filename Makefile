@@ -15,6 +15,8 @@
 #              against TensorFlow Lite Micro, the harness over a line with faults; SECONDS=60
 # make mutants  would the tests notice? faults put in one at a time, and the tests that must see them; AREAS="runtime"
 # make dist    wheels that need no C compiler, for Linux, Windows and macOS
+# make release the wheels, the PlatformIO library, the ESP-IDF component and the Arduino library, each installed in a clean folder and tried;
+#              nothing is uploaded; RELEASE_ARGS="--only arduino"
 # make generated   write every generated file again: headers, tables and pages that follow from Python
 # make size    the code lines of each room beside its budget
 # make docs    the documentation as a site, in build/site, for a browser or a web server
@@ -35,7 +37,7 @@ BOARD := emu_rv32
 FOLDER = $(EXAMPLE)/.pio/emulated/$(BOARD)
 BOARD_PROCESS := tigris_pio/platformio/emulated/tools/board_process.py
 
-.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench zoo fuzz mutants dist generated size docs clean
+.PHONY: demo demo-wake-word demo-vibration demo-gesture demo-person test test-all test-times test-vendor bench zoo fuzz mutants dist release generated size docs clean
 
 demo:
 	@$(PYTHON) tools/prepare.py demo
@@ -95,6 +97,10 @@ fuzz:
 mutants:
 	@$(PYTHON) tools/prepare.py test
 	@$(PIO_SETTINGS) PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) -m tests.mutants --processes $(PROCESSES) $(AREAS)
+
+release:
+	@$(PYTHON) tools/prepare.py release
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV_PYTHON) tools/release.py $(RELEASE_ARGS)
 
 dist:
 	@$(PYTHON) tools/prepare.py dist

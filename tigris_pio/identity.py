@@ -19,6 +19,7 @@ class Identity:
     version: str = "0.1.0"
     repository: str = ""
     license: str = "Apache-2.0"
+    authors: str = "The authors of tigris-pio"
     #: Describes the compiler with its plugins; registries of C libraries get `runtime` instead.
     summary: str = (
         "ONNX and TensorFlow Lite models far larger than a microcontroller's SRAM, from one line in platformio.ini to "

@@ -45,6 +45,8 @@ TARGETS = {
     "windows-x86_64": Target("x86_64-windows-gnu", "win_amd64", "_runtime.dll", ()),
     "macos-arm64": Target("aarch64-macos.11.0", "macosx_11_0_arm64", "_runtime.dylib"),
     "macos-x86_64": Target("x86_64-macos.11.0", "macosx_11_0_x86_64", "_runtime.dylib"),
+    # For all other systems: it compiles models, and runs none.
+    "any": Target("", "any", ""),
 }
 
 
@@ -95,11 +97,15 @@ def _wheel(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "wheel", *arguments], check=True, capture_output=True)
 
 
-def pack(plain: Path, target: Target, library: Path, output: Path) -> Path:
-    """Packs the wheel of one platform from `plain`, its library and its tag."""
-    folder = library.parent / plain.name
-    shutil.copytree(plain, folder)
-    shutil.copy(library, folder / "tigris_pio" / "host" / target.library)
+def pack(plain: Path, target: Target, library: Path | None, output: Path) -> Path:
+    """Packs the wheel of one platform from `plain`, its library and its tag; without a library, the one for all."""
+    with tempfile.TemporaryDirectory(prefix="tigris-wheel-") as work:
+        return _packed(Path(shutil.copytree(plain, Path(work, plain.name))), target, library, output)
+
+
+def _packed(folder: Path, target: Target, library: Path | None, output: Path) -> Path:
+    if library:
+        shutil.copy(library, folder / "tigris_pio" / "host" / target.library)
     (metadata,) = folder.glob("*.dist-info/WHEEL")
     lines = [line for line in metadata.read_text("utf-8").splitlines() if not line.startswith("Tag:")]
     metadata.write_text("\n".join([*filter(None, lines), f"Tag: py3-none-{target.tag}", ""]), "utf-8")
@@ -109,18 +115,19 @@ def pack(plain: Path, target: Target, library: Path, output: Path) -> Path:
     return wheel
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="dist.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=TARGETS, action="append", help="a platform; repeatable. Default: all")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="where wheels go. Default: dist")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="tigris-dist-") as name:
         try:
             plain = plain_wheel(Path(name, "plain"))
 
             def one(label: str) -> Path:
                 target = TARGETS[label]
-                return pack(plain, target, build_library(target, Path(name, label)), given.output)
+                library = build_library(target, Path(name, label)) if target.zig else None
+                return pack(plain, target, library, given.output)
 
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 for wheel in pool.map(one, given.only or TARGETS):

@@ -29,7 +29,20 @@ def library_json(text: str, identity: Identity) -> str:
         "name": identity.name, "version": identity.version, "description": identity.runtime,
         "license": identity.license, "homepage": identity.repository,
         "repository": {"type": "git", "url": f"{identity.repository}.git"} if identity.repository else None,
+        "authors": [{"name": identity.authors}], "examples": _examples(),
     })  # fmt: skip
+
+
+def _examples() -> list[dict[str, Any]]:
+    """PlatformIO projects among the examples, with their files."""
+    folders = sorted(path.parent for path in (ROOT / "examples").glob("*/platformio.ini"))
+    kept = ("model", "src", "main", "include")
+    return [
+        {"name": folder.name, "base": f"examples/{folder.name}",
+         "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+                         and (path.parent == folder or path.relative_to(folder).parts[0] in kept))}
+        for folder in folders
+    ]  # fmt: skip
 
 
 def platform_json(text: str, identity: Identity) -> str:

@@ -1,6 +1,6 @@
-"""Sets up this machine for `make demo`, `test`, `fuzz`, `dist` or `docs`; quick if nothing is missing.
+"""Sets up this machine for `make demo`, `test`, `fuzz`, `dist`, `release` or `docs`; quick if nothing is missing.
 
-    python3 tools/prepare.py demo|test|fuzz|dist|docs
+    python3 tools/prepare.py demo|test|fuzz|dist|release|docs
 
 It installs system packages (as root, or by sudo without a password), `.venv`, and PlatformIO's core folder in
 `.tigris`. It runs on the system's own Python with nothing installed.

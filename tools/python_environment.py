@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-EXTRAS = {"demo": "build", "test": "build,test", "fuzz": "build,test", "dist": "dist", "docs": "docs"}
+EXTRAS = {"demo": "build", "test": "build,test", "fuzz": "build,test", "dist": "dist", "docs": "docs",
+          "release": "build,dist,release"}  # fmt: skip
 
 
 class EnvironmentFailure(Exception):
@@ -30,7 +31,8 @@ def ensure(root: Path, venv: Path, purpose: str) -> Path:
         _run([sys.executable, "-m", "venv", str(venv)])
     digest = _digest(root, [root / "pyproject.toml", root / "setup.py", *_c_files(root)])
     # A set-up for tests has all that the others need, but for compilers of other systems.
-    stamps = [venv / f"tigris-{name}.stamp" for name in ("test", purpose) if purpose != "dist" or name == purpose]
+    enough = (purpose,) if purpose in ("dist", "release") else ("test", purpose)
+    stamps = [venv / f"tigris-{name}.stamp" for name in enough]
     if not any(stamp.is_file() and stamp.read_text("utf-8") == digest for stamp in stamps):
         print(f"Installing tigris-pio and its tools into {venv.name}", flush=True)
         _install(root, python, f".[{EXTRAS[purpose]}]")

@@ -94,13 +94,14 @@ _ARM64 = (
     Need("the C library for 64-bit Arm", _compiler_file("aarch64-linux-gnu-gcc", "libc.a"), ("libc6-dev-arm64-cross",)),
     Need("qemu-aarch64", _program("qemu-aarch64"), ("qemu-user",)),
 )
+_GXX = Need("g++", _program("g++"), ("g++",))
 _CHECKS = (
     Need("clang", _program("clang"), ("clang",)),
     # CLANG stands for the version that the package clang brings.
     Need("the libraries of clang's sanitisers and fuzzer", _clang_fuzzes, ("libclang-rt-dev", "libclang-rt-CLANG-dev")),
     Need("clang-tidy", _program("clang-tidy"), ("clang-tidy",)),
     Need("cppcheck", _program("cppcheck"), ("cppcheck",)),
-    Need("g++", _program("g++"), ("g++",)),
+    _GXX,
     Need("gdb", _program("gdb"), ("gdb",)),
     Need("valgrind", _program("valgrind"), ("valgrind",)),
     Need("ccache", _program("ccache"), ("ccache",), optional=True),
@@ -110,6 +111,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "test": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS),
     "fuzz": (_VENV, *_HOST, *_RISCV, *_ARM, *_ARM64, *_XTENSA, *_CHECKS),
     "dist": (_VENV,),
+    "release": (_VENV, *_HOST, *_RISCV, _GXX),
     "docs": (_VENV, *_HOST),
 }
 

@@ -13,15 +13,11 @@ import pytest
 
 from tigris_pio import compile_model
 
-from .project import ROOT
+from .project import ROOT, load_by_path
 
-# `pio pkg pack` downloads SPDX's list of licences to check the project's.
-PACK = """
-from platformio.package.manifest.schema import ManifestSchema
-ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": "Apache-2.0"}]})
-from platformio.__main__ import main
-main()
-"""
+sys.path.insert(0, str(ROOT / "tools"))
+release = load_by_path("tigris_release", ROOT / "tools" / "release.py")
+
 # The Python that runs PlatformIO: it has no compiler. Environments that it creates have the tests' packages, so that
 # pip downloads nothing.
 PYTHON = """#!/bin/sh
@@ -56,7 +52,7 @@ custom_tigris_mem = 64K
 def packed(tmp_path_factory, core_dir):
     """The library as `pio pkg pack` makes it."""
     folder = tmp_path_factory.mktemp("packed")
-    command = [sys.executable, "-c", PACK, "pkg", "pack", "-o", str(folder / "tigris-pio.tar.gz"), str(ROOT)]
+    command = [sys.executable, "-c", release.PACK, "pkg", "pack", "-o", str(folder / "tigris-pio.tar.gz"), str(ROOT)]
     environment = {**os.environ, "PLATFORMIO_CORE_DIR": str(core_dir), "PLATFORMIO_SETTING_ENABLE_TELEMETRY": "no"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

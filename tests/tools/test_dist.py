@@ -52,7 +52,7 @@ def test_a_wheel_installs_and_runs_without_a_compiler(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs Zig: pip install ziglang")
-@pytest.mark.parametrize("label", dist.TARGETS)
+@pytest.mark.parametrize("label", [name for name, target in dist.TARGETS.items() if target.zig])
 def test_zig_builds_the_library_for_each_platform(label: str, tmp_path: Path) -> None:
     """By their first bytes: ELF of either processor, PE, Mach-O of either processor."""
     built = dist.build_library(dist.TARGETS[label], tmp_path / label)
