@@ -51,12 +51,16 @@ def _venv_works() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("venv", "ensurepip"))
 
 
-def _c_headers() -> bool:
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        return False
-    command = [compiler, "-E", "-x", "c", "-", "-o", os.devnull]
-    return subprocess.run(command, input=b"#include <stdio.h>", check=False, capture_output=True).returncode == 0
+def _header(name: str) -> Callable[[], bool]:
+    def check() -> bool:
+        compiler = shutil.which("gcc") or shutil.which("cc")
+        if compiler is None:
+            return False
+        command = [compiler, "-E", "-x", "c", "-", "-o", os.devnull]
+        text = f"#include <{name}>".encode()
+        return subprocess.run(command, input=text, check=False, capture_output=True).returncode == 0
+
+    return check
 
 
 def _clang_fuzzes() -> bool:
@@ -72,7 +76,7 @@ def _clang_fuzzes() -> bool:
 _VENV = Need("Python's venv module", _venv_works, (f"python3.{sys.version_info.minor}-venv", "python3-venv"))
 _HOST = (
     Need("a C compiler", _program("gcc", "cc"), ("gcc",)),
-    Need("the C library's headers", _c_headers, ("libc6-dev",)),
+    Need("the C library's headers", _header("stdio.h"), ("libc6-dev",)),
 )
 _RISCV = (
     Need("qemu-system-riscv32", _program("qemu-system-riscv32"), ("qemu-system-riscv", "qemu-system-misc")),
@@ -102,6 +106,8 @@ _CHECKS = (
     Need("clang-tidy", _program("clang-tidy"), ("clang-tidy",)),
     Need("cppcheck", _program("cppcheck"), ("cppcheck",)),
     _GXX,
+    Need("mbedTLS", _header("mbedtls/ecdsa.h"), ("libmbedtls-dev",)),
+    Need("libsodium", _header("sodium.h"), ("libsodium-dev",)),
     Need("gdb", _program("gdb"), ("gdb",)),
     Need("valgrind", _program("valgrind"), ("valgrind",)),
     Need("ccache", _program("ccache"), ("ccache",), optional=True),

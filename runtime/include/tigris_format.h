@@ -226,6 +226,13 @@ typedef enum tigris_packing {
     TIGRIS_PACKING_ROWS_16 = 4
 } tigris_packing;
 
+/* The algorithm of a signed plan's trailer. */
+typedef enum tigris_signature_algorithm {
+    /* ECDSA on the curve P-256 with SHA-256 */
+    TIGRIS_SIGNATURE_ALGORITHM_P256 = 1,
+    TIGRIS_SIGNATURE_ALGORITHM_ED25519 = 2
+} tigris_signature_algorithm;
+
 /* First bytes of the file. */
 typedef struct tigris_header_record {
     /* the bytes "TGRS" */
@@ -241,7 +248,9 @@ typedef struct tigris_header_record {
     /* CRC-32 of every byte after this field */
     uint32_t crc32;
     /* a power of two; arenas must be aligned to it, and every arena offset is a multiple of it */
-    uint32_t alignment;
+    uint16_t alignment;
+    /* counts releases that may not be undone; an update to a smaller one is refused */
+    uint16_t security_version;
     /* bytes of the fast arena, run-time state included */
     uint32_t fast_bytes;
     /* bytes of the slow arena; 0: none */
@@ -455,5 +464,20 @@ typedef struct tigris_operand_record {
     int32_t last;
 } tigris_operand_record;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_operand_record) == 16U, tigris_operand_record_size);
+
+/* The trailer of a signed plan, directly behind its total_bytes bytes. It signs the SHA-256 of
+ * these bytes. P256: ECDSA of that digest, r and s of 32 bytes each, high byte first. ED25519: the
+ * signature of the digest's 32 bytes as a message. */
+typedef struct tigris_signature_record {
+    /* the bytes "TGSG" */
+    char magic[4];
+    /* size of this record */
+    uint16_t record_bytes;
+    /* tigris_signature_algorithm */
+    uint16_t algorithm;
+    /* see above */
+    uint8_t signature[64];
+} tigris_signature_record;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_signature_record) == 72U, tigris_signature_record_size);
 
 #endif

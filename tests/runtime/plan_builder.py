@@ -204,7 +204,8 @@ class PlanBuilder:
             body += pad(data)
         header = r.Header(
             magic=r.MAGIC, version=r.VERSION, header_bytes=r.Header.size(), flags=HeaderFlag.XIP * in_place,
-            total_bytes=r.Header.size() + len(body), crc32=0, alignment=ALIGNMENT, fast_bytes=align(self.fast.end),
+            total_bytes=r.Header.size() + len(body), crc32=0, alignment=ALIGNMENT, security_version=0,
+            fast_bytes=align(self.fast.end),
             slow_bytes=align(self.slow.end), state_bytes=STATE_BYTES, fast_reserved=max(copied, default=0),
             strings_bytes=len(self._strings), tensor_count=len(self.tensors), input_count=len(self._inputs),
             output_count=len(self._outputs), stage_count=len(made["stages"]), view_count=len(made["views"]),

@@ -51,7 +51,7 @@ DAMAGES: dict[tuple[type[Record], int, int], list[dict[str, Any]]] = {
     (Header, 0, Status.ERR_NOT_A_PLAN): [{"magic": b"TGRX"}],
     (Header, 0, Status.ERR_VERSION): [{"version": 2}, {"header_bytes": 196}],
     (Header, 0, Status.ERR_TRUNCATED): [{"total_bytes": HUGE}],
-    (Header, 0, Status.ERR_ALIGNMENT): [{"alignment": 24}, {"alignment": 2}, {"alignment": 1 << 20}],
+    (Header, 0, Status.ERR_ALIGNMENT): [{"alignment": 24}, {"alignment": 2}, {"alignment": 1 << 15}],
     (Header, 0, Status.ERR_SECTION): [
         {"flags": 16}, {"state_bytes": HUGE}, {"fast_reserved": HUGE}, {"tensors": 201}, {"tensors": 0},
         {"ops": HUGE}, {"view_count": 0x10000000}, {"weights_bytes": HUGE}],

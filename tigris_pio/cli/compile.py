@@ -8,12 +8,15 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from tigris_pio import signing
 from tigris_pio.cli import console, pages, tables
 from tigris_pio.cli.options import (
     BACKEND_OPTIONS,
     CORES,
     JSON,
     MODEL,
+    SECURITY_VERSION,
+    SIGN,
     STORAGE_OPTIONS,
     check_model,
     check_output,
@@ -23,7 +26,8 @@ from tigris_pio.compiler.emit.model_header import render_model_header
 from tigris_pio.compiler.load.onnx.external_data import locations
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import back, front
-from tigris_pio.files import write_if_changed
+from tigris_pio.errors import UsageError
+from tigris_pio.files import write_atomically, write_if_changed
 
 
 @click.command("compile", short_help="Compile a model to a .tgrs plan.")
@@ -34,6 +38,8 @@ from tigris_pio.files import write_if_changed
 @click.option("--header", type=click.Path(), metavar="OUT.h", help="Also write a C header with the model's constants.")
 @click.option("--depfile", type=click.Path(), metavar="OUT.d", help="Also write a make rule that lists all inputs.")
 @click.option("--name", metavar="NAME", help="The model's name in the plan. Default: the file's name.")
+@SIGN
+@SECURITY_VERSION
 @pages.REPORT
 @pages.NO_SWEEP
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
@@ -46,6 +52,8 @@ def compile_command(
     header: str | None,
     depfile: str | None,
     name: str | None,
+    sign_key: Path | None,
+    security_version: int | None,
     report_path: str | None,
     no_sweep: bool,
     quiet: bool,
@@ -67,14 +75,21 @@ def compile_command(
         if path is not None:
             check_output(option, path, model)
     pages.check_report(report_path, model, output, header, depfile)
+    if security_version is not None and sign_key is None:
+        raise UsageError("--security-version: is for signed plans; add --sign KEY.pem")
+    key = None if sign_key is None else signing.read_key(sign_key)
     options = compiling(name=name)
     with console.progress(as_json or quiet) as progress:
         start = front(model, options, progress)
         result = back(start, options, progress)
         if report_path is not None:
             page = pages.compilation_page(start, options, result, no_sweep, progress)
-    text = render_model_header(result.plan, result.data).encode()
-    result.save(output)
+    data, public_key = result.data, ""
+    if key is not None:
+        public_key = signing.c_public_key(key)
+        data = signing.sign(data, key, security_version)
+    text = render_model_header(result.plan, data, public_key).encode()
+    write_atomically(Path(output), data)
     if header is not None:
         write_if_changed(Path(header), text)
     if depfile is not None:
@@ -88,7 +103,7 @@ def compile_command(
         tables.print_report(result.report)
     console.print_warnings(result.report["warnings"])
     if not quiet:
-        console.out.print(f"plan: {escape(output)}, {len(result.data)} bytes")
+        console.out.print(f"plan: {escape(output)}, {len(data)} bytes")
 
 
 def dependencies(output: Path, model: Path) -> str:

@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from tigris_pio import signing
 from tigris_pio.cli import console
 from tigris_pio.cli.options import LIMIT, parse_limits
 from tigris_pio.errors import ToolError
 from tigris_pio.files import read_named
 from tigris_pio.fitted import Column, Facts, FittedTable
 from tigris_pio.format.describe import describe_plan
+from tigris_pio.format.enums import SignatureAlgorithm
 from tigris_pio.format.reader import is_plan, read_plan
 from tigris_pio.sizes import format_size
 from tigris_pio.text import counted, visible_name
@@ -34,7 +36,11 @@ def inspect(file: str, limits: tuple[str, ...], as_json: bool) -> None:
     data = read_named(Path(file), "an .onnx or .tflite model or a .tgrs plan")
     if is_plan(data) or file.endswith(".tgrs"):
         _check_with_runtime(data)
-        document = describe_plan(read_plan(data))
+        plan, trailer = read_plan(data), signing.split(data)[1]
+        document = describe_plan(plan)
+        if trailer is not None:
+            document["signature"] = SignatureAlgorithm(trailer.algorithm).name.lower()
+            document["security_version"] = plan.header.security_version
     else:
         from tigris_pio.compiler.load.describe import describe_model  # noqa: PLC0415  (plans need no onnx)
 

@@ -31,6 +31,8 @@ COMMANDS = {
     "hil": "hil",
     "new": "new",
     "layout": "layout",
+    "keygen": "keygen",
+    "sign": "sign",
 }
 
 

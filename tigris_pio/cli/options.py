@@ -113,6 +113,17 @@ CORES = click.option(
     help="Cores of the board: with 2, operators that gain from it split their rows between both.",
 )  # fmt: skip
 
+SIGN = click.option(
+    "--sign", "sign_key", type=click.Path(path_type=Path), metavar="KEY.pem",
+    help="Sign the plan with this key of tigris keygen. The C header gets the public key: firmware that is built with "
+         "it opens no other plan.",
+)  # fmt: skip
+SECURITY_VERSION = click.option(
+    "--security-version", type=click.IntRange(0, 0xFFFF), metavar="N",
+    help="Number of the last release that may not be undone: once a plan is confirmed, updates to a smaller number are "
+         "refused. Default: 0, or that of the plan.",
+)  # fmt: skip
+
 
 def compiler_options(*options: Option) -> Option:
     """Adds options of the compiler. The command gets `compiling`, a function that makes CompileOptions of them.

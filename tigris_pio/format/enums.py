@@ -166,6 +166,13 @@ class Packing(enum.IntEnum):
     ROWS_16 = 4  #: blocks of four channels, 16 taps of each in turn, padded with zeros to whole blocks
 
 
+class SignatureAlgorithm(enum.IntEnum):
+    """The algorithm of a signed plan's trailer."""
+
+    P256 = 1  #: ECDSA on the curve P-256 with SHA-256
+    ED25519 = 2
+
+
 class ParameterEnum(enum.IntEnum):
     """Values of a field of a parameter record."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from tigris_pio.format.record import PlainRecord, Record, f32, i32, text, u8, u8_array, u16, u32, u32_array
 
 MAGIC = b"TGRS"
+SIGNATURE_MAGIC = b"TGSG"
 VERSION = 1
 SECTION_ALIGNMENT = 16
 #: CRC-32 (the zlib polynomial) covers every byte from here to the end of the file.
@@ -34,7 +35,8 @@ class Header(PlanRecord):
     flags: int = u32("bit set of tigris_header_flag")
     total_bytes: int = u32("size of the whole plan")
     crc32: int = u32("CRC-32 of every byte after this field")
-    alignment: int = u32("a power of two; arenas must be aligned to it, and every arena offset is a multiple of it")
+    alignment: int = u16("a power of two; arenas must be aligned to it, and every arena offset is a multiple of it")
+    security_version: int = u16("counts releases that may not be undone; an update to a smaller one is refused")
     fast_bytes: int = u32("bytes of the fast arena, run-time state included")
     slow_bytes: int = u32("bytes of the slow arena; 0: none")
     state_bytes: int = u32("run-time state at the start of the fast arena: 16 bytes per view of the largest stage")
@@ -165,6 +167,19 @@ class OperandRecord(PlanRecord):
     flags: int = u16("bit set of tigris_operand_flag")
     first: int = i32("see above")
     last: int = i32("see above")
+
+
+class SignatureRecord(PlanRecord):
+    """The trailer of a signed plan, directly behind its `total_bytes` bytes.
+
+    It signs the SHA-256 of these bytes. P256: ECDSA of that digest, r and s of 32 bytes each, high byte first.
+    ED25519: the signature of the digest's 32 bytes as a message.
+    """
+
+    magic: bytes = text(4, 'the bytes "TGSG"')
+    record_bytes: int = u16("size of this record")
+    algorithm: int = u16("tigris_signature_algorithm")
+    signature: tuple[int, ...] = u8_array(64, "see above")
 
 
 #: All of them, in the order of the definitions.

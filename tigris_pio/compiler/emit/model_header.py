@@ -55,7 +55,7 @@ def interface_crc32(data: bytes, any_scale: bool = False) -> int:
     return crc
 
 
-def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
+def render_model_header(plan: ExecutionPlan, data: bytes, public_key: str = "") -> str:
     """`tigris_model_<name>.h`. Sizes are in bytes; real = (q - zero_point) * scale.
 
     Firmware that opens plans with any scale defines TIGRIS_MODEL_<NAME>_ANY_SCALE; tigris_models.h does so with
@@ -66,6 +66,8 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
     STATES_BYTES: bytes of the states, which are kept between runs; a comment names them, and how to reset them.
 
     ARENAS(name) defines static arenas, and `name`, which is a tigris_arenas of them.
+
+    public_key: the macros of the key with which firmware verifies plans (signing.py).
 
     KERNELS initialises a table of `const tigris_kernel_entry *`. Firmware that passes a backend of these alone to
     tigris_session_init links no other kernel.
@@ -104,7 +106,7 @@ def render_model_header(plan: ExecutionPlan, data: bytes) -> str:
         f'#ifdef {prefix}_FAST_BYTES\n#error "two models have the constants {prefix}_...: give one another name"\n'
         "#endif\n\n" + _states_comment(program.states) + lines
         + "\n" + arenas_macro(prefix, header.slow_bytes)
-        + f"\n#ifndef {prefix}_ANY_SCALE\n{lines_of_scales}#endif\n\n#endif\n"
+        + f"\n#ifndef {prefix}_ANY_SCALE\n{lines_of_scales}#endif\n\n{public_key}#endif\n"
     )  # fmt: skip
 
 

@@ -270,6 +270,7 @@ def _header(
         total_bytes=total,
         crc32=0,
         alignment=plan.alignment,
+        security_version=0,
         fast_bytes=plan.fast_bytes,
         slow_bytes=plan.slow_bytes,
         state_bytes=plan.state_bytes,
