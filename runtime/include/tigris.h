@@ -133,7 +133,10 @@ typedef enum tigris_status {
     TIGRIS_ERR_NO_SLOTS = -48,       /* the firmware was built with one place for this model's plan */
     TIGRIS_ERR_SLOT_TOO_SMALL = -49, /* the plan is larger than a slot */
     TIGRIS_ERR_UNCONFIRMED = -50,    /* a plan is on trial: confirm it or give it up first */
-    TIGRIS_ERR_ORDER = -51           /* a step of an update was called out of order, or after a failure */
+    TIGRIS_ERR_ORDER = -51,          /* a step of an update was called out of order, or after a failure */
+
+    TIGRIS_ERR_SIGNATURE = -52, /* the firmware's key did not sign the plan */
+    TIGRIS_ERR_ROLLBACK = -53   /* the plan's security version is smaller than that of a confirmed one */
 } tigris_status;
 
 /* One sentence for people; never NULL. Any task may call it at any time. */

@@ -75,6 +75,7 @@ typedef struct tigris_model {
  *     TIGRIS_ERR_VERSION              the plan is for another version of the runtime
  *     TIGRIS_ERR_PARTITION_TOO_SMALL  the plan reaches beyond the partition
  *     TIGRIS_ERR_MAPPING              the flash cannot be read, or no address range is left to map it
+ *     TIGRIS_ERR_SIGNATURE            the firmware has a public key, which did not sign the plan
  *     TIGRIS_ERR_OTHER_MODEL          the plan has another name, or another checksum than plan_crc32
  *     TIGRIS_ERR_INTERFACE            types or shapes of inputs and outputs differ from the firmware's; with
  *                                     ..._INTERFACE_CRC32 also scales and zero points
@@ -104,6 +105,33 @@ TIGRIS_MUST_CHECK tigris_status tigris_port_map(const char *label, uint32_t offs
 TIGRIS_MUST_CHECK tigris_status tigris_port_map_held(const char *label, uint32_t offset, size_t bytes,
                                                      const void **data, uint32_t *handle);
 void tigris_port_unmap(uint32_t handle);
+
+/* ---- signed plans: docs/security.md ----
+ *
+ * Firmware that is compiled with TIGRIS_SIGNED has the public key that tigris_models.h brings (custom_tigris_sign, or SIGN
+ * of tigris_add_model). tigris_model_open and the updates then accept only plans that this key signed. */
+#define TIGRIS_SHA256_BYTES 32U
+#define TIGRIS_SIGNATURE_BYTES 64U
+
+typedef struct tigris_public_key {
+    uint16_t algorithm;  /* tigris_signature_algorithm */
+    uint16_t bytes;      /* of data */
+    const uint8_t *data; /* P256: the point, uncompressed: 4, x and y; ED25519: the key */
+} tigris_public_key;
+
+/* For plans that tigris_model_open does not open: checks the signature of the plan at `data`, before tigris_plan_open.
+ * `bytes` counts the plan and what follows it. TIGRIS_ERR_TRUNCATED: there is no room for a signature;
+ * TIGRIS_ERR_SIGNATURE: the key did not sign the plan. */
+TIGRIS_MUST_CHECK tigris_status tigris_check_signature(const void *data, size_t bytes);
+
+/* Returns 1 if `signature`, of TIGRIS_SIGNATURE_BYTES, is the key's for the digest of TIGRIS_SHA256_BYTES, else 0. ESP-IDF's
+ * port has it, and so has any firmware with TIGRIS_MBEDTLS (mbedTLS) or TIGRIS_PSA (another library with the PSA interface).
+ * Other firmware defines it. */
+int tigris_port_verify(const tigris_public_key *key, const uint8_t *digest, const uint8_t *signature);
+
+/* Computes the SHA-256 of `bytes` bytes. The ports with tigris_port_verify have it, and the runtime has one for other
+ * firmware. Firmware that defines its own, for a chip with hardware for it, is compiled with TIGRIS_PORT_HAS_SHA256. */
+void tigris_port_sha256(const void *data, size_t bytes, uint8_t *digest);
 
 #ifdef __cplusplus
 }

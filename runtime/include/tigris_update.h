@@ -44,7 +44,8 @@ typedef struct tigris_update {
     const tigris_model *model;
     uint32_t step;
     uint32_t slot;           /* the slot to write */
-    uint32_t received_bytes; /* of the plan, so far */
+    uint32_t version;        /* the smallest security version to take */
+    uint32_t received_bytes; /* of the plan and its signature, so far */
     uint32_t total_bytes;    /* of the plan according to its header; 0: not received yet */
     uint32_t expected_crc32, crc32;
     uint32_t page[TIGRIS_UPDATE_PAGE / 4U];
@@ -58,12 +59,13 @@ typedef struct tigris_update {
  *     TIGRIS_ERR_PARTITION, TIGRIS_ERR_PARTITION_TOO_SMALL, TIGRIS_ERR_MAPPING, TIGRIS_ERR_FLASH   from the flash */
 TIGRIS_MUST_CHECK tigris_status tigris_update_begin(tigris_update *update, const tigris_model *model);
 
-/* Takes the next `bytes` bytes of the plan. It checks the header before it erases anything, erases a sector before
+/* Takes the next `bytes` bytes of the plan, whose signature may follow it. It checks the header before it erases anything, erases a sector before
  * the first write to it, and programs 256 bytes at a time. After a failure only tigris_update_begin and
  * tigris_update_abort are allowed.
  *
  *     TIGRIS_ERR_NOT_A_PLAN, TIGRIS_ERR_VERSION, TIGRIS_ERR_OTHER_MODEL   the header shows it
  *     TIGRIS_ERR_SLOT_TOO_SMALL   the plan is larger than a slot
+ *     TIGRIS_ERR_ROLLBACK         a plan of a larger security version was confirmed
  *     TIGRIS_ERR_DAMAGED          the header is invalid, or there are more bytes than it says
  *     TIGRIS_ERR_ORDER            not between begin and finish
  *     TIGRIS_ERR_FLASH and the other statuses of the flash */
@@ -75,6 +77,7 @@ TIGRIS_MUST_CHECK tigris_status tigris_update_write(tigris_update *update, const
  *     TIGRIS_ERR_TRUNCATED   fewer bytes came than the header says
  *     TIGRIS_ERR_DAMAGED     the received bytes have another checksum
  *     TIGRIS_ERR_FLASH       the flash does not hold the received bytes
+ *     TIGRIS_ERR_SIGNATURE   the firmware's key did not sign the plan
  *     TIGRIS_ERR_INTERFACE, TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL and all others of tigris_model_open */
 TIGRIS_MUST_CHECK tigris_status tigris_update_finish(tigris_update *update);
 

@@ -4,6 +4,7 @@
 #include "../src/crc32.h"
 #include "../src/records.h"
 #include "model.h"
+#include "signature.h"
 
 /* Whether all bytes are 0xFF, as erased flash reads. */
 static int is_erased(const void *data, size_t bytes)
@@ -74,7 +75,8 @@ static tigris_status check_header(const tigris_model *model, const tigris_header
     const uint32_t gap = header->total_bytes - header->weights - header->weights_bytes;
     const int is_whole = has_magic && has_size && header->total_bytes >= sizeof *header &&
                          gap < TIGRIS_SECTION_ALIGNMENT &&
-                         (header->flags & ~TIGRIS_HEADER_FLAGS) == 0U;
+                         (header->flags & ~TIGRIS_HEADER_FLAGS) == 0U &&
+                         tigris_fits_with_trailer(header->total_bytes, UINT32_MAX);
     return is_whole ? TIGRIS_OK : TIGRIS_ERR_DAMAGED;
 }
 
@@ -107,14 +109,29 @@ static uint32_t stream_flags(const tigris_plan *plan)
     return flags;
 }
 
+/* Proves that the plan's bytes are those that were written: by their signature in firmware that has a key, else by their
+ * checksum. If both are wrong, the plan is damaged. */
+static tigris_status check_bytes(const tigris_model *model, const tigris_header_record *header, const uint8_t *data)
+{
+    const uint32_t covered = header->total_bytes - TIGRIS_CRC_COVERS_FROM;
+    tigris_status status = TIGRIS_OK;
+#if defined(TIGRIS_SIGNED)
+    status = tigris_check_signature(data, (size_t)header->total_bytes + TIGRIS_TRAILER_BYTES);
+    if (status == TIGRIS_OK)
+        return TIGRIS_OK;
+#endif
+    if (!model->unchecked && tigris_crc32(data + TIGRIS_CRC_COVERS_FROM, covered) != header->crc32)
+        status = TIGRIS_ERR_DAMAGED;
+    return status;
+}
+
 /* Opens the plan mapped at `data`; `header` is a copy of its header. */
 static tigris_status open_mapped(const tigris_model *model, const tigris_header_record *header, const uint8_t *data,
                                  tigris_plan *plan)
 {
-    const uint32_t covered = header->total_bytes - TIGRIS_CRC_COVERS_FROM;
-    if (!model->unchecked && tigris_crc32(data + TIGRIS_CRC_COVERS_FROM, covered) != header->crc32)
-        return TIGRIS_ERR_DAMAGED;
-    tigris_status status = check_identity(model, header);
+    tigris_status status = check_bytes(model, header, data);
+    if (status == TIGRIS_OK)
+        status = check_identity(model, header);
     if (status == TIGRIS_OK)
         status = tigris_plan_open(plan, data, header->total_bytes);
     /* The checksum does not cover the flags. If XIP is set although a stage copies its weights, the flag is damaged. */
@@ -139,7 +156,8 @@ tigris_status tigris_model_open_at_offset(const tigris_model *model, tigris_plan
     if (status == TIGRIS_OK)
         status = check_header(model, &header);
     if (status == TIGRIS_OK)
-        status = tigris_port_map_held(model->partition, model->offset, header.total_bytes, &data, &mapping);
+        status = tigris_port_map_held(model->partition, model->offset, (size_t)header.total_bytes + TIGRIS_TRAILER_BYTES,
+                                      &data, &mapping);
     if (status != TIGRIS_OK)
         return status;
     status = open_mapped(model, &header, data, plan);

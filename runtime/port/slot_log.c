@@ -33,7 +33,7 @@ static int is_valid(const tigris_slot_record *record)
     uint32_t words[4];
     complement(record, words);
     return memcmp(words, record->complement, sizeof words) == 0 &&
-           memcmp(record->magic, MAGIC, sizeof record->magic) == 0 && record->zero == 0U &&
+           memcmp(record->magic, MAGIC, sizeof record->magic) == 0 &&
            record->kind >= (uint8_t)TIGRIS_SLOT_CONFIRMED && record->kind <= (uint8_t)TIGRIS_SLOT_TRIED &&
            record->slot <= 1U && record->crc32 == tigris_crc32((const uint8_t *)record, CRC_COVERS);
 }
@@ -44,6 +44,7 @@ static tigris_status read_sector(const tigris_model *model, uint32_t sector, tig
     tigris_slot_record chunk[RECORDS_READ];
     last->index = NO_RECORD;
     last->number = 0U;
+    last->version = 0U;
     for (uint32_t end = PER_SECTOR; end > 0U && last->index == NO_RECORD; end -= RECORDS_READ) {
         const uint32_t first = sector * PER_SECTOR + end - RECORDS_READ;
         const tigris_status status = tigris_port_read(model->partition, offset_of(model, first), chunk, sizeof chunk);
@@ -53,6 +54,7 @@ static tigris_status read_sector(const tigris_model *model, uint32_t sector, tig
             if (is_valid(&chunk[i - 1U])) {
                 last->kind = (tigris_slot_record_kind)chunk[i - 1U].kind;
                 last->slot = chunk[i - 1U].slot;
+                last->version = chunk[i - 1U].version;
                 last->number = chunk[i - 1U].number;
                 last->index = first + i - 1U;
             }
@@ -62,7 +64,7 @@ static tigris_status read_sector(const tigris_model *model, uint32_t sector, tig
 
 tigris_status tigris_slot_log_read(const tigris_model *model, tigris_slot_entry *last)
 {
-    tigris_slot_entry second = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, NO_RECORD, 0};
+    tigris_slot_entry second = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, NO_RECORD, 0, 0U};
     tigris_status status = read_sector(model, 0U, last);
     if (status == TIGRIS_OK)
         status = read_sector(model, 1U, &second);
@@ -124,6 +126,7 @@ tigris_status tigris_slot_log_append(const tigris_model *model, tigris_slot_entr
     record.number = last->number + (index % PER_SECTOR == 0U ? 2U * PER_SECTOR : 1U);
     record.kind = (uint8_t)kind;
     record.slot = (uint8_t)slot;
+    record.version = last->version;
     record.crc32 = tigris_crc32((const uint8_t *)&record, CRC_COVERS);
     complement(&record, record.complement);
     status = model->slots->flash->program(model->partition, offset_of(model, index), &record, sizeof record);

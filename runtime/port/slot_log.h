@@ -25,7 +25,7 @@ typedef struct tigris_slot_record {
     uint32_t number;        /* modulo 2^32: the record before plus 1, or plus 256 at the start of a sector */
     uint8_t kind;           /* tigris_slot_record_kind */
     uint8_t slot;           /* 0 or 1 */
-    uint16_t zero;
+    uint16_t version;       /* the smallest security version that opens */
     uint32_t crc32;         /* of the 12 bytes before */
     uint32_t complement[4]; /* of the 16 bytes before */
 } tigris_slot_record;
@@ -40,6 +40,7 @@ typedef struct tigris_slot_entry {
     uint32_t number;      /* 0 if there is no record */
     uint32_t index;       /* of the record in both sectors; UINT32_MAX: there is no record */
     int has_stale_sector; /* 1: the other sector's number does not fit this log, so the sector must be erased */
+    uint16_t version;     /* the smallest security version that opens; the next record has the same */
 } tigris_slot_entry;
 
 /* Reads the last record; without any, *last says that slot 0 is confirmed. `model` must have slots. Returns the

@@ -2,20 +2,26 @@
 #include <string.h>
 
 #include "model.h"
+#include "signature.h"
 #include "slots.h"
 #include "tigris_update.h"
 
-tigris_status tigris_slot_open(const tigris_model *model, uint32_t slot, int force_checksum, tigris_plan *plan)
+tigris_status tigris_slot_open(const tigris_model *model, uint32_t slot, int force_checksum, uint32_t version,
+                               tigris_plan *plan)
 {
     tigris_model place = *model;
     place.offset = tigris_slot_offset(model, slot);
     if (force_checksum)
         place.unchecked = 0U;
     tigris_status status = tigris_model_open_at_offset(&place, plan);
-    if (status == TIGRIS_OK && plan->header->total_bytes > model->slots->bytes) {
-        tigris_model_close(plan);
+    if (status != TIGRIS_OK)
+        return status;
+    if (!tigris_fits_with_trailer(plan->header->total_bytes, model->slots->bytes))
         status = TIGRIS_ERR_SLOT_TOO_SMALL;
-    }
+    else if (plan->header->security_version < version)
+        status = TIGRIS_ERR_ROLLBACK;
+    if (status != TIGRIS_OK)
+        tigris_model_close(plan);
     return status;
 }
 
@@ -41,13 +47,13 @@ tigris_status tigris_slots_open(const tigris_model *model, tigris_plan *plan)
     if (status != TIGRIS_OK)
         return status;
     const uint32_t slot = choose_slot(model, &last);
-    status = tigris_slot_open(model, slot, 0, plan);
+    status = tigris_slot_open(model, slot, 0, last.version, plan);
     if (status == TIGRIS_OK)
         return TIGRIS_OK;
     /* If this slot is confirmed, the other one may hold anything, such as a half-written plan: check its checksum. */
     const tigris_fault fault = plan->fault;
     const int force_checksum = last.kind == TIGRIS_SLOT_CONFIRMED;
-    if (tigris_slot_open(model, 1U - slot, force_checksum, plan) != TIGRIS_OK) {
+    if (tigris_slot_open(model, 1U - slot, force_checksum, last.version, plan) != TIGRIS_OK) {
         plan->fault = fault;
         return status;
     }
@@ -86,5 +92,7 @@ tigris_status tigris_update_confirm(const tigris_model *model, const tigris_plan
     }
     if (status != TIGRIS_OK || (last.kind == TIGRIS_SLOT_CONFIRMED && last.slot == slot))
         return status;
+    if (plan->header->security_version > last.version)
+        last.version = plan->header->security_version;
     return is_same ? tigris_slot_log_append(model, &last, TIGRIS_SLOT_CONFIRMED, slot) : TIGRIS_ERR_OTHER_MODEL;
 }

@@ -11,8 +11,9 @@ static inline uint32_t tigris_slot_offset(const tigris_model *model, uint32_t sl
 }
 
 /* Opens the plan in a slot as tigris_model_open does. `force_checksum`: compare its checksum even if model->unchecked
- * is set. TIGRIS_ERR_SLOT_TOO_SMALL: the plan reaches beyond the slot. */
+ * is set. `version`: the smallest security version to open, else TIGRIS_ERR_ROLLBACK.
+ * TIGRIS_ERR_SLOT_TOO_SMALL: the plan reaches beyond the slot. */
 TIGRIS_MUST_CHECK tigris_status tigris_slot_open(const tigris_model *model, uint32_t slot, int force_checksum,
-                                                 tigris_plan *plan);
+                                                 uint32_t version, tigris_plan *plan);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../src/crc32.h"
+#include "signature.h"
 #include "slots.h"
 #include "tigris_update.h"
 
@@ -11,10 +12,13 @@ enum { IDLE, WRITING, VERIFIED, FAILED };
 TIGRIS_STATIC_ASSERT(sizeof(tigris_header_record) <= TIGRIS_UPDATE_PAGE, header_in_first_page);
 TIGRIS_STATIC_ASSERT(TIGRIS_FLASH_SECTOR % TIGRIS_UPDATE_PAGE == 0U, whole_pages);
 
-static int can_open(const tigris_model *model, uint32_t slot, int force_checksum)
+/* Whether the slot's plan opens. If so, its security version becomes the smallest that opens from now on. */
+static int can_open(const tigris_model *model, uint32_t slot, int force_checksum, tigris_slot_entry *last)
 {
     tigris_plan plan;
-    const int is_open = tigris_slot_open(model, slot, force_checksum, &plan) == TIGRIS_OK;
+    const int is_open = tigris_slot_open(model, slot, force_checksum, last->version, &plan) == TIGRIS_OK;
+    if (is_open)
+        last->version = plan.header->security_version;
     tigris_model_close(&plan);
     return is_open;
 }
@@ -34,7 +38,7 @@ tigris_status tigris_update_begin(tigris_update *update, const tigris_model *mod
         return TIGRIS_ERR_UNCONFIRMED;
     uint32_t kept = last.kind == TIGRIS_SLOT_PENDING ? 1U - last.slot : last.slot;
     /* If the kept plan does not open and the other one does, tigris_model_open opens the other one: keep that. */
-    if (!can_open(model, kept, 0) && can_open(model, 1U - kept, 1))
+    if (!can_open(model, kept, 0, &last) && can_open(model, 1U - kept, 1, &last))
         kept = 1U - kept;
     /* No record may name the other slot while it is written. Append one even if the last record is right: a cut-off
      * record after it may read as valid the next time. */
@@ -43,6 +47,7 @@ tigris_status tigris_update_begin(tigris_update *update, const tigris_model *mod
         return status;
     update->model = model;
     update->slot = 1U - kept;
+    update->version = last.version;
     update->step = WRITING;
     return TIGRIS_OK;
 }
@@ -58,16 +63,18 @@ static tigris_status check_header(tigris_update *update)
         return TIGRIS_ERR_VERSION;
     if (header.header_bytes != sizeof header || header.total_bytes < sizeof header)
         return TIGRIS_ERR_DAMAGED;
-    if (header.total_bytes > update->model->slots->bytes)
+    if (!tigris_fits_with_trailer(header.total_bytes, update->model->slots->bytes))
         return TIGRIS_ERR_SLOT_TOO_SMALL;
     if (strncmp(header.name, update->model->name, sizeof header.name) != 0)
         return TIGRIS_ERR_OTHER_MODEL;
+    if (header.security_version < update->version)
+        return TIGRIS_ERR_ROLLBACK;
     update->total_bytes = header.total_bytes;
     update->expected_crc32 = header.crc32;
     return TIGRIS_OK;
 }
 
-/* Programs the page, whose first `filled` bytes are the plan's; erases the sector first if the page is its first. */
+/* Programs the page, whose first `filled` bytes are the plan's or its signature's; erases the sector first if the page is its first. */
 static tigris_status write_page(tigris_update *update, uint32_t filled)
 {
     const tigris_model *model = update->model;
@@ -75,7 +82,7 @@ static tigris_status write_page(tigris_update *update, uint32_t filled)
     const uint32_t skipped = start == 0U ? TIGRIS_CRC_COVERS_FROM : 0U;
     const uint32_t offset = tigris_slot_offset(model, update->slot) + start;
     tigris_status status = start == 0U ? check_header(update) : TIGRIS_OK;
-    if (status == TIGRIS_OK && update->received_bytes > update->total_bytes)
+    if (status == TIGRIS_OK && update->received_bytes > update->total_bytes + sizeof(tigris_signature_record))
         status = TIGRIS_ERR_DAMAGED;
     if (status == TIGRIS_OK && start % TIGRIS_FLASH_SECTOR == 0U)
         status = model->slots->flash->erase(model->partition, offset);
@@ -83,7 +90,8 @@ static tigris_status write_page(tigris_update *update, uint32_t filled)
         return status;
     uint8_t *bytes = (uint8_t *)update->page;
     memset(bytes + filled, 0xFF, TIGRIS_UPDATE_PAGE - filled);
-    update->crc32 = tigris_crc32_append(update->crc32, bytes + skipped, filled - skipped);
+    const uint32_t rest = start < update->total_bytes ? update->total_bytes - start : 0U; /* of the plan */
+    update->crc32 = tigris_crc32_append(update->crc32, bytes + skipped, (rest < filled ? rest : filled) - skipped);
     return model->slots->flash->program(model->partition, offset, bytes, TIGRIS_UPDATE_PAGE);
 }
 
@@ -131,9 +139,10 @@ static tigris_status verify_plan(tigris_update *update)
         return status;
     if (update->received_bytes < update->total_bytes)
         return TIGRIS_ERR_TRUNCATED;
-    if (update->crc32 != update->expected_crc32)
+    const uint32_t behind = update->received_bytes - update->total_bytes;
+    if (update->crc32 != update->expected_crc32 || (behind != 0U && behind != sizeof(tigris_signature_record)))
         return TIGRIS_ERR_DAMAGED;
-    status = tigris_slot_open(update->model, update->slot, 1, &plan);
+    status = tigris_slot_open(update->model, update->slot, 1, update->version, &plan);
     tigris_model_close(&plan);
     /* The checksum of the received bytes was right, so the flash is at fault. */
     return status == TIGRIS_ERR_DAMAGED ? TIGRIS_ERR_FLASH : status;

@@ -56,6 +56,8 @@ static const status_text texts[] = {
     {TIGRIS_ERR_SLOT_TOO_SMALL, "the plan is larger than a slot of the model"},
     {TIGRIS_ERR_UNCONFIRMED, "the plan on trial is not confirmed yet"},
     {TIGRIS_ERR_ORDER, "the steps of an update were called out of order"},
+    {TIGRIS_ERR_SIGNATURE, "the plan is not signed by this firmware's key"},
+    {TIGRIS_ERR_ROLLBACK, "the plan's security version is smaller than that of the confirmed plan"},
 };
 
 const char *tigris_status_text(tigris_status status)

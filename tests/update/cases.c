@@ -1,12 +1,15 @@
 /* Updates step by step: the refusals of each step, the flash after a failed operation, and the valid records.
  *
- * argv: plans 0, 1 and 2 of the model, one with other inputs, and one of another model. Prints each case that passes, one a
+ * argv: plans 0, 1 and 2 of the model, one with other inputs, and one of another model; of firmware that is compiled with
+ * TIGRIS_SIGNED all are signed, and so are the three that follow: versions 2 and 0, and one of another key. Prints each case that passes, one a
  * line. The first failed check prints its place and ends the program with status 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../runtime/src/crc32.h"
 #include "nor.h"
+#include "signature.h"
 #include "slot_log.h"
 #include "slots.h"
 #include "tigris_models.h"
@@ -16,7 +19,8 @@
 #define DEMAND(holds) IS((holds) != 0, 1)
 #define PER_SECTOR ((uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR)
 
-enum { OTHER_INPUTS = 3, OTHER_NAME = 4, PLANS };
+enum { OTHER_INPUTS = 3, OTHER_NAME = 4, NEWER = 5, OLDER = 6, OTHER_KEY = 7, PLANS };
+static const int has_key = TIGRIS_TRAILER_BYTES != 0U;
 static image plans[PLANS];
 static tigris_model model;
 static tigris_update update;
@@ -156,9 +160,9 @@ static void plans_that_are_none(void)
     IS(written(6, 1U), TIGRIS_ERR_DAMAGED);
     IS(written(14, 1U), TIGRIS_ERR_SLOT_TOO_SMALL);
     DEMAND(slot_bytes(1)[0] == 0xFFU);
-    IS(written(12, 1U), plans[1].bytes[12] & 1U ? TIGRIS_ERR_DAMAGED : TIGRIS_ERR_TRUNCATED);
+    IS(written(12, 1U), has_key || (plans[1].bytes[12] & 1U) != 0U ? TIGRIS_ERR_DAMAGED : TIGRIS_ERR_TRUNCATED);
     IS(written(17, 1U), TIGRIS_ERR_DAMAGED);
-    IS(written(plans[1].size - 1U, 1U), TIGRIS_ERR_DAMAGED);
+    IS(written(plans[1].size - 1U, 1U), has_key ? TIGRIS_ERR_SIGNATURE : TIGRIS_ERR_DAMAGED);
     IS(write_all(&plans[OTHER_INPUTS], 300), TIGRIS_ERR_INTERFACE);
     IS(write_all(&plans[OTHER_NAME], 300), TIGRIS_ERR_OTHER_MODEL);
     model.interface_crc32 = TIGRIS_MODEL_TINY_SHAPE_CRC32;
@@ -170,7 +174,7 @@ static void plans_that_are_none(void)
     IS(write_all(&longer, 300), TIGRIS_ERR_DAMAGED);
     longer.size = sizeof longer.bytes;
     IS(write_all(&longer, 16384), TIGRIS_ERR_DAMAGED);
-    longer.size = plans[1].size - 1U;
+    longer.size = plans[1].size - 1U - TIGRIS_TRAILER_BYTES;
     IS(write_all(&longer, 300), TIGRIS_ERR_TRUNCATED);
     longer.size = 100U;
     IS(write_all(&longer, 300), TIGRIS_ERR_TRUNCATED);
@@ -334,6 +338,130 @@ static void a_record_that_comes_back(void)
     }
 }
 
+/* ---- signatures and versions ---- */
+
+static tigris_status opened(const image *from)
+{
+    nor_format(tigris_slot_offset(&model, 0), from->bytes, from->size);
+    const tigris_status status = tigris_model_open(&model, &plan);
+    DEMAND(nor_held == (status == TIGRIS_OK));
+    return status;
+}
+
+/* A trailer behind a plan that nobody asks for is taken; one that is cut short is not. */
+static void plans_with_half_a_signature(void)
+{
+    static image cut;
+    for (size_t missing = 0; missing <= sizeof(tigris_signature_record); missing += missing < 2U ? 1U : 7U) {
+        flash_anew();
+        cut = plans[1];
+        if (!has_key)
+            cut.size += sizeof(tigris_signature_record);
+        const size_t plan_bytes = cut.size - sizeof(tigris_signature_record);
+        cut.size -= missing;
+        tigris_status wanted = cut.size == plan_bytes ? TIGRIS_ERR_SIGNATURE : TIGRIS_ERR_DAMAGED;
+        if (missing == 0U || (!has_key && cut.size == plan_bytes))
+            wanted = TIGRIS_OK;
+        IS(write_all(&cut, 300), wanted);
+        if (has_key && missing > 0U)
+            IS(opened(&cut), TIGRIS_ERR_SIGNATURE);
+    }
+}
+
+#if defined(TIGRIS_SIGNED)
+
+/* Makes the checksum of a changed plan right again. */
+static void fit_checksum(image *of)
+{
+    tigris_header_record header;
+    memcpy(&header, of->bytes, sizeof header);
+    header.crc32 = tigris_crc32(of->bytes + TIGRIS_CRC_COVERS_FROM, header.total_bytes - TIGRIS_CRC_COVERS_FROM);
+    memcpy(of->bytes, &header, sizeof header);
+}
+
+static void plans_of_other_keys(void)
+{
+    static image mixed;
+    IS(opened(&plans[0]), TIGRIS_OK);
+    IS(opened(&plans[OTHER_KEY]), TIGRIS_ERR_SIGNATURE);
+    flash_anew();
+    IS(write_all(&plans[OTHER_KEY], 300), TIGRIS_ERR_SIGNATURE);
+    IS(tigris_update_commit(&update), TIGRIS_ERR_ORDER);
+    mixed = plans[0];
+    memcpy(mixed.bytes + mixed.size - TIGRIS_TRAILER_BYTES, plans[1].bytes + plans[1].size - TIGRIS_TRAILER_BYTES,
+           TIGRIS_TRAILER_BYTES);
+    IS(opened(&mixed), TIGRIS_ERR_SIGNATURE);
+    mixed.size -= TIGRIS_TRAILER_BYTES;
+    IS(opened(&mixed), TIGRIS_ERR_SIGNATURE);
+    model.unchecked = 1U;
+    IS(opened(&mixed), TIGRIS_ERR_SIGNATURE);
+    IS(tigris_check_signature(plans[0].bytes, plans[0].size), TIGRIS_OK);
+    IS(tigris_check_signature(plans[0].bytes, plans[0].size - 1U), TIGRIS_ERR_TRUNCATED);
+    IS(tigris_check_signature(plans[0].bytes, 100U), TIGRIS_ERR_TRUNCATED);
+    IS(tigris_check_signature(NULL, 100U), TIGRIS_ERR_ARGUMENT);
+}
+
+static void changed_plans_with_a_right_checksum(void)
+{
+    static image changed;
+    for (size_t at = TIGRIS_CRC_COVERS_FROM; at < plans[1].size - TIGRIS_TRAILER_BYTES; at += 97U) {
+        flash_anew();
+        changed = plans[1];
+        changed.bytes[at] ^= 1U;
+        fit_checksum(&changed);
+        DEMAND(write_all(&changed, 16384) != TIGRIS_OK && opens(&plans[0]));
+        IS(opened(&changed), TIGRIS_ERR_SIGNATURE);
+    }
+}
+
+static void a_header_that_wraps(void)
+{
+    static image huge;
+    huge = plans[0];
+    tigris_header_record header;
+    memcpy(&header, huge.bytes, sizeof header);
+    header.total_bytes = UINT32_MAX - 8U;
+    header.weights_bytes = header.total_bytes - header.weights;
+    memcpy(huge.bytes, &header, sizeof header);
+    IS(opened(&huge), TIGRIS_ERR_DAMAGED);
+    IS(tigris_check_signature(huge.bytes, sizeof huge.bytes), TIGRIS_ERR_TRUNCATED);
+    flash_anew();
+    IS(write_all(&huge, 300), TIGRIS_ERR_SLOT_TOO_SMALL);
+}
+
+#endif
+
+static void confirm_update(const image *next)
+{
+    commit(next);
+    DEMAND(opens(next));
+    IS(tigris_update_confirm(&model, &plan), TIGRIS_OK);
+}
+
+/* Versions that only their headers have: firmware without a key refuses them too. */
+static void older_versions(void)
+{
+    DEMAND(opens(&plans[0]));
+    IS(write_all(&plans[OLDER], 300), has_key ? TIGRIS_ERR_ROLLBACK : TIGRIS_OK); /* plans[0] has version 0 without */
+    flash_anew();
+    commit(&plans[NEWER]);
+    DEMAND(opens(&plans[NEWER]) && opens(&plans[0])); /* not confirmed */
+    IS(write_all(&plans[1], 300), TIGRIS_OK);
+    confirm_update(&plans[NEWER]);
+    IS(write_all(&plans[1], 300), TIGRIS_ERR_ROLLBACK);
+    DEMAND(slot_bytes(0)[0] == 'T' && opens(&plans[NEWER]));
+    /* A plan that was confirmed before does not come back when the new one rots. */
+    slot_bytes(1)[1000] ^= 1U;
+    IS(tigris_model_open(&model, &plan), TIGRIS_ERR_DAMAGED);
+    IS(write_all(&plans[1], 300), TIGRIS_ERR_ROLLBACK);
+    confirm_update(&plans[NEWER]);
+    read_log();
+    for (uint32_t i = 0; i < PER_SECTOR; i++)
+        append(TIGRIS_SLOT_CONFIRMED, 0U);
+    read_log();
+    DEMAND(state.version == 2U && opens(&plans[NEWER]));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -343,7 +471,10 @@ static const struct {
     CASE(plans_that_are_none), CASE(a_slot_of_the_plan_s_size), CASE(the_other_slot_is_proven),
     CASE(what_is_confirmed_lies_in_a_slot), CASE(every_operation_may_fail),
     CASE(an_abort_takes_a_doubtful_commit_back), CASE(flash_that_forgets), CASE(a_checksum_that_fits_a_torn_record),
-    CASE(a_record_that_comes_back),
+    CASE(a_record_that_comes_back), CASE(plans_with_half_a_signature), CASE(older_versions),
+#if defined(TIGRIS_SIGNED)
+    CASE(plans_of_other_keys), CASE(changed_plans_with_a_right_checksum), CASE(a_header_that_wraps),
+#endif
 };
 
 int main(int argc, char **argv)

@@ -12,11 +12,19 @@ import tempfile
 from pathlib import Path
 
 from tests.update.plans import HERE, build
+from tigris_pio import signing
 
 
-def cut(folder: Path, *numbers: int) -> str:
-    """The program's count of cuts. AssertionError with its message if a wrong plan was opened."""
-    program = build(folder, [HERE / "power_cuts.c"])
+def cut(folder: Path, *numbers: int, signer: signing.Key | None = None) -> str:
+    """The program's count of cuts. AssertionError with its message if a wrong plan was opened.
+
+    `signer`: of firmware that opens its plans only."""
+    sources = [HERE / "power_cuts.c"]
+    if signer is None:
+        program = build(folder, sources)
+    else:
+        library = ("-DTIGRIS_MBEDTLS", "-lmbedcrypto", "-Wl,--wrap=tigris_port_verify")
+        program = build(folder, [*sources, HERE / "memo_verify.c"], signer=signer, library=library)
     plans = [str(folder / f"{generation}.tgrs") for generation in range(3)]
     done = subprocess.run([program, *plans, *map(str, numbers)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nor.h"
+#include "signature.h"
 #include "slot_log.h"
 #include "tigris_models.h"
 #include "tigris_update.h"
@@ -43,7 +44,8 @@ static void expect(const image *is_sure, const image *may_be)
 
 static int holds(const tigris_plan *plan, const image *of)
 {
-    return of != NULL && plan->header->total_bytes == of->size && memcmp(plan->base, of->bytes, of->size) == 0;
+    return of != NULL && plan->header->total_bytes + TIGRIS_TRAILER_BYTES == of->size &&
+           memcmp(plan->base, of->bytes, of->size) == 0;
 }
 
 /* ---- steps of a scenario ---- */
@@ -363,7 +365,7 @@ static void cut_many_updates(uint32_t updates, uint32_t cuts_of)
 {
     uint32_t cuts = 0;
     uint32_t wraps = 0;
-    tigris_slot_entry state = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, UINT32_MAX, 0};
+    tigris_slot_entry state = {TIGRIS_SLOT_CONFIRMED, 0U, 0U, UINT32_MAX, 0, 0U};
     flash_anew();
     for (generation = 0; generation < updates; generation++) {
         const uint32_t sector = state.index / (uint32_t)TIGRIS_SLOT_RECORDS_PER_SECTOR;
