@@ -7,7 +7,7 @@
 #                      [LIMITS nodes=200000 ...] [PARTITION model] [OFFSET 0x20000]
 #                      [MATCH interface|shape|exact] [CHECK yes|no] [BACKEND auto|portable|esp-nn|pie]
 #                      [SLOTS 1|2] [SLOT_SIZE 128K] [CORES 1|2] [MODE plan|c] [WEIGHTS c|partition]
-#                      [OPTIMIZE speed|size] [HOT])
+#                      [OPTIMIZE speed|size] [HOT] [SIGN key.pem] [SECURITY_VERSION 1])
 #
 # Call it in a component after idf_component_register, or in the project's CMakeLists.txt after project(). Models are
 # placed in flash at the end of the project's CMakeLists.txt, when all of them are known.
@@ -24,12 +24,12 @@ function(tigris_add_model)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 0 arg "XIP;COPY_WEIGHTS;HOT"
-        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP;CORES;MODE;WEIGHTS;OPTIMIZE"
+        "NAME;MODEL;MEM;FLASH;COMPRESS;PARTITION;OFFSET;MATCH;CHECK;BACKEND;SLOTS;SLOT_SIZE;HOP;CORES;MODE;WEIGHTS;OPTIMIZE;SIGN;SECURITY_VERSION"
         "DIMS;SET;STATE;STREAM;LIMITS")
     __tigris_check_arguments()
     __tigris_optimize()
     __tigris_hot()
-    __tigris_find_model("${arg_MODEL}" model)
+    __tigris_find_file(MODEL "${arg_MODEL}" model)
     if(NOT arg_NAME)
         get_filename_component(arg_NAME "${arg_MODEL}" NAME_WE)
         string(MAKE_C_IDENTIFIER "${arg_NAME}" arg_NAME)
@@ -79,6 +79,7 @@ function(tigris_add_model)
         get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
         target_compile_definitions(${runtime} PUBLIC TIGRIS_CORES=2)
     endif()
+    __tigris_sign()
     if(NOT arg_BACKEND OR arg_BACKEND STREQUAL "auto")
         tigris_fastest_backend(arg_BACKEND "${chip}")
     endif()
@@ -135,7 +136,7 @@ macro(__tigris_check_arguments)
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "tigris_add_model: unknown argument ${arg_UNPARSED_ARGUMENTS}; known are NAME MODEL MEM "
             "FLASH XIP COPY_WEIGHTS COMPRESS DIMS SET STATE STREAM HOP LIMITS PARTITION OFFSET MATCH CHECK BACKEND SLOTS"
-            " SLOT_SIZE CORES MODE WEIGHTS OPTIMIZE HOT")
+            " SLOT_SIZE CORES MODE WEIGHTS OPTIMIZE HOT SIGN SECURITY_VERSION")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         message(FATAL_ERROR "tigris_add_model: ${arg_KEYWORDS_MISSING_VALUES} lacks its value")
@@ -208,7 +209,7 @@ endmacro()
 
 # A library of the model's C code; components that require this one link and include it.
 macro(__tigris_add_c)
-    set(plan_arguments MATCH CHECK SLOTS SLOT_SIZE CORES)
+    set(plan_arguments MATCH CHECK SLOTS SLOT_SIZE CORES SIGN SECURITY_VERSION)
     if(NOT arg_WEIGHTS STREQUAL "partition")
         list(APPEND plan_arguments PARTITION OFFSET)
     endif()
@@ -258,6 +259,32 @@ macro(__tigris_add_c)
     set_property(GLOBAL APPEND PROPERTY TIGRIS_C_NAMES "${arg_NAME}")
 endmacro()
 
+# Adds the options that sign the plan, and makes the runtime open signed plans only.
+macro(__tigris_sign)
+    if(DEFINED arg_SECURITY_VERSION AND NOT arg_SIGN)
+        message(FATAL_ERROR "tigris_add_model: SECURITY_VERSION = ${arg_SECURITY_VERSION}: is for signed plans; add SIGN "
+            "key.pem")
+    endif()
+    set(key "")
+    if(arg_SIGN)
+        __tigris_find_file(SIGN "${arg_SIGN}" key)
+        list(APPEND options --sign "${key}")
+        if(DEFINED arg_SECURITY_VERSION)
+            list(APPEND options --security-version "${arg_SECURITY_VERSION}")
+        endif()
+        get_property(runtime GLOBAL PROPERTY TIGRIS_RUNTIME_LIBRARY)
+        target_compile_definitions(${runtime} PRIVATE TIGRIS_SIGNED)
+        idf_component_get_property(mbedtls mbedtls COMPONENT_LIB)
+        target_link_libraries(${runtime} PRIVATE ${mbedtls})
+    endif()
+    get_property(other GLOBAL PROPERTY TIGRIS_KEY)
+    if(names AND NOT other STREQUAL key)
+        message(FATAL_ERROR "tigris_add_model: SIGN = ${arg_SIGN}: another model has SIGN ${other}, and a firmware has one "
+            "key; give all models the same")
+    endif()
+    set_property(GLOBAL PROPERTY TIGRIS_KEY "${key}")
+endmacro()
+
 macro(__tigris_check_slots)
     if(arg_SLOTS AND NOT arg_SLOTS MATCHES "^[12]$")
         message(FATAL_ERROR "tigris_add_model: SLOTS = ${arg_SLOTS}: must be 1 or 2")
@@ -275,8 +302,8 @@ macro(__tigris_check_slots)
     endif()
 endmacro()
 
-# Resolves <path> relative to the calling CMakeLists.txt, or else to the project.
-function(__tigris_find_model path result)
+# Resolves <path> of an argument relative to the calling CMakeLists.txt, or else to the project.
+function(__tigris_find_file argument path result)
     idf_build_get_property(project PROJECT_DIR)
     foreach(folder "${CMAKE_CURRENT_SOURCE_DIR}" "${project}")
         get_filename_component(file "${path}" ABSOLUTE BASE_DIR "${folder}")
@@ -285,7 +312,7 @@ function(__tigris_find_model path result)
             return()
         endif()
     endforeach()
-    message(FATAL_ERROR "tigris_add_model: MODEL = ${path}: there is no such file in ${CMAKE_CURRENT_SOURCE_DIR} or "
+    message(FATAL_ERROR "tigris_add_model: ${argument} = ${path}: there is no such file in ${CMAKE_CURRENT_SOURCE_DIR} or "
         "${project}")
 endfunction()
 
@@ -403,11 +430,12 @@ endfunction()
 function(__tigris_compile_step name folder run compiler_sources)
     get_property(model GLOBAL PROPERTY TIGRIS_${name}_FILE)
     get_property(options GLOBAL PROPERTY TIGRIS_${name}_OPTIONS)
+    get_property(key GLOBAL PROPERTY TIGRIS_KEY)
     # The compiler lists the model's files of external weights in DEPFILE.
     add_custom_command(OUTPUT "${folder}/${name}.tgrs" "${folder}/tigris_model_${name}.h"
         COMMAND ${run} compile "${model}" ${options} --quiet
             -o "${folder}/${name}.tgrs" --header "${folder}/tigris_model_${name}.h" --depfile "${folder}/${name}.d"
-        DEPENDS "${model}" ${compiler_sources}
+        DEPENDS "${model}" ${key} ${compiler_sources}
         DEPFILE "${folder}/${name}.d"
         WORKING_DIRECTORY "${folder}"
         COMMENT "Compiling model ${name}"

@@ -35,7 +35,7 @@ def check_ini(block: Block, folder: Path) -> None:
         own = {key: value for key, value in given.items() if key.startswith(options.PREFIX)}
         if not own:
             continue
-        for line in own.get("custom_tigris_models", "").splitlines():
+        for line in (*own.get("custom_tigris_models", "").splitlines(), own.get("custom_tigris_sign", "key.pem")):
             path = folder / line.rpartition("=")[2].strip()
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()

@@ -205,6 +205,17 @@ def test_every_argument_reaches_the_compiler(project):
     assert "two.tgrs extra 0x1000" in rules.replace('"', "").replace(str(project.build_folder / "tigris") + "/", "")
 
 
+def test_a_key_reaches_the_compiler_and_the_runtime(project):
+    (project.folder / "key.pem").write_text("a key")
+    call(project, with_arguments("SIGN key.pem SECURITY_VERSION 2"))
+    project.configure()
+    (command,) = (line for line in (project.build_folder / "build.ninja").read_text("utf-8").splitlines()
+                  if " --security-version 2 " in line)  # fmt: skip
+    assert f" --sign {project.folder / 'key.pem'} " in command.replace('"', "")
+    made = {"define runtime PRIVATE TIGRIS_SIGNED", "link runtime PRIVATE mbedtls.COMPONENT_LIB"}
+    assert made <= set(recorded(project))
+
+
 TARGET = "esptool_py_flash_target model-flash esptool_py.FLASH_ARGS esptool_py.FLASH_SUB_ARGS"
 FLASHED = ["esptool_py_flash_to_partition model-flash model IMAGE", "esptool_py_flash_to_partition flash model IMAGE"]
 
@@ -248,6 +259,9 @@ WRONG = {
     "SIZE 4": "unknown argument SIZE",
     "FLASH": "FLASH lacks its value",
     "MATCH any": "MATCH = any: must be interface, shape or exact",
+    "SIGN key.pem": "SIGN = key.pem: there is no such file",
+    "SECURITY_VERSION 1": "SECURITY_VERSION = 1: is for signed plans; add SIGN key.pem",
+    f"{ONE}\n{with_arguments('SIGN models/digits.onnx', 'b')}": "SIGN = models/digits.onnx: another model has SIGN",
     "SLOT_SIZE 64K": "SLOT_SIZE = 64K: is for models with two slots; add SLOTS 2",
     "SLOTS 2 MATCH exact": "SLOTS 2 with MATCH exact",
     "OPTIMIZE fast": "OPTIMIZE = fast: must be speed or size",

@@ -105,6 +105,9 @@ def test_more_sram_than_the_boards_gives_a_warning(mem, maximum, warned):
     ({"optimize": "fast"}, "custom_tigris_optimize = fast: must be one of speed, size"),
     ({"cores": "2", "mode": "c"}, "custom_tigris_cores = 2: is for plans, but custom_tigris_mode = c makes"),
     ({"slots": "2", "match": "exact"}, "custom_tigris_slots = 2: .* custom_tigris_match = exact .*; leave one"),
+    ({"sign": "key.pem"}, "custom_tigris_sign = key.pem: the file .*key.pem does not exist; write a key with"),
+    ({"security_version": "1"}, "custom_tigris_security_version = 1: is for signed plans; set custom_tigris_sign, too"),
+    ({"sign": "kws.onnx", "security_version": "70000"}, "security_version = 70000: must be a number from 0 to 65535"),
     ({"slot_size": "64K"}, "custom_tigris_slot_size = 64K: .*; set custom_tigris_slots = 2, too"),
     ({"mode": "c", "backend": "cmsis-nn"}, "backend = cmsis-nn: only plans call its kernels"),
     ({"weights": "partition"}, "_weights = partition: is for models compiled as C.*custom_tigris_mode = c, or"),
@@ -146,6 +149,7 @@ def test_misspelt_prefixes_are_refused(folder, name, meant):
     ({"hop": "2"}, 2, "--hop 2"), ({"cores": "2"}, 2, "--cores 2"),
     ({"limits": "nodes=200000 constants=1000000"}, ("nodes=200000", "constants=1000000"),
      "--limit nodes=200000 --limit constants=1000000"),
+    ({"security_version": "3", "sign": "kws.onnx"}, 3, "--security-version 3"),
     ({"backend": "ESP-NN", "backend_path": "."}, "esp-nn", "--backend esp-nn --chip esp32s3"),
 ])  # fmt: skip
 def test_options_that_reach_the_compiler(folder, values, read, words):

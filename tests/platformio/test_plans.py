@@ -189,13 +189,17 @@ VALUES: dict[str, tuple[str, str] | None] = {
     "models": ("m.onnx", "other = m.onnx"), "mem": ("64K", "64K+1M"), "flash": ("1M", "2M"), "xip": ("yes", "no"),
     "compress": ("none", "lz4"), "dims": ("length=512", "length=256"), "backend": ("esp-nn", "cmsis-nn"),
     "set": ("sr=16000", "sr=8000"), "state": ("h_out=h", "c_out=c"), "stream": ("image", "sound"), "hop": ("1", "2"),
-    "limits": ("nodes=200000", "nodes=300000"), "cores": ("1", "2"),
+    "limits": ("nodes=200000", "nodes=300000"), "cores": ("1", "2"), "sign": ("a.pem", "b.pem"),
+    "security_version": ("1", "2"),
     **dict.fromkeys(("partition", "match", "check", "backend_path", "python", "auto_install", "slots", "slot_size")),
     **dict.fromkeys(("mode", "weights", "optimize", "hot")),  # a model compiled as C has no plan
 }  # fmt: skip
 
 
 def key_of(project: Path, **values: str) -> str:
+    for name in ("a.pem", "b.pem"):
+        (project / name).write_text("a key")
+    values |= {"sign": "a.pem"} if "security_version" in values else {}
     chosen = dataclasses.replace(settings(project, **values), chip="esp32s3")
     return plans.key(chosen.models[0], chosen, COMPILER)
 
@@ -216,6 +220,13 @@ def test_dimensions_chip_and_compiler_change_the_key(model, tmp_path):
                        dataclasses.replace(COMPILER, fingerprint="newer")))
     keys |= {key_of(tmp_path, backend="esp-nn", dims=dims) for dims in ("a=1 b=3", "a=3 b=2", "a=1", "b=2", "a=2 b=1")}
     assert len(keys) == 8
+
+
+def test_another_key_in_the_same_file_changes_the_key(model, tmp_path):
+    keys = {key_of(tmp_path, sign="a.pem")}
+    chosen = settings(tmp_path, sign="a.pem")
+    (tmp_path / "a.pem").write_text("another key")
+    assert plans.key(model, dataclasses.replace(chosen, chip="esp32s3"), COMPILER) not in keys
 
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)

@@ -94,10 +94,15 @@ def _has_component(project: Path, name: str) -> bool:
 
 
 def add(env: Any, settings: Settings) -> None:
-    """Makes tigris_session_init take the models' kernels only, sets the cores, compiles the library of `backend`."""
+    """Makes tigris_session_init take the models' kernels only, sets the cores, compiles the library of `backend`.
+
+    With a key, the runtime opens signed plans only.
+    """
     env.Append(CPPDEFINES=["TIGRIS_MODELS_BACKEND", ("TIGRIS_DEFAULT_BACKEND", "tigris_models_backend")])
     if settings.cores > 1:
         env.Append(CPPDEFINES=[("TIGRIS_CORES", settings.cores)])
+    if settings.sign is not None:
+        env.Append(CPPDEFINES=["TIGRIS_SIGNED"])
     if settings.backend in BACKEND_CHIPS:
         _use_runtime_kernels(env, settings)
     library = LIBRARIES.get(settings.backend)

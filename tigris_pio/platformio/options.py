@@ -16,7 +16,7 @@ PREFIX = "custom_tigris_"
 NAMES = (
     *("models", "mem", "flash", "xip", "compress", "dims", "partition", "match", "check", "backend", "backend_path"),
     *("python", "auto_install", "limits", "set", "state", "stream", "hop", "slots", "slot_size", "mode", "weights"),
-    *("cores", "optimize", "hot"),
+    *("cores", "optimize", "hot", "sign", "security_version"),
 )
 MATCHES = ("interface", "shape", "exact")
 COMPRESSIONS = ("none", "lz4")
@@ -24,7 +24,7 @@ MODES = ("plan", "c")
 # Weights of models compiled as C: constants in the code, or in a partition.
 WEIGHTS = ("c", "partition")
 # Options of plans, which are flashed beside the firmware.
-PLAN_OPTIONS = ("partition", "match", "check", "slots", "slot_size", "cores")
+PLAN_OPTIONS = ("partition", "match", "check", "slots", "slot_size", "cores", "sign", "security_version")
 OPTIMIZE = ("speed", "size")
 BACKENDS = ("auto", "portable", "esp-nn", "cmsis-nn", "pie", "mve")
 # Backends of the runtime's own kernels in a chip's instructions, with these chips.
@@ -34,6 +34,7 @@ PORTABLE_BACKENDS = ("auto", "portable")
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 LABEL_LENGTH = 16
 SECTOR = 4096
+MAX_SECURITY_VERSION = 0xFFFF  # 16 bits of a plan's header
 # A plan stores the model's name in 48 bytes, the last one zero.
 NAME_LENGTH = 47
 
@@ -90,6 +91,8 @@ class Settings:
     optimize: str = "speed"  #: of the runtime's sources; or "size"
     hot: bool = False  #: executor and int8 layers lie in internal memory
     weights: str = "c"  #: in mode "c"; "partition": flashed alone
+    sign: Path | None = None  #: the key that signs plans, and whose public half the firmware has
+    security_version: int | None = None  #: of signed plans; None: 0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -145,6 +148,8 @@ def parse(options: Mapping[str, str], project_dir: Path) -> Settings:
         slots=_slots(own),
         slot_size=_slot_size(own, flash),
         backend_path=_backend_path(own.get("backend_path", ""), own.get("backend") or "auto", project_dir),
+        sign=_key_file(own.get("sign", ""), project_dir),
+        security_version=_security_version(own),
     )
 
 
@@ -367,6 +372,22 @@ def _backend_path(text: str, backend: str, project_dir: Path) -> Path | None:
     if not os.path.isdir(path):
         raise OptionError("backend_path", text, f"{path} is no folder; give a checkout of the library")
     return path
+
+
+def _key_file(text: str, project_dir: Path) -> Path | None:
+    path = _resolve(text, project_dir)
+    if text and not os.path.isfile(path):
+        raise OptionError("sign", text, f"the file {path} does not exist; write a key with: tigris keygen -o {path}")
+    return path if text else None
+
+
+def _security_version(own: Mapping[str, str]) -> int | None:
+    text = own.get("security_version", "")
+    if text and not own.get("sign"):
+        raise OptionError("security_version", text, "is for signed plans; set custom_tigris_sign, too")
+    if text and (not re.fullmatch(r"[0-9]{1,5}", text) or int(text) > MAX_SECURITY_VERSION):
+        raise OptionError("security_version", text, f"must be a number from 0 to {MAX_SECURITY_VERSION}")
+    return int(text) if text else None
 
 
 def _assign_partitions(models: tuple[Model, ...], text: str) -> tuple[Model, ...]:

@@ -30,6 +30,8 @@ TUNED_CHIPS = frozenset((
 ))  # fmt: skip
 # The plan's first bytes, see SPEC.md, header_record: magic, version, header_bytes, flags, total_bytes, crc32.
 _HEAD = struct.Struct("<4sHHIII")
+#: Bytes that follow a signed plan, see SPEC.md, signature_record.
+SIGNATURE_BYTES = 72
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
         ("--limit", settings.limits),
         ("--cores", [str(settings.cores)] if settings.cores > 1 else []),
         ("--compress", [settings.compress] if settings.compress != "none" else []),
+        ("--sign", [] if settings.sign is None else [str(settings.sign)]),
+        ("--security-version", [] if settings.security_version is None else [str(settings.security_version)]),
     ):
         arguments += [word for value in values for word in (option, value)]
     if settings.xip:
@@ -85,6 +89,8 @@ def compile_arguments(model: Model, settings: Settings) -> list[str]:
 
 def key(model: Model, settings: Settings, compiler: Compiler) -> str:
     inputs = [sources.digest(model), compile_arguments(model, settings), compiler.fingerprint]
+    if settings.sign is not None:
+        inputs.append(sources.of_bytes(settings.sign.read_bytes()))
     return sources.of_bytes(json.dumps(inputs).encode())
 
 
@@ -131,9 +137,9 @@ def plan_fault(plan: bytes) -> str | None:
     if len(plan) < _HEAD.size or plan[:4] != b"TGRS":
         return f"{len(plan)} bytes that do not start like a plan"
     *_, total_bytes, crc32 = _HEAD.unpack_from(plan)
-    if total_bytes != len(plan):
+    if len(plan) - total_bytes not in (0, SIGNATURE_BYTES):
         return f"{len(plan)} bytes of {total_bytes}"
-    return None if zlib.crc32(plan[_HEAD.size :]) == crc32 else "its checksum differs"
+    return None if zlib.crc32(plan[_HEAD.size : total_bytes]) == crc32 else "its checksum differs"
 
 
 def read_whole(plan: Path, header: Path, report: Path, digests: Path) -> Compiled | None:

@@ -313,7 +313,7 @@ def _plan_node(
         if not made and model.name not in early:
             print(f"Unchanged model {model.name}: its plan was compiled before")
 
-    read = [_file(env, path) for path in sources.files(model)]
+    read = [_file(env, path) for path in (*sources.files(model), *([settings.sign] if settings.sign else ()))]
     targets = [_file(env, outputs.plan), _file(env, outputs.header), _file(env, outputs.report)]
     node = _command(env, targets, read, build, "")
     inputs = [plans.compile_arguments(model, settings), compiler.fingerprint]
