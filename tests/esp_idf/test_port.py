@@ -17,7 +17,7 @@ from tigris_pio.format.records import CRC_COVERS_FROM, Header
 HERE = ROOT / "tests" / "esp_idf"
 FLASH = -47
 OK, TOO_SMALL, NO_PARTITION, ABSENT, OTHER, INTERFACE, MAPPING, DAMAGED = 0, -41, -40, -42, -43, -44, -45, -46
-FAST_TOO_SMALL, SLOW_TOO_SMALL, NOT_A_PLAN, VERSION = -2, -3, -10, -11
+FAST_TOO_SMALL, SLOW_TOO_SMALL, NOT_A_PLAN, VERSION, SIGNATURE = -2, -3, -10, -11, -52
 SLOW_BYTES = next(field.offset for field in Header.layout() if field.name == "slow_bytes")
 FLAGS = "-std=c99 -D_ISOC11_SOURCE -Wall -Wextra -Wconversion -pedantic -Werror -DESP_PLATFORM -DTIGRIS_TENSOR_ALIGN=4"
 INTERNAL, PSRAM, BYTES = 1 << 11, 1 << 10, 1 << 2
@@ -26,20 +26,31 @@ INTERNAL, PSRAM, BYTES = 1 << 11, 1 << 10, 1 << 2
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The folder with the plan and the program: the port, the runtime and the generated headers."""
-    folder = tmp_path_factory.mktemp("port")
+    return build(tmp_path_factory.mktemp("port"))
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    """The same with key.pem, whose plans alone the program opens, by this computer's mbedTLS."""
+    folder = tmp_path_factory.mktemp("signed")
+    tigris("keygen", "-o", folder / "key.pem")
+    return build(folder, ["--sign", folder / "key.pem"], ["-DTIGRIS_SIGNED"], ["-lmbedcrypto"])
+
+
+def build(folder, options=(), defines=(), libraries=()):
     plan = folder / "digits.tgrs"
-    model = [ROOT / "examples/digits/model/digits.onnx", "-m", "64K", "--name", "digits"]
+    model = [ROOT / "examples/digits/model/digits.onnx", "-m", "64K", "--name", "digits", *options]
     tigris("compile", *model, "--quiet", "-o", plan, "--header", folder / "tigris_model_digits.h")
     table = folder / "partitions.csv"
     table.write_text("factory, app, factory, 0x10000, 1M\nmodel, data, 0x40, , 1M\n", "utf-8")
     tigris("layout", "--model", "digits", plan, "model", "auto", "--table", table, "-o", folder)
     sources = [*(ROOT / "runtime" / "port").glob("*.c"), *(HERE / "stubs").glob("*.c")]
     includes = [ROOT / "runtime" / "include", HERE / "stubs", folder]
-    common = ["gcc", *FLAGS.split(), *[f"-I{path}" for path in includes]]
+    common = ["gcc", *FLAGS.split(), *defines, *[f"-I{path}" for path in includes]]
     objects = [*core_objects(*PLAIN), *compile_each(common, sources, folder)]
     exact = f"-DEXACT_CRC32={Header.unpack(plan.read_bytes()).crc32}U"
     parts = [str(HERE / "port.c"), *map(str, objects)]
-    subprocess.run([*common, exact, *parts, "-lm", "-o", str(folder / "port")], check=True)
+    subprocess.run([*common, exact, *parts, "-lm", *libraries, "-o", str(folder / "port")], check=True)
     return folder
 
 
@@ -111,6 +122,24 @@ def test_firmware_accepts_only_plans_with_its_inputs_and_outputs(built, tmp_path
         assert opened(built, tmp_path, plan, built_with="any scale")[0] == OK
     typed = sealed(written(Header.unpack(plan).io + 6, b"\1")(plan))  # the input's own type: int8, no longer float32
     assert opened(built, tmp_path, typed, built_with="any scale")[0] == INTERFACE
+
+
+@pytest.mark.parametrize(("change", "status"), [
+    (bytes, OK), (lambda plan: plan[:-72], SIGNATURE), (lambda plan: plan[:-1], SIGNATURE),
+    (written(1000, b"abcd"), DAMAGED), (written(-1, b"!"), SIGNATURE),
+    (lambda plan: sealed(written(1000, b"abcd")(plan[:-72])) + plan[-72:], SIGNATURE),
+])  # fmt: skip
+def test_firmware_with_a_key_opens_signed_plans_only(signed, tmp_path, change, status):
+    plan = (signed / "digits.tgrs").read_bytes()
+    for built_with in ("the plan", "unchecked"):
+        wanted = SIGNATURE if status == DAMAGED and built_with == "unchecked" else status
+        found, mapped = opened(signed, tmp_path, change(plan), built_with=built_with)
+        assert (found, mapped) == (wanted, len(plan) if status == OK else None)
+
+
+def test_firmware_without_a_key_opens_signed_plans(built, signed, tmp_path):
+    plan = (signed / "digits.tgrs").read_bytes()
+    assert opened(built, tmp_path, plan) == (OK, len(plan) - 72)
 
 
 @pytest.mark.parametrize("cipher", [0, 0x5A])
