@@ -14,21 +14,21 @@ static const tigris_public_key key = {TIGRIS_PUBLIC_KEY_ALGORITHM, sizeof key_by
 
 tigris_status tigris_check_signature(const void *data, size_t bytes)
 {
-    tigris_header_record header;
+    uint32_t plan_bytes;
     tigris_signature_record trailer;
     uint8_t digest[TIGRIS_SHA256_BYTES];
     if (data == NULL)
         return TIGRIS_ERR_ARGUMENT;
-    if (bytes < sizeof header)
+    if (bytes < sizeof(tigris_header_record))
         return TIGRIS_ERR_TRUNCATED;
-    memcpy(&header, data, sizeof header);
-    if (bytes < sizeof trailer || header.total_bytes > bytes - sizeof trailer)
+    memcpy(&plan_bytes, (const uint8_t *)data + offsetof(tigris_header_record, total_bytes), sizeof plan_bytes);
+    if (plan_bytes > bytes - sizeof trailer)
         return TIGRIS_ERR_TRUNCATED;
-    memcpy(&trailer, (const uint8_t *)data + header.total_bytes, sizeof trailer);
+    memcpy(&trailer, (const uint8_t *)data + plan_bytes, sizeof trailer);
     if (memcmp(trailer.magic, "TGSG", sizeof trailer.magic) != 0 || trailer.record_bytes != sizeof trailer ||
         trailer.algorithm != key.algorithm)
         return TIGRIS_ERR_SIGNATURE;
-    tigris_port_sha256(data, header.total_bytes, digest);
+    tigris_port_sha256(data, plan_bytes, digest);
     return tigris_port_verify(&key, digest, trailer.signature) == 1 ? TIGRIS_OK : TIGRIS_ERR_SIGNATURE;
 }
 
