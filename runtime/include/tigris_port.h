@@ -79,7 +79,8 @@ typedef struct tigris_model {
  *     TIGRIS_ERR_OTHER_MODEL          the plan has another name, or another checksum than plan_crc32
  *     TIGRIS_ERR_INTERFACE            types or shapes of inputs and outputs differ from the firmware's; with
  *                                     ..._INTERFACE_CRC32 also scales and zero points
- *     TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL   it needs more than fast_bytes or slow_bytes */
+ *     TIGRIS_ERR_FAST_TOO_SMALL, TIGRIS_ERR_SLOW_TOO_SMALL   it needs more than fast_bytes or slow_bytes
+ *     TIGRIS_ERR_ROLLBACK             of two slots: a plan with a larger security version was confirmed */
 TIGRIS_MUST_CHECK tigris_status tigris_model_open(const tigris_model *model, tigris_plan *plan);
 
 /* Releases the plan's mapping and zeroes *plan; pointers into the plan, such as names, become invalid. No run of it

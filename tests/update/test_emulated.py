@@ -1,5 +1,6 @@
 """Updates on an emulated board, which writes its own flash chip; killing the emulator cuts its power."""
 
+import hashlib
 import random
 import shutil
 import socket
@@ -11,12 +12,14 @@ from pathlib import Path
 import onnx
 import pytest
 
+from tests.harness.command import tigris
 from tests.harness.tiers import examples
 from tests.platformio.project import EMULATED, ROOT, Project, board_process
 from tests.update.plans import network, plan
+from tigris_pio import signing
 from tigris_pio.format.records import Header
 
-OK, NOT_A_PLAN, UNCONFIRMED = 0, -10, -50
+OK, NOT_A_PLAN, UNCONFIRMED, SIGNATURE = 0, -10, -50, -52
 KILLS = examples(3, 8)
 
 
@@ -75,16 +78,18 @@ def plans() -> list[bytes]:
     return [plan(generation)[0] for generation in range(3)]
 
 
+SOURCE = Path(__file__).with_name("emulated.c").read_text("utf-8")
+INI = (
+    f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_models = tiny.onnx\ncustom_tigris_mem = 16K\n"
+    f"custom_tigris_slots = 2\ncustom_tigris_slot_size = 64K\n[env:emu_rv32]\nboard = emu_rv32\n"
+)
+
+
 @pytest.fixture(scope="module")
 def flashed(tmp_path_factory: pytest.TempPathFactory, core_dir: Path) -> Iterator[Callable[[str], Board]]:
     """A board by its environment, built and flashed with plan 0."""
     project = Project(tmp_path_factory.mktemp("update") / "prüf project", core_dir)
-    ini = (
-        f"lib_deps = tigris-pio=symlink://{ROOT}\ncustom_tigris_models = tiny.onnx\ncustom_tigris_mem = 16K\n"
-        f"custom_tigris_slots = 2\ncustom_tigris_slot_size = 64K\n[env:emu_rv32]\nboard = emu_rv32\n"
-    )
-    source = Path(__file__).with_name("emulated.c").read_text("utf-8")
-    project.write({"src/main.c": source}, ini, EMULATED, "baremetal")
+    project.write({"src/main.c": SOURCE}, INI, EMULATED, "baremetal")
     onnx.save(network(0), project.folder / "tiny.onnx")
 
     def flash(environment: str) -> Board:
@@ -149,3 +154,31 @@ def test_a_board_killed_at_any_time_opens_one_of_both_plans(rv32: Board, plans: 
     assert rv32.update(other) == OK
     assert rv32.start() == (OK, Header.unpack(other).crc32)
     assert rv32.confirm() == OK
+
+
+@pytest.mark.thorough
+def test_a_build_with_a_key(tmp_path: Path, core_dir: Path, plans: list[bytes]) -> None:
+    """The stand-in of a verifier knows the digest of plan 0 alone, which the board computes itself."""
+    digest = ", ".join(map(str, hashlib.sha256(plans[0]).digest()))
+    verifier = (
+        "\nint tigris_port_verify(const tigris_public_key *key, const uint8_t *digest, const uint8_t *signature)\n"
+        f"{{\n    static const uint8_t known[] = {{{digest}}};\n    (void)signature;\n"
+        "    return key->bytes == 65 && memcmp(digest, known, sizeof known) == 0;\n}\n"
+    )
+    project = Project(tmp_path / "signed", core_dir)
+    project.write({"src/main.c": SOURCE + verifier}, INI + "custom_tigris_sign = key.pem\n", EMULATED, "baremetal")
+    onnx.save(network(0), project.folder / "tiny.onnx")
+    tigris("keygen", "-o", project.folder / "key.pem")
+    project.run("-e", "emu_rv32", "-t", "upload")
+    board = Board(project, "emu_rv32")
+    signed = (project.build("emu_rv32") / "tigris" / "tiny.tgrs").read_bytes()
+    signing.check(signed, signing.read_key(project.folder / "key.pem"))
+    try:
+        assert board.start() == (OK, Header.unpack(plans[0]).crc32)
+        assert board.update(signed) == OK
+        assert board.update(plans[0]) == board.update(plans[1] + signed[-72:]) == SIGNATURE
+        project.run("-e", "emu_rv32", "-t", "uploadmodel")
+        assert board.start()[0] == OK
+    finally:
+        board.stop()
+        project.switch_off()

@@ -11,8 +11,9 @@ import pytest
 from tests.harness.tiers import examples, sampled
 from tests.runtime.build import C99, INCLUDE, PLAIN, ROOT, RUNTIME, SANITIZERS
 from tests.update.cuts import cut
-from tests.update.plans import HERE, build, key, plan
+from tests.update.plans import HERE, build, key, plan, write_model
 from tigris_pio.format.enums import SignatureAlgorithm
+from tigris_pio.platformio import interface
 
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
 #: A library by the flags that choose it, and the key that it verifies.
@@ -73,3 +74,14 @@ def test_its_sha256(tmp_path: Path) -> None:
         data = bytes(3 * at % 251 for at in range(size))
         ctypes.CDLL(str(library)).tigris_port_sha256(data, ctypes.c_size_t(size), digest)
         assert digest.raw == hashlib.sha256(data).digest(), size
+
+
+def test_a_plan_for_another_key_is_not_uploaded(tmp_path: Path) -> None:
+    write_model(tmp_path, signer=key())
+    flashed = interface.read(tmp_path)
+    assert interface.refusal(flashed, interface.read(tmp_path), "all") is None
+    for signer in (key("another"), None):
+        write_model(tmp_path, signer=signer)
+        assert "tiny: the firmware opens only plans that another" in str(
+            interface.refusal(flashed, interface.read(tmp_path), "all")
+        )

@@ -19,7 +19,7 @@ from .weights import FILE as WEIGHTS_HEADER
 
 HEADER = "tigris_models.h"
 #: By model: the constants of its header; PLACE; PLAN_CRC32 of the only accepted plan or weights; ACCEPTED, the name of
-#: the constant by which plans are compared.
+#: the constant by which plans are compared; PUBLIC_KEY, empty if plans need no signature.
 Interfaces = Mapping[str, Mapping[str, str]]
 
 _MODEL = re.compile(
@@ -31,6 +31,7 @@ _WEIGHTS = re.compile(
     r'#define (?P<name>\w+)_WEIGHTS_PARTITION "(?P<label>[^"]*)"\n'
     r"#define \w+_OFFSET (?P<offset>\w+).*\n#define \w+_CRC32 (?P<crc32>\w+)"
 )
+_PUBLIC_KEY = re.compile(r"#define TIGRIS_PUBLIC_KEY ((?:.*\\\n)*.*)\n")
 _ANY_PLAN = "0u"
 _SCALES = ("SCALE", "ZERO_POINT")
 _IO_FIELDS = ("DTYPE", "SHAPE", "ROWS", *_SCALES)
@@ -43,7 +44,8 @@ def read(folder: Path) -> dict[str, dict[str, str]]:
         header = (folder / f"tigris_model_{model['name']}.h").read_text("utf-8")
         constants = dict(re.findall(rf"^#define {model['constant']}_(\w+) +(.+)$", header, re.MULTILINE))
         own = {"PLACE": _place(model), "ACCEPTED": f"{model['accepted']}_CRC32", "PLAN_CRC32": model["plan"]}
-        found[model["name"]] = constants | own
+        key = _PUBLIC_KEY.search(header)
+        found[model["name"]] = constants | own | {"PUBLIC_KEY": "".join(key[1].split()) if key else ""}
     for model in _WEIGHTS.finditer(_text(folder / WEIGHTS_HEADER)):
         found[model["name"]] = {"PLACE": _place(model), "ACCEPTED": "PLAN_CRC32", "PLAN_CRC32": model["crc32"]}
     return found
@@ -100,6 +102,8 @@ def _changes(name: str, before: Interfaces, now: Mapping[str, str]) -> Iterator[
     if old["PLAN_CRC32"] not in (_ANY_PLAN, now["PLAN_CRC32"]):
         what = "weights" if old["ACCEPTED"] == "PLAN_CRC32" else "plan"
         yield f"  {name}: the firmware accepts the {what} of its own build only"
+    if old.get("PUBLIC_KEY") and old["PUBLIC_KEY"] != now.get("PUBLIC_KEY"):
+        yield f"  {name}: the firmware opens only plans that another key signed"
     if old["PLACE"] != now["PLACE"]:
         yield f"  {name}: {old['PLACE']} -> {now['PLACE']}"
     for kind in ("fast", "slow"):
