@@ -109,8 +109,8 @@ void tigris_port_unmap(uint32_t handle);
 
 /* ---- signed plans: docs/security.md ----
  *
- * Firmware that is compiled with TIGRIS_SIGNED has the public key that tigris_models.h brings (custom_tigris_sign, or SIGN
- * of tigris_add_model). tigris_model_open and the updates then accept only plans that this key signed. */
+ * Firmware that is compiled with TIGRIS_SIGNED has the public key of tigris_models.h (custom_tigris_sign, or SIGN of
+ * tigris_add_model). tigris_model_open and the updates then accept only plans that this key signed. */
 #define TIGRIS_SHA256_BYTES 32U
 #define TIGRIS_SIGNATURE_BYTES 64U
 
@@ -125,9 +125,9 @@ typedef struct tigris_public_key {
  * TIGRIS_ERR_SIGNATURE: the key did not sign the plan. */
 TIGRIS_MUST_CHECK tigris_status tigris_check_signature(const void *data, size_t bytes);
 
-/* Returns 1 if `signature`, of TIGRIS_SIGNATURE_BYTES, is the key's for the digest of TIGRIS_SHA256_BYTES, else 0. ESP-IDF's
- * port has it, and so has any firmware with TIGRIS_MBEDTLS (mbedTLS) or TIGRIS_PSA (another library with the PSA interface).
- * Other firmware defines it. */
+/* Returns 1 if `signature`, of TIGRIS_SIGNATURE_BYTES, is the key's for the digest of TIGRIS_SHA256_BYTES, else 0.
+ * ESP-IDF's port has it, and so has firmware that is compiled with TIGRIS_MBEDTLS (mbedTLS) or TIGRIS_PSA (another
+ * library with the PSA interface). Other firmware defines it. */
 int tigris_port_verify(const tigris_public_key *key, const uint8_t *digest, const uint8_t *signature);
 
 /* Computes the SHA-256 of `bytes` bytes. The ports with tigris_port_verify have it, and the runtime has one for other

@@ -59,8 +59,8 @@ typedef struct tigris_update {
  *     TIGRIS_ERR_PARTITION, TIGRIS_ERR_PARTITION_TOO_SMALL, TIGRIS_ERR_MAPPING, TIGRIS_ERR_FLASH   from the flash */
 TIGRIS_MUST_CHECK tigris_status tigris_update_begin(tigris_update *update, const tigris_model *model);
 
-/* Takes the next `bytes` bytes of the plan, whose signature may follow it. It checks the header before it erases anything, erases a sector before
- * the first write to it, and programs 256 bytes at a time. After a failure only tigris_update_begin and
+/* Takes the next `bytes` bytes of the plan, whose signature may follow it. It checks the header before it erases
+ * anything, erases a sector before the first write to it, and programs 256 bytes at a time. After a failure only tigris_update_begin and
  * tigris_update_abort are allowed.
  *
  *     TIGRIS_ERR_NOT_A_PLAN, TIGRIS_ERR_VERSION, TIGRIS_ERR_OTHER_MODEL   the header shows it

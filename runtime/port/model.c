@@ -109,8 +109,8 @@ static uint32_t stream_flags(const tigris_plan *plan)
     return flags;
 }
 
-/* Proves that the plan's bytes are those that were written: by their signature in firmware that has a key, else by their
- * checksum. If both are wrong, the plan is damaged. */
+/* Proves the plan's bytes: by their signature in firmware that has a key, else by their checksum. If both are wrong, the
+ * plan is damaged. */
 static tigris_status check_bytes(const tigris_model *model, const tigris_header_record *header, const uint8_t *data)
 {
     const uint32_t covered = header->total_bytes - TIGRIS_CRC_COVERS_FROM;
@@ -156,8 +156,8 @@ tigris_status tigris_model_open_at_offset(const tigris_model *model, tigris_plan
     if (status == TIGRIS_OK)
         status = check_header(model, &header);
     if (status == TIGRIS_OK)
-        status = tigris_port_map_held(model->partition, model->offset, (size_t)header.total_bytes + TIGRIS_TRAILER_BYTES,
-                                      &data, &mapping);
+        status = tigris_port_map_held(model->partition, model->offset,
+                                      (size_t)header.total_bytes + TIGRIS_TRAILER_BYTES, &data, &mapping);
     if (status != TIGRIS_OK)
         return status;
     status = open_mapped(model, &header, data, plan);

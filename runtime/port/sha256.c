@@ -50,7 +50,8 @@ static void add_block(uint32_t state[8], const uint8_t *block)
             *word += (rotate(early, 7) ^ rotate(early, 18) ^ early >> 3) + words[(t + 9U) % 16U] +
                      (rotate(late, 17) ^ rotate(late, 19) ^ late >> 10);
         }
-        const uint32_t one = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + constants[t] + *word;
+        const uint32_t one =
+            h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + constants[t] + *word;
         const uint32_t two = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         h = g;
         g = f;

@@ -74,7 +74,8 @@ static tigris_status check_header(tigris_update *update)
     return TIGRIS_OK;
 }
 
-/* Programs the page, whose first `filled` bytes are the plan's or its signature's; erases the sector first if the page is its first. */
+/* Programs the page, whose first `filled` bytes are the plan's or its signature's. Erases the sector first if the page
+ * is its first. */
 static tigris_status write_page(tigris_update *update, uint32_t filled)
 {
     const tigris_model *model = update->model;

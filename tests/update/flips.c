@@ -1,7 +1,7 @@
 /* Flips bits of a signed plan. argv: the plan, and STEP: flip each STEP-th bit, one at a time.
  *
- * Each changed plan is opened from its slot, as it is and with a checksum that fits again, and sent as an update over the
- * plan that stays. Prints how many were tried, how many were accepted, and 1 if the plan itself opens. */
+ * Each changed plan is opened from its slot, as it is and with a checksum that fits again, and sent as an update. Prints
+ * how many were tried, how many were accepted, and 1 if the plan itself opens. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +65,10 @@ int main(int argc, char **argv)
         count(opens());
         send(&changed);
         memcpy(&header, changed.bytes, sizeof header);
-        if (at < sizeof header || at >= good.size - sizeof(tigris_signature_record))
+        if (at < TIGRIS_CRC_COVERS_FROM || at >= good.size - sizeof(tigris_signature_record))
             continue;
-        header.crc32 = tigris_crc32(changed.bytes + TIGRIS_CRC_COVERS_FROM, header.total_bytes - TIGRIS_CRC_COVERS_FROM);
+        const uint32_t covered = header.total_bytes - TIGRIS_CRC_COVERS_FROM;
+        header.crc32 = tigris_crc32(changed.bytes + TIGRIS_CRC_COVERS_FROM, covered);
         memcpy(changed.bytes, &header, sizeof header);
         place(&changed);
         count(opens());
