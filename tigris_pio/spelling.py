@@ -1,6 +1,7 @@
 """Writes the compiler's options as each caller does, so that a message names the option that its reader can change.
 
-Four callers run the compiler: the command line, a build with platformio.ini, tigris_add_model in CMake, and Python.
+Five callers run the compiler: the command line, a build with platformio.ini, tigris_add_model in CMake, Python, and
+ESPHome.
 Messages that recommend an option write it by these functions, never as text of their own.
 """
 
@@ -23,6 +24,7 @@ class Caller(Enum):
     PLATFORMIO = "platformio"
     CMAKE = "cmake"
     PYTHON = "python"
+    ESPHOME = "esphome"
 
 
 _CALLERS = (Caller.COMMAND, Caller.PLATFORMIO, Caller.CMAKE, Caller.PYTHON)
@@ -74,6 +76,9 @@ def caller_of_command() -> Caller:
 def option(name: str, value: str | int | None = None) -> str:
     """The option, and `value` for it if given: `-f 30K`, `custom_tigris_flash = 30K`, `FLASH 30K`, `flash="30K"`."""
     caller = _caller.get()
+    if caller is Caller.ESPHOME:  # its YAML has Python's names, but for memory
+        word = "memory" if name == "mem" else OPTIONS[name][_CALLERS.index(Caller.PYTHON)]
+        return word if value is None else f"{word}: {value}"
     word = OPTIONS[name][_CALLERS.index(caller)]
     if value is None:
         return word

@@ -45,6 +45,8 @@ VENDORS = {
                "see bench/xtensa/assembler.py; the assembler is Debian's binutils-xtensa-lx106"),
         Vendor("TIGRIS_CV32E40P", "CV32E40P, with Verilator 5 in PATH", "rtl/cv32e40p_top.sv",
                "git clone https://github.com/openhwgroup/cv32e40p; apt install verilator"),
+        Vendor("TIGRIS_ESPHOME", "ESPHome, in a virtual environment", "bin/esphome",
+               "python3 -m venv DIR && DIR/bin/pip install esphome"),
         Vendor("TIGRIS_LABGRID", "labgrid, in a virtual environment", "bin/labgrid-coordinator",
                "python3 -m venv DIR && DIR/bin/pip install labgrid"),
     )

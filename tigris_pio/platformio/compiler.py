@@ -159,15 +159,15 @@ def _python_beside(launcher: Path) -> str | None:
 
 
 def run(
-    compiler: Compiler, arguments: Sequence[str], folder: Path, name: str = "compile"
+    compiler: Compiler, arguments: Sequence[str], folder: Path, name: str = "compile", caller: str = "platformio"
 ) -> dict[str, object]:
     """Runs the command `name` and returns its JSON report; CompilerError has the compiler's own message.
 
-    `folder` is the working directory. It must hold no Python modules, because `-m` searches it first. Paths in
-    `arguments` are absolute.
+    Messages name the options of `caller`. `folder` is the working directory. It must hold no Python modules, because
+    `-m` searches it first. Paths in `arguments` are absolute.
     """
     command = [*compiler.command, name, *arguments, "--json"]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TIGRIS_CALLER": "platformio"}
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TIGRIS_CALLER": caller}
     if compiler.pythonpath:
         environment["PYTHONPATH"] = compiler.pythonpath
     try:

@@ -25,7 +25,9 @@ extern "C" {
 #endif
 
 #define SPEECH_FEATURES_RATE 16000  /* samples a second */
-#define SPEECH_FEATURES_HOP 160     /* samples from one row to the next: 10 ms */
+#ifndef SPEECH_FEATURES_HOP
+#define SPEECH_FEATURES_HOP 160     /* samples from one row to the next: 10 ms; a build may define another */
+#endif
 #define SPEECH_FEATURES_WINDOW 480  /* samples that a row is made of: 30 ms */
 #define SPEECH_FEATURES_CHANNELS 40 /* numbers of a row */
 

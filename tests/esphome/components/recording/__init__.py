@@ -1,0 +1,1 @@
+"""A microphone that plays a file: for tests on the host."""
