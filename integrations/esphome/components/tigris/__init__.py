@@ -97,7 +97,8 @@ def add_network(model: Path, id_: Any, options: dict[str, Any]) -> tuple[cg.RawE
             raise EsphomeError(f"{model.name}: needs one {side} of {', '.join(_TYPES)}, but the model has {listed}")
         end, kind = found[0], _TYPES[found[0]["stored_dtype"]]
         scale, zero_point = float(end["scale"] or 1), end["zero_point"] or 0
-        ends[side] = f"{scale}f, {zero_point}, tigris::store<{kind}>, tigris::load<{kind}>"
+        even = str("halves to even" in header).lower()
+        ends[side] = f"sizeof({kind}), {scale}f, {zero_point}, {even}, tigris::store<{kind}>, tigris::load<{kind}>"
     reset = f"{name}_reset({name}_arena)" if f"int {name}_reset(" in header else "0"
     cg.add_global(cg.RawStatement(f'#include "{FOLDER}/{name}.h"'))
     cg.add_global(cg.RawStatement(_NETWORK.format(name=name, upper=upper, reset=reset, **ends)))

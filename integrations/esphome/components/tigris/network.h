@@ -11,8 +11,10 @@ namespace esphome::tigris {
 struct Tensor {
   void *data;
   uint32_t elements;
+  uint32_t element_bytes;
   float scale;
   int32_t zero_point;
+  bool halves_to_even;
   void (*store)(const Tensor &tensor, uint32_t index, float real);
   float (*load)(const Tensor &tensor, uint32_t index);
 };
@@ -22,7 +24,8 @@ template<typename T> void store(const Tensor &tensor, uint32_t index, float real
   if constexpr (std::is_floating_point_v<T>) {
     data[index] = real;
   } else {
-    const float stored = std::round(real / tensor.scale) + tensor.zero_point;
+    const float steps = real / tensor.scale;
+    const float stored = (tensor.halves_to_even ? std::nearbyint(steps) : std::round(steps)) + tensor.zero_point;
     data[index] = std::fmin(std::fmax(stored, std::numeric_limits<T>::min()), std::numeric_limits<T>::max());
   }
 }
