@@ -25,10 +25,10 @@ using namespace esphome;
 
 static WAKE_ALIGNED uint8_t arena[WAKE_FAST_BYTES];
 static const tigris::Network network{
-    {WAKE_INPUT_IN(arena), WAKE_INPUT_ELEMENTS, 1, WAKE_INPUT_SCALE, WAKE_INPUT_ZERO_POINT, true, tigris::store<int8_t>,
-     tigris::load<int8_t>},
-    {WAKE_OUTPUT_IN(arena), WAKE_OUTPUT_ELEMENTS, 1, WAKE_OUTPUT_SCALE, WAKE_OUTPUT_ZERO_POINT, true, tigris::store<int8_t>,
-     tigris::load<int8_t>},
+    {WAKE_INPUT_IN(arena), WAKE_INPUT_ELEMENTS, 1, WAKE_INPUT_SCALE, WAKE_INPUT_ZERO_POINT, true,
+     tigris::store<int8_t>, tigris::load<int8_t>},
+    {WAKE_OUTPUT_IN(arena), WAKE_OUTPUT_ELEMENTS, 1, WAKE_OUTPUT_SCALE, WAKE_OUTPUT_ZERO_POINT, true,
+     tigris::store<int8_t>, tigris::load<int8_t>},
     [] { return wake_run(WAKE_INPUT_IN(arena), WAKE_OUTPUT_IN(arena), arena); }, [] { return wake_reset(arena); }};
 
 int main(int, char **arguments) {

@@ -34,6 +34,7 @@ def test_a_program_reads_its_rows_and_pictures(tmp_path: Path) -> None:
     names = "abcdef"
     templates = "".join(f"  - {{platform: template, id: {name}, update_interval: never}}\n" for name in names)
     publish = " ".join(f"id({name}).publish_state(row[{place}]);" for place, name in enumerate(names))
+    gesture = f"platform: tigris, model: {GESTURE}, sources: [{', '.join(names)}]"
     printed = "on_value: [lambda: 'printf(\"{} %.9g\\n\", x);']"
     crops = ", ".join(f"{{x: {3 + 22 * place}, y: 7, width: 16, height: 16}}" for place in range(3))
     configure(tmp_path, f"""\
@@ -50,8 +51,8 @@ def test_a_program_reads_its_rows_and_pictures(tmp_path: Path) -> None:
 host:""", f"""
 sensor:
 {templates}
-  - {{platform: tigris, id: kind, model: {GESTURE}, sources: [{", ".join(names)}], memory: 4K, {printed.format("kind")}}}
-  - {{platform: tigris, id: still, model: {GESTURE}, sources: [{", ".join(names)}], output: 0, {printed.format("still")}}}
+  - {{{gesture}, id: kind, memory: 4K, {printed.format("kind")}}}
+  - {{{gesture}, id: still, output: 0, {printed.format("still")}}}
   - platform: tigris
     id: meter
     model: {DIGITS}
