@@ -79,10 +79,10 @@ def pyproject(text: str, identity: Identity) -> str:
 
 
 def page(text: str, identity: Identity) -> str:
-    """A page: addresses to clone and to put into `lib_deps`."""
+    """A page: addresses to clone, to put into `lib_deps`, and for ESPHome."""
     address = identity.repository or PLACEHOLDER
     text = re.sub(r"(tigris-pio=)https?://\S+?\.git#v[\d.]+", rf"\g<1>{address}.git#v{identity.version}", text)
-    return re.sub(r"(git clone )https?://\S+", rf"\g<1>{address}.git", text)
+    return re.sub(r"(git clone |url: \"?)https?://[^\s\"]+\.git", rf"\g<1>{address}.git", text)
 
 
 def header(text: str, identity: Identity) -> str:

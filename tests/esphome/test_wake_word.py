@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.docs.pages import blocks
 from tests.examples.front_end import EXAMPLE, features
 from tests.examples.wake_word import sounds
 from tests.networks.folders import OWN
+from tests.platformio.project import ROOT
 
 from .expected import example, heard
 from .project import build, configure, esphome, generate
@@ -80,6 +82,22 @@ def test_files_are_written_again_only_if_they_change(tmp_path: Path) -> None:
     generate(tmp_path)
     now = {path.name for path in folder.iterdir()}
     assert now == {name.replace("first", "second") for name in times}
+
+
+def test_configurations_of_the_page_are_valid(tmp_path: Path) -> None:
+    """With files in place of public names, on a chip with a microphone, and with sensors to read."""
+    for name in ("wake", "vad"):
+        manifest(tmp_path, name)
+    shutil.copy(EXAMPLE.parent / "gesture-1d" / "model" / "gesture.tflite", tmp_path)
+    shutil.copy(tmp_path / "gesture.tflite", tmp_path / "digits.tflite")
+    first, wake, gesture, meter = (block.text for block in blocks(ROOT / "docs" / "esphome.md", "yaml"))
+    sensors = "".join(f"  - {{platform: template, id: {a}_{b}}}\n" for a in ("accel", "gyro") for b in "xyz")
+    own = [MICROPHONE + first[first.index("tigris_wake_word:") :], wake[wake.index("i2s_audio:") :],
+           gesture.replace("sensor:\n", f"sensor:\n{sensors}"), meter[meter.index("sensor:") :]]  # fmt: skip
+    for text in own:
+        local = re.sub("okay_nabu|hey_jarvis", "wake.json", text).replace("vad:\n", "vad: {model: vad.json}\n")
+        configure(tmp_path, esp32("esp32c3"), local)
+        assert "Configuration is valid!" in esphome(tmp_path, "config")
 
 
 @pytest.mark.parametrize(
