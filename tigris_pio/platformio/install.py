@@ -44,8 +44,9 @@ def source_of(root: Path) -> str:
     if is_source(root):
         return str(root)
     raise InstallError(
-        f"custom_tigris_auto_install: {root} is neither a checkout of tigris-pio nor its PlatformIO library (it "
-        "has no pyproject.toml); install the compiler yourself and name its Python by custom_tigris_python"
+        f"installing the model compiler: {root} is neither a checkout of tigris-pio nor its PlatformIO library (it "
+        "has no pyproject.toml); install the compiler yourself and name its Python by the environment variable "
+        "TIGRIS_PYTHON"
     )
 
 
@@ -67,10 +68,10 @@ def _run(command: Sequence[str], source: str) -> None:
     try:
         status = subprocess.run(command, env=environment, check=False).returncode
     except OSError as error:
-        raise InstallError(f"custom_tigris_auto_install: {command[0]} cannot be run: {error.strerror}") from None
+        raise InstallError(f"installing the model compiler: {command[0]} cannot be run: {error.strerror}") from None
     if status != 0:
         raise InstallError(
-            f"custom_tigris_auto_install: `{' '.join(command)}` failed with exit status {status}, see above. Install "
-            f"the compiler yourself, {pip_command('python3', Path(source))}, and name its Python by "
-            "custom_tigris_python"
+            f"installing the model compiler: `{' '.join(command)}` failed with exit status {status}, see above. Install "
+            f"the compiler yourself, {pip_command('python3', Path(source))}, and name its Python by the environment "
+            "variable TIGRIS_PYTHON"
         )
