@@ -1,4 +1,4 @@
-"""What a component of microWakeWord's kind hears: the answers of a network, and the rule of ESPHome's documentation."""
+"""The expected detections: answers of a network by the host's runtime, and the rule of ESPHome's micro_wake_word."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

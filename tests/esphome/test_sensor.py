@@ -19,8 +19,8 @@ DIGITS = ROOT / "examples" / "digits" / "model" / "digits.onnx"
 
 
 def test_a_program_reads_its_rows_and_pictures(tmp_path: Path) -> None:
-    """Six sensors give 3 windows of 64 rows. Pictures have three digits of twice the model's size, at odd places; the
-    second is cut short, and is left out."""
+    """Six sensors give 3 windows of 64 rows, or 12 that overlap. A row without all states does not count. Pictures
+    have three digits of twice the model's size, at odd places; the second is cut short, and is left out."""
     rng = np.random.default_rng(0)
     rows = rng.normal(0, 40, (3 * 64, 6)).astype(np.float32)
     images = np.load(DIGITS.with_name("digits_test.npz"))["images"][:9].reshape(3, 3, 8, 8)
@@ -34,6 +34,7 @@ def test_a_program_reads_its_rows_and_pictures(tmp_path: Path) -> None:
     names = "abcdef"
     templates = "".join(f"  - {{platform: template, id: {name}, update_interval: never}}\n" for name in names)
     publish = " ".join(f"id({name}).publish_state(row[{place}]);" for place, name in enumerate(names))
+    update = " ".join(f"id({name}).update();" for name in ("kind", "still", "sliding"))
     gesture = f"platform: tigris, model: {GESTURE}, sources: [{', '.join(names)}]"
     printed = "on_value: [lambda: 'printf(\"{} %.9g\\n\", x);']"
     crops = ", ".join(f"{{x: {3 + 22 * place}, y: 7, width: 16, height: 16}}" for place in range(3))
@@ -42,7 +43,8 @@ def test_a_program_reads_its_rows_and_pictures(tmp_path: Path) -> None:
     - lambda: |-
         FILE *file = fopen("rows.raw", "rb");
         float row[6];
-        while (fread(row, sizeof row, 1, file) == 1) {{ {publish} id(kind).update(); id(still).update(); }}
+        id(a).publish_state(0); {update}
+        while (fread(row, sizeof row, 1, file) == 1) {{ {publish} {update} }}
         file = fopen("pictures.raw", "rb");
         uint8_t picture[30 * 70];
         for (int number = 0; fread(picture, sizeof picture, 1, file) == 1; number++)
@@ -53,6 +55,7 @@ sensor:
 {templates}
   - {{{gesture}, id: kind, memory: 4K, {printed.format("kind")}}}
   - {{{gesture}, id: still, output: 0, {printed.format("still")}}}
+  - {{{gesture}, id: sliding, hop: 16, {printed.format("sliding")}}}
   - platform: tigris
     id: meter
     model: {DIGITS}
@@ -62,9 +65,12 @@ sensor:
     done = subprocess.run([build(generate(tmp_path))], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "A picture has 2099 bytes, which are too few" in done.stdout
     found = {name: [float(value) for value in re.findall(rf"(?m)^{name} (\S+)$", done.stdout)]
-             for name in ("kind", "still", "meter")}  # fmt: skip
+             for name in ("kind", "still", "sliding", "meter")}  # fmt: skip
     gestures = answers(GESTURE, rows.reshape(3, 1, 64, 6))
     assert found["kind"] == gestures.argmax(axis=1).tolist()
+    windows = np.concatenate([np.zeros((64, 6), np.float32), rows])
+    overlapping = np.stack([windows[end - 64 : end] for end in range(80, len(windows) + 1, 16)])
+    assert found["sliding"] == answers(GESTURE, overlapping[:, None]).argmax(axis=1).tolist()
     assert np.allclose(found["still"], gestures[:, 0], atol=1e-6)
     digits = answers(DIGITS, pixels.reshape(9, 1, 1, 8, 8) / np.float32(255)).argmax(axis=1).reshape(3, 3)
     assert found["meter"] == (digits @ [100, 10, 1])[[0, 2]].tolist() and len(set(found["meter"])) == 2

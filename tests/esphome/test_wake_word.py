@@ -145,7 +145,8 @@ def test_a_program_hears_what_it_should(tmp_path: Path) -> None:
     manifest(tmp_path, "vad", probability_cutoff=0.8, sliding_window_size=4)
     audio, _ = sounds().stream(40, 1000)
     audio.astype("<i2").tofile(tmp_path / "sound.raw")
-    boot = "  on_boot: [lambda: App.set_loop_interval(0);, tigris_wake_word.disable_model: second]"
+    boot = ("  on_boot: [lambda: App.set_loop_interval(0);, tigris_wake_word.disable_model: second, "
+            "tigris_wake_word.start]")  # fmt: skip
     configure(tmp_path, f"{boot}\nhost:", RECORDING + """
 interval:
   - interval: 1ms

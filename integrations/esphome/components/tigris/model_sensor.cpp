@@ -28,7 +28,11 @@ void ModelSensor::dump_config() {
 }
 
 void ModelSensor::update() {
-  for (auto *source : this->sources_)
+  for (const auto *source : this->sources_) {
+    if (!source->has_state())
+      return;
+  }
+  for (const auto *source : this->sources_)
     this->add_value(source->state);
 }
 

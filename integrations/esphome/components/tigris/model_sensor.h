@@ -43,7 +43,7 @@ class ModelSensor : public sensor::Sensor, public PollingComponent {
   ModelSensor(const Network &network, uint32_t output) : network_(network), output_(output) {}
 
   void setup() override;
-  /// Adds the states of the sources as a row of the input.
+  /// Adds the states of the sources as a row of the input, once all have one.
   void update() override;
   void dump_config() override;
   /// Before the automations that may feed it.

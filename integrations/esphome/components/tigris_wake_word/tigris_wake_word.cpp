@@ -21,20 +21,18 @@ void TigrisWakeWord::dump_config() {
 }
 
 void TigrisWakeWord::start() {
-  if (this->is_running_)
-    return;
-  this->is_fresh_ = true;
-  this->is_running_ = true;
-  this->microphone_source_->start();
-  ESP_LOGD(TAG, "Started");
+  if (!this->is_running_) {
+    this->is_fresh_ = true;
+    this->is_running_ = true;
+    ESP_LOGD(TAG, "Started");
+  }
 }
 
 void TigrisWakeWord::stop() {
-  if (!this->is_running_)
-    return;
-  this->is_running_ = false;
-  this->microphone_source_->stop();
-  ESP_LOGD(TAG, "Stopped");
+  if (this->is_running_) {
+    this->is_running_ = false;
+    ESP_LOGD(TAG, "Stopped");
+  }
 }
 
 void TigrisWakeWord::loop() {
@@ -50,6 +48,12 @@ void TigrisWakeWord::loop() {
     this->wake_word_detected_trigger_.trigger(model->get_wake_word());
     if (this->stop_after_detection_)
       this->stop();
+  }
+  // Actions may run before the microphone's setup, as on_boot does; the first loop runs after it.
+  if (this->is_running_) {
+    this->microphone_source_->start();
+  } else {
+    this->microphone_source_->stop();
   }
 }
 

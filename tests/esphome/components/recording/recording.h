@@ -12,10 +12,15 @@ namespace esphome::recording {
 /// Plays 1,234 bytes at a time, so that chunks and rows of features end at different samples.
 class Recording : public microphone::Microphone, public Component {
  public:
-  explicit Recording(const char *path) : file_(std::fopen(path, "rb")) {
+  explicit Recording(const char *path) : path_(path) {
     this->audio_stream_info_ = audio::AudioStreamInfo(16, 1, 16000);
   }
-  void start() override { this->state_ = microphone::STATE_RUNNING; }
+  void setup() override { this->file_ = std::fopen(this->path_, "rb"); }
+  void start() override {
+    if (this->file_ == nullptr)
+      std::abort();  // as a real microphone before its setup
+    this->state_ = microphone::STATE_RUNNING;
+  }
   void stop() override { this->state_ = microphone::STATE_STOPPED; }
   uint32_t position() const { return this->position_; }
   void loop() override {
@@ -30,7 +35,8 @@ class Recording : public microphone::Microphone, public Component {
   }
 
  protected:
-  std::FILE *file_;
+  const char *path_;
+  std::FILE *file_{nullptr};
   uint32_t position_{0};  // samples played
 };
 
