@@ -71,7 +71,7 @@ def _run(command: Sequence[str], source: str) -> None:
         raise InstallError(f"installing the model compiler: {command[0]} cannot be run: {error.strerror}") from None
     if status != 0:
         raise InstallError(
-            f"installing the model compiler: `{' '.join(command)}` failed with exit status {status}, see above. Install "
-            f"the compiler yourself, {pip_command('python3', Path(source))}, and name its Python by the environment "
-            "variable TIGRIS_PYTHON"
+            f"installing the model compiler: `{' '.join(command)}` failed with exit status {status}, see above. "
+            f"Install the compiler yourself, {pip_command('python3', Path(source))}, and name its Python by the "
+            "environment variable TIGRIS_PYTHON"
         )
