@@ -68,7 +68,7 @@ REFUSALS = [
 
 def foreign(caller: Caller) -> list[str]:
     """Patterns of the other callers' words; Python's are words of plain English but for the sign behind them."""
-    callers = list(Caller)
+    callers = [known for known in Caller if known is not Caller.ESPHOME]  # whose words are Python's, in YAML
     found = set()
     for words in OPTIONS.values():
         own = words[callers.index(caller)]
