@@ -8,6 +8,11 @@
 
 #if !defined(TIGRIS_PSA)
 #include <mbedtls/version.h>
+#include <tigris_models.h>
+
+/* mbedTLS has no Ed25519: the build fails here with such a key. */
+TIGRIS_STATIC_ASSERT(TIGRIS_PUBLIC_KEY_ALGORITHM == TIGRIS_SIGNATURE_ALGORITHM_P256, mbedtls_verifies_p256_only);
+
 #if MBEDTLS_VERSION_MAJOR >= 4
 #define TIGRIS_PSA
 #endif
@@ -51,10 +56,6 @@ int tigris_port_verify(const tigris_public_key *key, const uint8_t *digest, cons
 #include <mbedtls/ecdsa.h>
 #include <mbedtls/md.h>
 #include <string.h>
-#include <tigris_models.h>
-
-/* This interface of mbedTLS has no Ed25519: the build fails here with such a key. */
-TIGRIS_STATIC_ASSERT(TIGRIS_PUBLIC_KEY_ALGORITHM == TIGRIS_SIGNATURE_ALGORITHM_P256, mbedtls_verifies_p256_only);
 
 #define WORD_BYTES (TIGRIS_SIGNATURE_BYTES / 2U)
 

@@ -48,6 +48,13 @@ def test_every_case(tmp_path: Path, library: str) -> None:
     assert done.stdout.split() == re.findall(r"CASE\((\w+)\),", (HERE / "cases.c").read_text("utf-8"))
 
 
+def test_mbedtls_without_ed25519_stops_the_build(tmp_path: Path) -> None:
+    write_model(tmp_path, signer=key("ed25519", SignatureAlgorithm.ED25519))
+    flags = [*C99, "-DTIGRIS_SIGNED", "-DTIGRIS_MBEDTLS", f"-I{INCLUDE}", f"-I{tmp_path}", "-fsyntax-only"]
+    command = ["gcc", *flags, RUNTIME / "port" / "verify_library.c"]
+    assert "mbedtls_verifies_p256_only" in subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
 def test_every_flipped_bit(tmp_path: Path) -> None:
     program = build(tmp_path, [HERE / "flips.c"], PLAIN, key(), columns=1)
     step, size = examples(131, 7), len(plan(0, 1, signer=key(), version=1)[0])
