@@ -1,0 +1,1 @@
+"""Releases of kernel libraries, held to the bytes of the portable kernels."""
