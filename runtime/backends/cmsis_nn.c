@@ -95,15 +95,28 @@ static int32_t *unchanged(const int32_t *values)
     return (int32_t *)(uintptr_t)values;
 }
 
-/* Whether CMSIS-NN's kernels stay inside the input; they do not check it. Depthwise kernels of width 3 support one
- * column of padding on the right. Convolutions of one row need an input at least as wide as the filter. */
+/* Whether the convolution of one row, with MVE, gives the right outputs. It needs an input at least as wide as the
+ * filter. It takes one column that no window reads for padding, and copies all columns but one for the first window that
+ * reads padding on the right. */
+static int is_row_supported(const tigris_plain_conv *conv)
+{
+    const tigris_conv_int8_params *params = conv->params;
+    const int32_t read = ((int32_t)conv->output->width - 1) * params->stride_width + params->kernel_width;
+    const int32_t right = read - params->pad_left - (int32_t)conv->input->width;
+    return conv->input->width >= params->kernel_width && (right != -1 || params->pad_left != 0U) &&
+           (right <= 0 || (right - 1) % params->stride_width == 0);
+}
+
+/* Whether CMSIS-NN's kernels stay inside the input and give the right outputs; they do not check it. Depthwise kernels
+ * of width 3 support one column of padding on the right. */
 static int is_supported(const tigris_plain_conv *conv)
 {
     const tigris_conv_int8_params *params = conv->params;
     if (conv->depthwise) {
         return params->kernel_width != 3U || params->dilation_width != 1U || tigris_plain_pad_right(conv) <= 1;
     }
-    return params->kernel_height != 1U || conv->input->width >= params->kernel_width;
+    return params->kernel_height != 1U || params->dilation_width != 1U || conv->input_rows != 1 ||
+           is_row_supported(conv);
 }
 
 /* Runs the call; returns 0 if the library cannot. */

@@ -113,6 +113,17 @@ def test_dilation_is_refused_by_a_library_that_ignores_it(program: Path, request
     assert {result.status for result in outcomes(program, plans)} == {Status.ERR_PARAMS if refused else 0}
 
 
+ROWS = [*(Axis(7 + unread, 3, 4, 0, 0) for unread in (0, 1, 2)), Axis(17, 5, 2, 2, 2), Axis(17, 5, 1, 2, 2),
+        Axis(14, 3, 2, 1, 2), Axis(16, 3, 2, 0, 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", ROWS, ids=str)
+def test_convolutions_of_one_row(columns: Axis, program: Path) -> None:
+    """CMSIS-NN with MVE takes a column that no window reads for padding, and less than there is on the right."""
+    op = conv(CONV, Axis(1, 1, 1, 0, 0), columns, 4, 4, random.Random(1))
+    assert_same(program, [plan_for(op, Way(1))])
+
+
 def test_operands_that_vector_accesses_would_round(program: Path) -> None:
     """Tensors on multiples of 4 alone: libraries whose loads and stores round addresses down are not handed those."""
     axis, odd, choose = Axis(8, 3, 1, 1, 1), Axis(8, 1, 1, 0, 0), random.Random(3)

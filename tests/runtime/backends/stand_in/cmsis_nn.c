@@ -1,8 +1,8 @@
 /* Stands in for CMSIS-NN where its sources are not at hand. It takes scratch as processors with MVE do, fills all of
  * it, and starts fully connected layers from the sums that arm_vector_sum_s8 left there. One row wants more than two, and
  * what the library reads without looking is read so here: 1x1 kernels make as many pixels as the input has, kernels of
- * one row copy as many columns as the filter has and refuse padding that is not even, depthwise 3x3 kernels look for a
- * tap on the left and one on the right. */
+ * one row copy as many columns as the filter has, refuse padding that is not even, take one column that no window reads
+ * for padding and take one column alone of the first window on the right for it, depthwise 3x3 kernels look for a tap on the left and one on the right. */
 #include <assert.h>
 #include <string.h>
 
@@ -67,11 +67,14 @@ arm_cmsis_nn_status arm_convolve_wrapper_s8(STAND_IN_CONV)
     fill(context, arm_convolve_wrapper_s8_get_buffer_size(params, input_dims, filter_dims, output_dims));
     const int pixelwise = filter_dims->w == 1 && filter_dims->h == 1 && params->stride.w == 1 &&
                           params->stride.h == 1 && params->padding.w == 0 && params->padding.h == 0;
+    int8_t *last = NULL;
     if (!pixelwise && input_dims->h == 1 && filter_dims->h == 1 && params->dilation.w == 1) {
         const int pads = (output_dims->w - 1) * params->stride.w + filter_dims->w - input_dims->w;
         if (params->padding.w * 2 + pads % 2 != pads)
             return ARM_CMSIS_NN_ARG_ERROR;
         memcpy(context->buf, input, (size_t)(filter_dims->w * input_dims->c));
+        const int right = pads - params->padding.w;
+        last = pads == -1 || (right > 0 && (right - 1) % params->stride.w != 0) ? output + (output_dims->w - 1) * output_dims->c : NULL;
     }
     const call own = {input_dims, filter_dims, params->stride, params->padding, params->dilation, params->input_offset,
                       0, 0};
@@ -81,6 +84,8 @@ arm_cmsis_nn_status arm_convolve_wrapper_s8(STAND_IN_CONV)
                 *output++ = stand_in_output(bias[c] + sum_of(&own, input, filter, y, x, c), scales->multiplier[c],
                                             scales->shift[c], params->output_offset, params->activation.min,
                                             params->activation.max);
+    if (last != NULL)
+        memset(last, 0x5A, (size_t)output_dims->c);
     return ARM_CMSIS_NN_SUCCESS;
 }
 
