@@ -1,7 +1,7 @@
-# The releases with the portable kernels' outputs; the same as in ../idf_component.yml and
+# The release with the portable kernels' outputs; the same as in ../idf_component.yml and
 # ../tigris_pio/platformio/backend.py.
-set(TIGRIS_ESP_NN_RELEASES 1.2.1 1.2.2 1.2.3)
-set(TIGRIS_ADD_ESP_NN "idf.py add-dependency \"espressif/esp-nn>=1.2.1,<1.2.4\"")
+set(TIGRIS_ESP_NN_RELEASE 1.2.3)
+set(TIGRIS_ADD_ESP_NN "idf.py add-dependency \"espressif/esp-nn>=1.2.3,<1.2.4\"")
 
 # tigris_fastest_backend(VARIABLE CHIP)
 #
@@ -52,22 +52,21 @@ endfunction()
 
 # tigris_check_esp_nn(FOLDER)
 #
-# Fails if ESP-NN in FOLDER is another release: 1.1.2 and 1.2.0 silently give wrong outputs on the ESP32-S3.
+# Fails if ESP-NN in FOLDER is another release: those before silently give wrong outputs on the ESP32-S3.
 function(tigris_check_esp_nn folder)
     set(version "")
     if(EXISTS "${folder}/idf_component.yml")
         file(STRINGS "${folder}/idf_component.yml" line REGEX "^version:")
         string(REGEX MATCH "[0-9][0-9.]*" version "${line}")
     endif()
-    if(NOT version IN_LIST TIGRIS_ESP_NN_RELEASES)
-        list(JOIN TIGRIS_ESP_NN_RELEASES ", " releases)
+    if(NOT version STREQUAL TIGRIS_ESP_NN_RELEASE)
         if(NOT version)
             set(version "of no known release (its idf_component.yml names none)")
         else()
             string(APPEND version ", whose outputs may be wrong")
         endif()
-        message(FATAL_ERROR "tigris_add_model: BACKEND = esp-nn: ESP-NN in ${folder} is ${version}; the releases with the "
-            "portable kernels' outputs are ${releases}; write  espressif/esp-nn: \">=1.2.1,<1.2.4\"  in the project's "
+        message(FATAL_ERROR "tigris_add_model: BACKEND = esp-nn: ESP-NN in ${folder} is ${version}; the release with the "
+            "portable kernels' outputs is ${TIGRIS_ESP_NN_RELEASE}; write  espressif/esp-nn: \">=1.2.3,<1.2.4\"  in the project's "
             "idf_component.yml")
     endif()
 endfunction()

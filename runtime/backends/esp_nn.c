@@ -1,4 +1,4 @@
-/* Adapter of ESP-NN (github.com/espressif/esp-nn, 1.2.1 to 1.2.3; component espressif/esp-nn) for plain operators.
+/* Adapter of ESP-NN (github.com/espressif/esp-nn, 1.2.3; component espressif/esp-nn) for plain operators.
  *
  * ESP-NN is bit-exact with TensorFlow Lite unless it is built with CONFIG_NN_SKIP_NUDGE, which this file refuses. Its
  * scratch pointers are global variables, so two tasks must not run sessions at the same time. */

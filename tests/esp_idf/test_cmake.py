@@ -426,13 +426,13 @@ def add_esp_nn(project, component, manifest):
 def test_other_releases_of_esp_nn_are_refused(project):
     project.variables |= {"FAKE_CHIP": "esp32s3", "FAKE_COMPONENTS": "esp-nn"}
     call(project, with_arguments("BACKEND esp-nn"))
-    for manifest, said in (("version: 1.2.2~1", ""), ('version: "1.2.0"', "1.2.0, whose outputs may be wrong;"),
+    for manifest, said in (("version: 1.2.3~1", ""), ('version: "1.2.2"', "1.2.2, whose outputs may be wrong;"),
                            ("url: none", "of no known release (its idf_component.yml names none);")):  # fmt: skip
         add_esp_nn(project, "esp-nn", manifest)
         done = project.try_configure()
         assert (done.returncode == 0) is (said == "")
-        refusal = (f"/managed_components/esp-nn is {said} the releases with the portable kernels' outputs are "
-                   '1.2.1, 1.2.2, 1.2.3; write espressif/esp-nn: ">=1.2.1,<1.2.4"')  # fmt: skip
+        refusal = (f"/managed_components/esp-nn is {said} the release with the portable kernels' outputs is "
+                   '1.2.3; write espressif/esp-nn: ">=1.2.3,<1.2.4"')  # fmt: skip
         assert not said or refusal in words(done.stdout)
 
 
@@ -449,7 +449,7 @@ def test_the_kernels(project, chip, component, arguments, backend, definition):
     configured = words(project.configure())
     assert [line for line in recorded(project) if line.startswith("define runtime PRIVATE")] == (
         [f"define runtime PRIVATE {definition}"] if definition else [])  # fmt: skip
-    lost = 'idf.py add-dependency "espressif/esp-nn>=1.2.1,<1.2.4"' in configured
+    lost = 'idf.py add-dependency "espressif/esp-nn>=1.2.3,<1.2.4"' in configured
     assert lost is (not backend and chip == "esp32p4")
     rules = (project.build_folder / "build.ninja").read_text("utf-8")
     assert (f"--backend {backend} --chip {chip} " in rules) if backend else ("--backend" not in rules)

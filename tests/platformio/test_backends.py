@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.backends.libraries import STAND_IN, VARIABLES, checkout
 from tigris_pio import compile_model
 from tigris_pio.host import Session
-from tigris_pio.platformio.backend import RELEASES
+from tigris_pio.platformio.backend import RELEASE
 
 from .project import ROOT
 
@@ -61,7 +61,7 @@ def put_library(name: str, folder: Path) -> None:
     shutil.copytree(STAND_IN, folder / name / headers, ignore=shutil.ignore_patterns("*.c"))
     (folder / name / target).parent.mkdir(parents=True)
     shutil.copy(STAND_IN / source, folder / name / target)
-    (folder / name / "idf_component.yml").write_text(f'version: "{RELEASES[-1]}"\n', "utf-8")
+    (folder / name / "idf_component.yml").write_text(f'version: "{RELEASE}"\n', "utf-8")
 
 
 @pytest.mark.thorough

@@ -51,10 +51,10 @@ LIBRARIES = {
 }
 
 
-#: Releases of ESP-NN with the portable kernels' outputs, the newest last; 1.1.2 and 1.2.0 give other outputs.
-RELEASES = ("1.2.1", "1.2.2", "1.2.3")
-#: The newest release's commit, and the dependency on all of them.
-_CHECKOUT, _DEPENDENCY = "5f0a807", 'espressif/esp-nn: ">=1.2.1,<1.2.4"'
+#: The release of ESP-NN with the portable kernels' outputs; docs/backends.md has the outputs of others.
+RELEASE = "1.2.3"
+#: Its commit, and the dependency on it.
+_CHECKOUT, _DEPENDENCY = "5f0a807", 'espressif/esp-nn: ">=1.2.3,<1.2.4"'
 #: The backend of `auto` by chip, and the cost of the portable kernels instead. A test compares this copy with
 #: compiler/backends/chips.py, which needs numpy; PlatformIO's Python may not have it.
 FASTEST = {
@@ -125,7 +125,7 @@ def add(env: Any, settings: Settings) -> None:
             f"has no {library.header}; give the folder of a checkout of {library.repository}",
         )
     if settings.backend == "esp-nn":
-        _check_release("backend_path", str(folder), folder, f"for {RELEASES[-1]}: git -C {folder} checkout {_CHECKOUT}")
+        _check_release("backend_path", str(folder), folder, f"for {RELEASE}: git -C {folder} checkout {_CHECKOUT}")
     filters = (*library.sources, *library.chips.get(chip(env), ()))
     env.Append(CPPPATH=[str(folder / include) for include in library.includes])
     env.BuildSources(str(Path("$BUILD_DIR", "tigris_backend")), str(folder), ["-<*>", *filters])
@@ -144,10 +144,10 @@ def _check_release(option: str, value: str, folder: Path, remedy: str) -> None:
     manifest = folder / "idf_component.yml"
     text = manifest.read_text("utf-8", "replace") if manifest.is_file() else ""
     found = re.search(r"^version:\s*[\"']?([0-9.]+)", text, re.MULTILINE)
-    if found is None or found[1] not in RELEASES:
+    if found is None or found[1] != RELEASE:
         shown = f"{found[1]}, whose outputs may be wrong" if found else f"of no known release ({manifest} names none)"
-        raise OptionError(option, value, f"ESP-NN in {folder} is {shown}; the releases held to the portable kernels' "
-                          f"outputs are {', '.join(RELEASES)}; {remedy}")  # fmt: skip
+        raise OptionError(option, value, f"ESP-NN in {folder} is {shown}; the release held to the portable kernels' "
+                          f"outputs is {RELEASE}; {remedy}")  # fmt: skip
 
 
 def _use_runtime_kernels(env: Any, settings: Settings) -> None:

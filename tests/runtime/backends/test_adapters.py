@@ -30,7 +30,7 @@ from tigris_pio.compiler.backends.backend import BACKENDS
 from tigris_pio.format.enums import OpKind, WeightMode
 from tigris_pio.format.params import FullyConnectedInt8Params
 from tigris_pio.format.records import Header, OpRecord, StageRecord, TensorRecord, ViewRecord
-from tigris_pio.platformio.backend import RELEASES
+from tigris_pio.platformio.backend import RELEASE
 from tigris_pio.sizes import round_up
 
 CONV, DEPTHWISE = OpKind.PLAIN_CONV_2D, OpKind.PLAIN_DEPTHWISE_CONV_2D
@@ -235,23 +235,16 @@ def test_recorded_sizes(backend: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_sizes_of_libraries(name: str) -> None:
     variant = VARIANTS[name]
-    most = slack(variant)
+    check_release(variant)
     shapes = list(scratch.shapes(variant, SHAPES, seed=2))
     asked = [line[0] for line in scratch.ask(scratch.real(variant), shapes)]
     more = [own - size for own, size in zip(map(reserved(variant), shapes), asked, strict=True)]
-    assert len(more) == SHAPES and min(more) >= 0
-    assert max(more) <= most
+    assert len(more) == SHAPES and set(more) == {0}
 
 
-def slack(variant: Variant) -> int:
-    """Bytes that a release asks for less than the newest, for whose answers the compiler has a rule."""
-    if variant.backend != "esp-nn":
-        return 0
-    found = scratch.version(scratch.checkout(variant))
-    assert found in RELEASES
-    if found != RELEASES[-1] and variant.chip == "esp32p4":
-        pytest.skip(f"sized for ESP-NN {RELEASES[-1]}: {found} asks for more on the ESP32-P4")
-    return 0 if found == RELEASES[-1] else 32
+def check_release(variant: Variant) -> None:
+    """The compiler has rules for the answers of one release."""
+    assert variant.backend != "esp-nn" or scratch.version(scratch.checkout(variant)) == RELEASE
 
 
 @pytest.mark.parametrize("fast", MEASURED_BUDGETS)
@@ -260,9 +253,9 @@ def slack(variant: Variant) -> int:
 def test_networks_at_all_budgets(name: str, network: str, fast: str, tmp_path: Path) -> None:
     """What a plan reserves is what its session asks for, in the plan's own steps."""
     variant = VARIANTS[name]
-    most = slack(variant)
+    check_release(variant)
     plan = compiled(network, fast=fast, slow="1M", backend=variant.backend, chip=variant.chip)
     plan.save(tmp_path / "plan.tgrs")
     (asked,) = scratch.ask_for_plans(scratch.real(variant), [tmp_path / "plan.tgrs"])
-    assert 0 <= plan.report["memory"]["backend_scratch"] - round_up(asked, 16) <= most
+    assert plan.report["memory"]["backend_scratch"] == round_up(asked, 16)
     assert asked or fast != MEASURED_BUDGETS[0] or name == "esp32c3" or network in ("ad", "micro_speech")

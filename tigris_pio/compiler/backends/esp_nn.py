@@ -104,7 +104,7 @@ def scratch_bytes(shape: PlainShape, chip: str) -> int:
     """The scratch that runtime/backends/esp_nn.c reserves, for bands with and without the padding above.
 
     It is the result of esp_nn_get_conv_scratch_size and its like in 1.2.3, or what the kernels write if that is more.
-    1.2.1 and 1.2.2 return up to 32 bytes less, except on the ESP32-P4. Other chips' kernels take no scratch.
+    Other chips' kernels take no scratch.
     """
     kinds = ((_conv_s3, _depthwise_s3, "esp32s3"), (_conv_p4, lambda *_: 0, "esp32p4"))
     if shape.dense:
