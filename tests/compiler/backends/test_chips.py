@@ -6,7 +6,7 @@ import pytest
 from bench.layers import Layer, build_layer
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends.backend import find_backend
-from tigris_pio.compiler.backends.chips import CHIPS, find_chip
+from tigris_pio.compiler.backends.chips import CHIPS, auto_choice, find_chip
 from tigris_pio.compiler.backends.esp_nn import refuses_on, slower_on
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.ir.program import ProgramOp
@@ -35,6 +35,14 @@ def test_every_spelling_is_the_same_chip(name):
 def test_an_unknown_chip_is_refused_with_the_nearest(name, nearest):
     with pytest.raises(UsageError, match=f"chip: '{name}' is unknown; did you mean {nearest}.*Known are .*esp32c61"):
         find_chip(name)
+
+
+def test_a_chip_without_counts_claims_none():
+    """ESP-NN has vector kernels for the ESP32-S31, in releases that are not proven here."""
+    report = compile_model(build_layer(Layer("layer", (1, 8, 8, 8), (8, 8, 3, 3), 1)), chip="ESP32-S31").report
+    assert report["kernels"]["backend"] == "portable"
+    assert report["kernels"]["why"] == auto_choice("esp32s31").why == "no kernel library was counted on this chip"
+    assert "than any library in C" in auto_choice("esp32c3").why
 
 
 class Board:

@@ -45,6 +45,7 @@ _PORTABLE = AutoChoice("portable", "the portable kernels take fewer instructions
 _CHOICES = {
     "esp32s3": AutoChoice("pie", _PIE, "networks take 3 to 34 times the instructions"),
     "esp32p4": AutoChoice("esp-nn", _P4, "networks take 1.4 to 6 times the instructions"),
+    "esp32s31": AutoChoice("portable", "no kernel library was counted on this chip"),
     **dict.fromkeys(mve.CHIPS, AutoChoice("mve", _MVE, "networks take 1.03 to 1.24 times the instructions")),
     **dict.fromkeys(
         ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p"),
