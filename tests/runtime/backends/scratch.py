@@ -199,7 +199,8 @@ def _whole(choose: random.Random) -> PlainShape:
 def _band(choose: random.Random, shape: PlainShape) -> PlainShape:
     """The tallest band where the operator runs in some."""
     height = choose.choice((shape.output_rows, shape.output_rows, choose.randint(1, shape.output_rows)))
-    rows = min(shape.rows, (height - 1) * shape.stride[0] + shape.reach[0] + 1)
+    reach = (shape.kernel[0] - 1) * shape.dilation[0]
+    rows = min(shape.rows, (height - 1) * shape.stride[0] + reach + 1)
     return dataclasses.replace(shape, rows=rows, output_rows=height, banded=height < shape.output_rows)
 
 
