@@ -13,8 +13,9 @@ from rich.markup import escape
 
 from tigris_pio.cli import console
 from tigris_pio.cli.options import JSON, check_model, planning_options
+from tigris_pio.compiler.codegen import Generated
 from tigris_pio.compiler.options import CompileOptions
-from tigris_pio.compiler.pipeline import Compiled, back, front
+from tigris_pio.compiler.pipeline import back, front
 from tigris_pio.errors import UsageError
 from tigris_pio.installation import library_folder
 from tigris_pio.platformio.compiler import quoted
@@ -87,8 +88,9 @@ def new(
             raise UsageError(f"{refused[0]}: is for projects of PlatformIO; leave it out with --framework {framework}")
         with console.progress(as_json) as progress:
             compiled = back(front(model, options, progress), dataclasses.replace(options, backend="portable"), progress)
-        files = write_sketch(Sketch(Path(folder), framework, path, compiled))
-        _show_sketch(folder, framework, compiled, files, as_json)
+        generated = compiled.codegen()
+        files = write_sketch(Sketch(Path(folder), framework, path, compiled, generated))
+        _show_sketch(folder, framework, compiled.report["model"], generated, files, as_json)
         return
     if board is None:
         known = ", ".join(SKETCHES)
@@ -119,14 +121,16 @@ def new(
     console.out.print(f"next:\n  cd {escape(shown)}\n  pio run -t upload\n  tigris hil", highlight=False)
 
 
-def _show_sketch(folder: str, framework: str, compiled: Compiled, files: Sequence[Path], as_json: bool) -> None:
-    memory, name = compiled.report["memory"], compiled.report["model"]
-    fast = compiled.plan.fast_bytes - compiled.plan.state_bytes  # C has no run-time state
+def _show_sketch(
+    folder: str, framework: str, name: str, generated: Generated, files: Sequence[Path], as_json: bool
+) -> None:
     if as_json:
         console.print_json({"folder": folder, "framework": framework, "model": name,
-                            "fast_bytes": fast, "slow_bytes": memory["slow_peak"],
+                            "fast_bytes": generated.fast_bytes, "slow_bytes": generated.slow_bytes,
                             "files": [str(file) for file in files]})  # fmt: skip
         return
-    slow = f" and {memory['slow_peak']} of slow memory" if memory["slow_peak"] else ""
-    console.out.print(f"{escape(folder)}: {escape(name)} for {framework}, {fast} bytes of fast "
-                      f"memory{slow}; README.md tells how to build it", highlight=False)  # fmt: skip
+    console.print_warnings(list(generated.notes))
+    slow = f" and {generated.slow_bytes} of slow memory" if generated.slow_bytes else ""
+    memory = f"{generated.fast_bytes} bytes of fast memory{slow}"
+    console.out.print(f"{escape(folder)}: {escape(name)} for {framework}, {memory}; README.md tells how to build it",
+                      highlight=False)  # fmt: skip

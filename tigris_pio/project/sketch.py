@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tigris_pio.compiler.codegen import generate
+from tigris_pio.compiler.codegen import Generated
 from tigris_pio.compiler.codegen.header import io_macro
 from tigris_pio.compiler.codegen.kernels import inner, sources
 from tigris_pio.compiler.codegen.model import Io, Model, model_of
@@ -36,12 +36,13 @@ _INCLUDE = re.compile(r'^#include "(.+)"\n', re.MULTILINE)
 
 @dataclasses.dataclass(frozen=True)
 class Sketch:
-    """The choices for a project without library. folder: its last name is the sketch's."""
+    """The choices for a project without library, and the model as C. folder: its last name is the sketch's."""
 
     folder: Path
     framework: str
     model: Path
     compiled: Compiled
+    generated: Generated
 
 
 def files(sketch: Sketch) -> tuple[dict[str, str], dict[str, bytes]]:
@@ -49,7 +50,7 @@ def files(sketch: Sketch) -> tuple[dict[str, str], dict[str, bytes]]:
 
     UsageError if the project's files cannot have these names, or rows of the model are streamed.
     """
-    generated = generate(sketch.compiled.plan, None)
+    generated = sketch.generated
     title = sketch.folder.resolve().name
     if generated.name in ("main", "board", "harness"):
         raise UsageError(f"--name {generated.name}: a file of the project has this name; give another one")
@@ -67,8 +68,7 @@ def files(sketch: Sketch) -> tuple[dict[str, str], dict[str, bytes]]:
 
 def values(sketch: Sketch) -> dict[str, object]:
     """Values for the templates."""
-    plan = sketch.compiled.plan
-    generated = generate(plan, None)
+    plan, generated = sketch.compiled.plan, sketch.generated
     model = model_of(plan, generated.name, partition=False, split=False)
     names = [io.record.name for io in (*model.inputs, *model.outputs)]
     starts = [sum(len(name.encode()) + 1 for name in names[:place]) for place in range(len(names))]
@@ -96,7 +96,7 @@ def values(sketch: Sketch) -> dict[str, object]:
         "arguments_main": ", ".join(model.arenas),
         "example": {"input": shown[0], "output": shown[-1]},
         "math": b"<math.h>" in generated.files[f"{model.name}.c"],
-        "fast": model.fast_bytes,
+        "fast": generated.fast_bytes,
         "slow": plan.slow_bytes,
     }
 
