@@ -87,19 +87,18 @@ def wheels(output: Path, work: Path) -> str:
     python = environment(work, output)
     plan, inputs = work / "digits.tgrs", work / "x.npy"
     model = ROOT / DIGITS / "model" / "digits.onnx"
-    run(python, "-m", "tigris_pio", "compile", model, "-m", "64K", "-o", plan, folder=work)
+    run(python, "-m", "tigris_pio", "compile", model, "-m", "64K", "-o", plan, folder=work, PATH="/nowhere")
     run(python, "-c", f"import numpy; numpy.save({str(inputs)!r}, numpy.zeros((1, 1, 8, 8), numpy.float32))")
-    run(python, "-m", "tigris_pio", "run", plan, "--input", inputs, folder=work)
+    run(python, "-m", "tigris_pio", "run", plan, "--input", inputs, folder=work, PATH="/nowhere")
     return "compiled the digits and ran them on this machine, without a C compiler"
 
 
 def environment(work: Path, wheel_folder: Path) -> Path:
     """The Python of a new environment with the wheel for this machine."""
     python = work / "environment" / "bin" / "python"
-    if not python.exists():
-        run(sys.executable, "-m", "venv", work / "environment")
-        run(python, "-m", "pip", "install", "-q", "--find-links", wheel_folder, f"{IDENTITY.name}=={IDENTITY.version}",
-            folder=work)  # fmt: skip
+    run(sys.executable, "-m", "venv", work / "environment")
+    run(python, "-m", "pip", "install", "-q", "--find-links", wheel_folder, f"{IDENTITY.name}=={IDENTITY.version}",
+        folder=work)  # fmt: skip
     return python
 
 
