@@ -95,7 +95,7 @@ def mobilenet() -> Iterator[Case]:
     yield Case("classes", 1280, 1000, (1, 1))
 
 
-#: Of operator_performance.md: those whose padding the kernels have.
+#: Layers of ESP-DL's operator_performance.md, if the kernels have their padding.
 PUBLISHED = (
     Case("single", 16, 32, (20, 20), microseconds=422),
     Case("single", 32, 16, (19, 23), 3, 2, microseconds=482),
@@ -118,7 +118,7 @@ def lines(case: Case) -> tuple[int, int]:
 
 
 def instructions(case: Case, counter: PieCounter) -> int:
-    """Of one layer."""
+    """Instructions of one layer, by interpreting it in parts of its rows if it is large."""
     rows, counts = case.output_size[0], []
     heights = [rows] if rows <= max(OUTPUT_ROWS) else OUTPUT_ROWS
     for height in heights:

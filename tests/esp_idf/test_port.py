@@ -31,7 +31,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def signed(tmp_path_factory):
-    """The same with key.pem, whose plans alone the program opens, by this computer's mbedTLS."""
+    """The port's program with a public key, and key.pem, whose plans it opens by this computer's mbedTLS."""
     folder = tmp_path_factory.mktemp("signed")
     tigris("keygen", "-o", folder / "key.pem")
     return build(folder, ["--sign", folder / "key.pem"], ["-DTIGRIS_SIGNED"], ["-lmbedcrypto"])

@@ -57,7 +57,7 @@ def test_results_are_onnxruntimes(axis: int | None) -> None:
 
 
 def test_a_plan_has_half_the_weights() -> None:
-    """The same integers in a larger type: with one large weight among them they stay in 8 bits."""
+    """With one weight of 8 all weights stay in 8 bits; without it they take half."""
     large = random_weights()
     large[0, 0] = 8
     sizes = [len(compile_model(layer(weights, bits=8)).data) for weights in (random_weights(), large)]

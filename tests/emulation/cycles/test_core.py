@@ -169,7 +169,7 @@ def test_the_firmware_prints_what_it_prints_under_qemu(tmp_path: Path) -> None:
 
 
 def test_predicted_cycles_and_lines(tmp_path: Path) -> None:
-    """Of a network that runs whole, and in bands whose weights and code exceed the cache."""
+    """A network runs whole, and in bands whose weights and code exceed the cache."""
     program = read_program(build(MACHINE, tmp_path, runtime=few_sources()))
     model, content = recorded(NETWORKS, "kws")
     for budget in "256K", str(smallest(model)):

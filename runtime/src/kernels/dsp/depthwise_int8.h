@@ -233,7 +233,7 @@ static inline int tigris_is_line_of_six(const tigris_line_loop *loop)
     return loop->columns == 6 && loop->stride == 1 && (loop->left & loop->right) != 0;
 }
 
-/* Such lines: all sums stay in registers, lane by lane. */
+/* Computes lines of six, lane by lane; all sums stay in registers. */
 static TIGRIS_NOINLINE void tigris_run_fast_6(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
                                               int32_t lines)
 {

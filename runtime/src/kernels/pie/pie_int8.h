@@ -77,7 +77,7 @@ tigris_pie_depthwise_kernel tigris_pie_depthwise_clamped;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_whole;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_whole_clamped;
 
-/* The same outputs for windows of 3x3 taps, in fewer instructions. */
+/* Functions for windows of 3x3 taps alone, in fewer instructions than those above. */
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_above;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_clamped;
