@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -143,7 +142,3 @@ def main() -> None:
     for name in options.switches or SWITCHES:
         with switched(SWITCHES[name]):
             print(line(name, base, planned(cases)), flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

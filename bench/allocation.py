@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import csv
 import importlib.util
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -186,7 +185,3 @@ def main() -> None:
         print_zoo(options.nodes)
     else:
         print_instances(options.folder, options.nodes, options.further)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -164,7 +163,3 @@ def main() -> None:
         write_table(TABLE)
     if options.record:
         RECORD.write_text(json.dumps(record(rows), separators=(",", ":")).replace('{"name', '\n{"name') + "\n")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

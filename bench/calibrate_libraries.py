@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -198,7 +197,3 @@ def main() -> None:
         TABLE["processors"][machine].setdefault("libraries", {})[library] = rows
     if options["write"]:
         write_table(TABLE)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,6 @@ emulated machine, and the adapter's code on rv32imc, compiled for size.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -18,7 +17,7 @@ FORMATS = ("grey", "RGB565, low byte first", "RGB565, high byte first", "RGB888"
 WAYS = (("mean, grey", 0, 1), ("mean, RGB", 0, 3), ("nearest, grey", 1, 1), ("nearest, RGB", 1, 3))
 PIXELS = 240 * 240
 SOURCES = sorted((RUNTIME / "src").glob("camera*.c"))
-COLUMNS = [("format", "format", ""), *((name, name, ",.1f") for name, _, _ in WAYS)]
+COLUMNS = ["format", *((name, name, ",.1f") for name, _, _ in WAYS)]
 
 
 def measured(machine: Machine, folder: Path) -> list[Row]:
@@ -43,7 +42,3 @@ def main() -> None:
         run_tool([*compiler(small), "-Os", "-c", *map(str, SOURCES)], Path(folder))
         sizes = {name: text_bytes(small, Path(folder, f"{name}.o")) for name in ("camera", "camera_table")}
         print(f"{small.name}, -Os: {sizes['camera']:,} bytes of code, and {sizes['camera_table']:,} to fill tables")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

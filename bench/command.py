@@ -13,8 +13,8 @@ from typing import Any
 from bench.emulator import MACHINES, NETWORKS, BenchError
 
 Row = dict[str, Any]
-#: Of a column: heading, key, format.
-Columns = Sequence[tuple[str, str, str]]
+#: Of each column: its key, or heading, key and a format if it has one. Whole numbers have commas.
+Columns = Sequence[str | tuple[str, str] | tuple[str, str, str]]
 FOLDER = "of the networks, NAME_int8.onnx with NAME_vectors.npz; default: %(default)s"
 
 
@@ -52,7 +52,8 @@ def known(parser: argparse.ArgumentParser, chosen: Sequence[str] | None, there: 
 
 
 def command(main: Callable[[], int | None]) -> Callable[[], int]:
-    """A main function that prints a BenchError in a line and returns 2 for it."""
+    """A main function that prints a BenchError in a line and returns 2 for it. Runs if its module is the program, of
+    which it must be the last function."""
 
     @functools.wraps(main)
     def run() -> int:
@@ -62,6 +63,8 @@ def command(main: Callable[[], int | None]) -> Callable[[], int]:
             print(f"error: {error}", file=sys.stderr)
             return 2
 
+    if main.__module__ == "__main__":
+        sys.exit(run())
     return run
 
 
@@ -73,8 +76,10 @@ def write_json(path: Path | None, document: Any) -> None:
 
 def print_table(title: str, rows: Sequence[Row], columns: Columns) -> None:
     """Prints a line for each row."""
-    print_cells(title, [heading for heading, _, _ in columns],
-                [[format(row[key], form) for _, key, form in columns] for row in rows])  # fmt: skip
+    named = [(one.replace("_", " "), one, "") if isinstance(one, str) else (*one, "")[:3] for one in columns]
+    cells = [[format(row[key], form or (",d" if type(row[key]) is int else "")) for _, key, form in named]
+             for row in rows]  # fmt: skip
+    print_cells(title, [heading for heading, _, _ in named], cells)
 
 
 def print_cells(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

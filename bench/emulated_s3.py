@@ -11,7 +11,6 @@ The kernels of `pie` were emulated in an earlier version only. Their counts are 
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -39,8 +38,7 @@ BACKENDS = ("portable", "esp-nn", "pie")
 DRAWN = 0.05
 #: The portable kernel with a factor of its own, and the network that consists of it.
 PORTABLE_ROW, PORTABLE_NETWORK = "FULLY_CONNECTED INT8", "ad"
-COLUMNS = [("network", "network", ""), ("backend", "backend", ""), ("counted", "counted", ",d"),
-           ("predicted", "predicted", ",d"), ("error", "error", ".1%")]  # fmt: skip
+COLUMNS = ["network", "backend", "counted", "predicted", ("error", "error", ".1%")]
 
 
 def plan_of(network: str, backend: str) -> ExecutionPlan:
@@ -105,7 +103,3 @@ def main() -> None:
         write_table(TABLE)
         CostModel.of.cache_clear()
     print_table("ESP32-S3, instructions of firmware on the emulated chip", rows(), COLUMNS)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,7 +11,6 @@ ESP-DL: https://github.com/espressif/esp-dl, operator_performance.md (single lay
 from __future__ import annotations
 
 import dataclasses
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,10 +33,8 @@ PASS = 16384  #: of a stream, as in runtime/src/kernels/pie/layer.c
 WORDS = 14  #: bytes of an output beside its weights
 OUTPUT_ROWS = (4, 6)  #: in which layers are counted
 ADD_EACH = 1.63  #: instructions of an element: python -m bench.s3
-COLUMNS = [("layer", "name", ""), ("times", "times", "d"), ("products", "macs", ",d"),
-           ("instructions", "instructions", ",d"), ("each", "each", ".3f"), ("weight lines", "weight_lines", ",d"),
-           ("other lines", "other_lines", ",d"), ("cycles", "cycles", ",d"), ("all in PSRAM", "in_psram", ",d"),
-           ("ESP-DL", "esp_dl", ",d")]  # fmt: skip
+COLUMNS = [("layer", "name"), "times", ("products", "macs"), "instructions", ("each", "each", ".3f"),
+           "weight_lines", "other_lines", "cycles", ("all in PSRAM", "in_psram"), ("ESP-DL", "esp_dl")]  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +168,3 @@ def main() -> None:
     whole = total("MobileNetV2", rows) | {"esp_dl": round(MOBILENET_MS * 1000 * MHZ)}
     print_table("MobileNetV2 1.0 224, cycles", [*rows, *parts, whole], COLUMNS)
     write_json(options.json, {"single": single, "layers": rows, "groups": parts, "all": whole})
-
-
-if __name__ == "__main__":
-    sys.exit(main())

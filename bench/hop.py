@@ -7,8 +7,6 @@ quantised; the other networks are files of a folder.
 
 from __future__ import annotations
 
-import sys
-
 from bench.command import command, parser_of, print_cells
 from bench.networks import Model, smallest
 from tests.families.catalogue import int8_model
@@ -44,7 +42,3 @@ def main() -> None:
     hops = list(map(int, options.hops))
     found = [row for name, model in models.items() for row in rows(name, model, hops)]
     print_cells("runs on overlapping windows, int8", HEADINGS, found)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

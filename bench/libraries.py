@@ -8,7 +8,6 @@ the recorded one. Exit status 1 if one differs.
 from __future__ import annotations
 
 import dataclasses
-import sys
 import tempfile
 from pathlib import Path
 
@@ -19,9 +18,8 @@ from tigris_pio import compile_model
 from tigris_pio.platformio.backend import LIBRARIES
 
 CHIPS = {"rv32imc": "esp32c3"}
-COLUMNS = [("network", "name", ""), ("own", "portable", ",d"), ("library", "library", ",d"),
-           ("ratio", "ratio", ".2f"), ("operators", "ops", "d"), ("scratch", "scratch", ",d"),
-           ("right", "right", "")]  # fmt: skip
+COLUMNS = [("network", "name"), ("own", "portable"), "library", ("ratio", "ratio", ".2f"),
+           ("operators", "ops"), "scratch", "right"]  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +90,3 @@ def main() -> int:
                      options.folder, Path(folder))  # fmt: skip
     print_table(f"{options.library} on {machine}, instructions an inference, -O2, 256K", rows, COLUMNS)
     return 0 if all(row["right"] for row in rows) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -13,7 +13,6 @@ import itertools
 import random
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -125,7 +124,3 @@ def main() -> None:
     print_cells("share of the line's rate: input written, output read", headings, rows)
     print(f"over a socket: {written / 1e6:.1f} MB/s written, {read / 1e6:.1f} MB/s read")
     write_json(options.json, {"line": [dataclasses.asdict(one) for one in measured], "socket": [written, read]})
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -17,7 +17,6 @@ import functools
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -38,9 +37,10 @@ COVERED = 0.94
 REPEATS = 30
 _BRANCH = re.compile(r"(b|bl|bx|blx|cbn?z|tb[bh]|b(eq|ne|gt|ge|lt|le|hi|ls|cs|cc|hs|lo|mi|pl|vs|vc))(\.[nw])?$")
 _LOOP = re.compile(r"(le|letp|dls|wls|dlstp\.\w+|wlstp\.\w+|lctp)$")
-COLUMNS = [("network", "network", ""), ("machine", "machine", ""), ("kernels", "kernels", ""),
-           ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"), ("a MAC", "per_mac", ".3f"),
-           ("modelled", "modelled", ".2f"), ("ratio", "ratio", ""), ("right", "right", "")]  # fmt: skip
+COLUMNS = ["network", "machine", "kernels", "instructions", "cycles", ("a MAC", "per_mac", ".3f"),
+           ("modelled", "modelled", ".2f"), "ratio", "right"]  # fmt: skip
+BLOCK_COLUMNS = ["function", "address", ("runs", "count"), "length", ("share", "share", ".3f"),
+                 ("cycles", "cycles", ".1f")]  # fmt: skip
 
 
 class NoModel(BenchError):
@@ -140,9 +140,7 @@ def print_blocks(machine: str, blocks: Sequence[Block]) -> None:
     rows = [{"function": block.function, "address": f"{block.address:x}", "count": block.count,
              "length": len(block.lines), "share": block.weight / total, "cycles": cycles(machine, block.lines) or 0.0}
             for block in blocks[:12]]  # fmt: skip
-    print_table(f"hottest blocks on {machine}", rows, [
-        ("function", "function", ""), ("address", "address", ""), ("runs", "count", ",d"), ("length", "length", "d"),
-        ("share", "share", ".3f"), ("cycles", "cycles", ".1f")])  # fmt: skip
+    print_table(f"hottest blocks on {machine}", rows, BLOCK_COLUMNS)
 
 
 def build_plugin(folder: Path) -> Path:
@@ -201,7 +199,3 @@ def main() -> int:
     print_table("cycles by llvm-mca, -O2, 256K; ratio: own over the library's", rows, COLUMNS)
     write_json(options.json, rows)
     return 0 if all(row["right"] for row in rows) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 from bench.command import command, parser_of, print_cells
@@ -69,7 +68,3 @@ def main() -> None:
             rows.append(["", "tigris-ml", "", "", *(theirs(options.upstream, model, budget) for budget in budgets)])
     headings = ["network", "compiler", "layer by layer", "smallest alone", *budgets]
     print_cells("slow bytes per inference (stages in bands)", headings, rows)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

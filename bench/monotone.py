@@ -18,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
@@ -236,7 +235,3 @@ def main() -> None:
     rows.append(["all", *map(str, total.values()), "", ""])
     print_cells("worse than a smaller budget", ["network", *total, "planned", "seconds"], rows)
     write_json(options.json, plans)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,7 +8,6 @@ differs.
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 from pathlib import Path
 
@@ -20,8 +19,7 @@ from tigris_pio import compile_model
 
 #: Kernel calls of the measured node.
 _OWN = re.compile(rf"{MEASURED}(_\d+)?(/|$)")
-COLUMNS = [("operator", "name", ""), ("a", "unit", ""), ("instructions", "per_unit", ",.1f"),
-           ("kernels", "kernels", ""), ("right", "right", "")]  # fmt: skip
+COLUMNS = [("operator", "name"), ("a", "unit"), ("instructions", "per_unit", ",.1f"), "kernels", "right"]
 
 
 def measure_case(machine: Machine, program: Path, case: Case) -> Row:
@@ -51,7 +49,3 @@ def main() -> int:
     print_table(f"{machine.name}, -O2", rows, COLUMNS)
     write_json(options.json, rows)
     return 0 if all(row["right"] for row in rows) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,12 +35,9 @@ from tigris_pio.format.enums import Home
 BUDGETS = "256K,32K,smallest"
 FLOAT_BUDGETS = ("512K", "smallest")
 FLOAT_MACHINES = ("cortex-m4", "cortex-m7")
-COLUMNS = [
-    ("network", "name", ""), ("budget", "budget", ""), ("instructions", "instructions", ",d"),
-    ("executor", "executor", ",d"), ("ratio", "ratio", ".4f"), ("text", "text", ",d"), ("RAM", "ram", ",d"),
-    ("plan's RAM", "plan_ram", ",d"), ("stack", "stack_run", "d"), ("executor's", "executor_stack", "d"),
-    ("beside", "beside", "d"), ("right", "right", ""),
-]  # fmt: skip
+COLUMNS = [("network", "name"), "budget", "instructions", "executor", ("ratio", "ratio", ".4f"), "text",
+           ("RAM", "ram"), ("plan's RAM", "plan_ram"), ("stack", "stack_run"),
+           ("executor's", "executor_stack"), "beside", "right"]  # fmt: skip
 
 
 def link(machine: Machine, compiled: Compiled, folder: Path, optimise: str = "-O2") -> Path:
@@ -149,7 +145,3 @@ def main() -> int:
         found = [row for name in options.machines for row in bench(MACHINES[name], options, Path(folder))]
     write_json(options.json, found)
     return 0 if all(row["right"] for row in found) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

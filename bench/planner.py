@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -125,7 +124,3 @@ def main() -> None:
         mean = math.exp(sum(map(math.log, found)) / len(found))
         print(f"ours by theirs: geometric mean {mean:.3f} of {len(found)}, the worst {max(found):.3f}")
     return None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,7 +8,6 @@ compared with the host's. Exit status 1 if one differs.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -23,8 +22,8 @@ from tigris_pio.compiler.backends import pie
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.format.enums import DType
 
-COLUMNS = [("operator", "operator", ""), ("shape", "shape", ""), ("products", "macs", ",d"), ("kernel", "kernel", ""),
-           ("instructions", "instructions", ",d"), ("each", "each", ".3f"), ("right", "right", "")]  # fmt: skip
+COLUMNS = ["operator", "shape", ("products", "macs"), "kernel", "instructions", ("each", "each", ".3f"),
+           "right"]  # fmt: skip
 
 
 def rows_of(network: Path, program: Path, fast: str | None = None) -> list[Row]:
@@ -81,7 +80,3 @@ def main() -> int:
             print_table(f"{name} on the ESP32-S3's vectors, instructions", tables[name], COLUMNS)
     write_json(options.json, tables)
     return 0 if all(rows[-1]["right"] for rows in tables.values()) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,6 @@ a P-256 signature is verified too, with what is added to the program's code, and
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from tigris_pio.format.enums import SignatureAlgorithm
 
 MODEL = ROOT / "examples" / "digits" / "model" / "digits.onnx"
 OWN = ("signature", "sha256")
-COLUMNS = [("", "name", ""), ("code", "code", ","), ("SHA-256 / byte", "a_byte", ".1f"),
-           ("verification", "verify", ","), ("stack", "stack", ","), ("heap", "heap", ",")]  # fmt: skip
+COLUMNS = [("", "name"), "code", ("SHA-256 / byte", "a_byte", ".1f"), ("verification", "verify"), "stack",
+           "heap"]  # fmt: skip
 #: mbedTLS for the verification alone.
 CONFIG = """
 BIGNUM_C ECP_C ECDSA_C ASN1_PARSE_C ASN1_WRITE_C ECP_DP_SECP256R1_ENABLED ECP_NIST_OPTIM MD_C SHA256_C PLATFORM_C
@@ -73,7 +72,3 @@ def main() -> None:
                 row = measured(machine, "mbedTLS", plan, folder, [*flags, *files])
                 rows.append(row | {"code": row["code"] - without["code"] + rows[-1]["code"]})
         print_table("code at -Os; instructions at -O2; bytes of stack and heap", rows, COLUMNS)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,7 +8,6 @@ output is compared with the recorded one. Exit status 1 if one differs.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +16,9 @@ from bench.command import Row, command, parser_of, print_table
 from bench.emulator import MACHINES, BenchError, emulate, link, numbers, runtime_sources
 from bench.networks import fit, recorded
 
-COLUMNS = [
-    ("network", "name", ""), ("budget", "budget", ""), ("one core", "one", ",d"), ("longer of two", "longer", ",d"),
-    ("share", "share", ".3f"), ("predicted", "predicted", ".3f"), ("calls", "calls", "d"), ("split", "split", "d"),
-    ("on two harts", "shared", "d"),
-]  # fmt: skip
+COLUMNS = [("network", "name"), "budget", ("one core", "one"), ("longer of two", "longer"),
+           ("share", "share", ".3f"), ("predicted", "predicted", ".3f"), "calls", "split",
+           ("on two harts", "shared")]  # fmt: skip
 MACHINE = MACHINES["rv32imc"]
 
 
@@ -60,7 +57,3 @@ def main() -> None:
         program = build(Path(folder))
         rows = [row_of(program, options.folder, name, fast) for name in options.models for fast in options.budgets]
         print_table("rv32imc, -O2: instructions of a run", rows, COLUMNS)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,7 +10,6 @@ memory: the arena; a row: front end, once for each row of features; a run: the n
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from pathlib import Path
 
@@ -25,11 +24,8 @@ from tigris_pio import compile_model
 
 #: Bytes of variables that `micro_wake_word` reserves beside each arena.
 VARIABLES = 1024
-COLUMNS = [
-    ("network", "name", ""), ("version", "version", ""), ("ESPHome reserves", "reserved", ",d"),
-    ("memory", "memory", ",d"), ("rows a run", "rows", ""), ("a row", "row", ",d"), ("a run", "run", ",d"),
-    ("stack", "stack", "d"), ("right", "right", ""),
-]  # fmt: skip
+COLUMNS = [("network", "name"), "version", ("ESPHome reserves", "reserved"), "memory", ("rows a run", "rows"),
+           ("a row", "row"), ("a run", "run"), "stack", "right"]  # fmt: skip
 
 
 def answers(model: bytes, rows: np.ndarray, shape: tuple[int, ...]) -> bytes:
@@ -72,7 +68,3 @@ def main() -> int:
         print_table(f"{name}: wake words", rows, COLUMNS)
         found += rows
     return 0 if found and all(row["right"] for row in found) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

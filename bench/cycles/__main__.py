@@ -30,16 +30,9 @@ MEMORIES = {
     "c3": Cache(16384, 8, 32, 160),
     "slow-flash": Cache(16384, 8, 32, 608),
 }
-COLUMNS = [
-    ("network", "network", ""), ("budget", "budget", ""), ("memory", "memory", ""),
-    ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"), ("predicted", "predicted", ",d"),
-    ("data misses", "data_misses", ",d"), ("code misses", "code_misses", ",d"),
-    ("lines of weights", "weight_lines", ",d"), ("right", "right", ""),
-]  # fmt: skip
-OP_COLUMNS = [
-    ("operator", "name", ""), ("kind", "kind", ""), ("instructions", "instructions", ",d"), ("cycles", "cycles", ",d"),
-    ("data misses", "data_misses", ",d"), ("code misses", "code_misses", ",d"),
-]  # fmt: skip
+COLUMNS = ["network", "budget", "memory", "instructions", "cycles", "predicted", "data_misses", "code_misses",
+           ("lines of weights", "weight_lines"), "right"]  # fmt: skip
+OP_COLUMNS = [("operator", "name"), "kind", "instructions", "cycles", "data_misses", "code_misses"]
 
 
 def memory(text: str) -> tuple[str, Cache]:
@@ -93,7 +86,3 @@ def main() -> int:
     if wrong:
         print(f"\nwrong outputs: {', '.join(wrong)}", file=sys.stderr)
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

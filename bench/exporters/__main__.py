@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.command import parser_of
+from bench.command import command, parser_of
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError, ModelError, TigrisError, UnsupportedError
@@ -107,6 +107,7 @@ def compared(path: Path, plan: Compiled) -> tuple[float, str]:
     return max(found)
 
 
+@command
 def main() -> int:
     parser = parser_of(__doc__)
     parser.add_argument("exporters", nargs="*", choices=[[], *EXPORTERS], metavar="EXPORTER", help=", ".join(EXPORTERS))
@@ -127,7 +128,3 @@ def main() -> int:
         print(f"{exporter}: " + ", ".join(f"{counts[exporter, kind]} {kind}"
                                           for kind in ("right", "refused", "wrong", "not written")))  # fmt: skip
     return 1 if any(kind == "wrong" for _, kind in counts) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -13,7 +13,6 @@ esp32p4 an interpreter runs ESP-NN's vector instructions. Exit status 1 if an ou
 from __future__ import annotations
 
 import dataclasses
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,11 +30,9 @@ MACHINES = {
     "esp-nn": {"host": (20_000, 200_000), **dict.fromkeys(CHIPS, (2000, 8000))},
     "cmsis-nn": {"host": (20_000, 200_000), "cortex-m4": (2000, 100_000), "cortex-m55": (2000, 100_000)},
 }
-COUNTS = [("layers", "kind", ""), ("run", "run", ",d"), ("wrong", "wrong", ",d"), ("crashed", "crashed", ",d"),
-          ("refused", "refused", ",d"), ("not run", "not_run", ",d"), ("scratch", "scratch", ",d"),
-          ("exceeded", "exceeded", ",d"), ("by", "by", ",d"), ("adapter", "adapted", ",d"),
-          ("wrong", "adapted_wrong", ",d")]  # fmt: skip
-FAULTS = [("layers", "kind", ""), ("fault", "what", ""), ("of", "of", ""), ("where", "where", "")]
+COUNTS = [("layers", "kind"), "run", "wrong", "crashed", "refused", "not_run", "scratch", "exceeded", "by",
+          ("adapter", "adapted"), ("wrong", "adapted_wrong")]  # fmt: skip
+FAULTS = [("layers", "kind"), ("fault", "what"), "of", "where"]
 
 
 def counts(table: Table) -> Iterator[Row]:
@@ -43,13 +40,14 @@ def counts(table: Table) -> Iterator[Row]:
     for number, kind in enumerate(KINDS):
         part = {name: column[table["kind"] == number] for name, column in table.items()}
         status, adapted, beyond = part["status"], part["adapted"], part["written"] - part["asked"]
-        yield {
-            "kind": kind, "run": (status < REFUSED).sum(), "wrong": (status == WRONG).sum(),
+        numbers = {
+            "run": (status < REFUSED).sum(), "wrong": (status == WRONG).sum(),
             "crashed": (status == CRASHED).sum(), "refused": (status == REFUSED).sum(),
             "not_run": (status == NOT_RUN).sum(), "scratch": part["asked"].max(initial=0),
             "exceeded": (beyond > 0).sum(), "by": beyond.max(initial=0), "adapted": (adapted < REFUSED).sum(),
             "adapted_wrong": np.isin(adapted, (WRONG, CRASHED)).sum(),
         }  # fmt: skip
+        yield {"kind": kind} | {name: int(number) for name, number in numbers.items()}
 
 
 def judged(library: str, checkout: Path, machine: str, sweep: Sweep) -> Table:
@@ -84,10 +82,5 @@ def main() -> int:
     rows, found = list(counts(table)), [dataclasses.asdict(fault) for fault in faults(table)]
     print_table(f"{library} on {options.on}, {sweep.shapes:,d} layers", rows, COUNTS)
     print_table("Failures", [{**row, "of": f"{row['failed']:,d} of {row['layers']:,d}"} for row in found], FAULTS)
-    write_json(options.json, {"layers": [{key: value if key == "kind" else int(value) for key, value in row.items()}
-                                         for row in rows], "faults": found})  # fmt: skip
+    write_json(options.json, {"layers": rows, "faults": found})
     return int(any(row["adapted_wrong"] for row in rows))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
