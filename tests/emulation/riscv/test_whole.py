@@ -1,6 +1,7 @@
 """Whole operators and networks on the ESP32-P4's ESP-NN: the runtime and its adapter on this machine, every call of the
 library under the interpreter, in no more scratch than it asks for."""
 
+import os
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from bench import p4
-from bench.riscv import whole
+from bench.riscv import pie, whole
+from bench.riscv.esp_nn import program
 from tests.harness.tiers import examples
 from tests.networks.folders import OWN
 from tests.runtime.fuzz.geometries import Axis, conv, geometries
@@ -21,6 +23,11 @@ from tigris_pio.format.enums import OpKind
 pytestmark = pytest.mark.vendor("TIGRIS_ESP_NN")
 
 GEOMETRIES = examples(20, 150)
+
+
+@pytest.fixture(scope="module")
+def checkout() -> Path:
+    return Path(os.environ["TIGRIS_ESP_NN"])
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +82,12 @@ def test_keyword_spotting_gives_its_recorded_output(built: Path, checkout: Path)
 
 @pytest.mark.thorough
 def test_the_bench_sets_the_library_beside_portable_c(built: Path, checkout: Path, tmp_path: Path) -> None:
-    *rows, total = p4.rows_of(OWN / "kws_int8.onnx", p4.Programs(built, p4.portable(tmp_path)), checkout)
+    *rows, total = p4.rows_of(OWN / "kws_int8.onnx", checkout, built, p4.portable(tmp_path))
     assert total["right"] is True
     assert total["library"] == sum(row["library"] for row in rows)
     assert total["library"] < total["portable"]
     assert {row["operator"]: row["library"] < row["portable"] for row in rows}["DEPTHWISE_CONV_2D"] is False
+
+
+def test_vector_instructions_are_those_that_are_tested(checkout: Path) -> None:
+    assert {one.name for one in program(checkout).code if one.name.startswith("esp.")} == set(pie.BUILDERS)
