@@ -5,8 +5,6 @@ budgets with and without slow memory from the smallest that works, by how much p
 most, how many are refused, and how much longer or shorter planning takes.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import time

@@ -14,8 +14,6 @@ Proprietary Deep Learning Accelerators", AICAS 2019) for the light networks that
 whole, and for plans of our own networks: the peak of each strategy over the lower bound.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import time

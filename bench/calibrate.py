@@ -8,8 +8,6 @@ keeps those of machines that were not measured. `--from` fits the counts that `-
 `--record` writes the counts by which tests judge the predictions. Takes some minutes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

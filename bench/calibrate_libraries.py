@@ -14,8 +14,6 @@ instructions. The command fits the rows of the library's kernels and prints the 
 some minutes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import tempfile

@@ -1,8 +1,6 @@
 """The models that calibrate the cost model: networks, single layers and single operators, at budgets from ample to
 smallest; and networks that are streamed, run on overlapping windows, in batches, or with weights in fast memory."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path

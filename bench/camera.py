@@ -4,8 +4,6 @@ Instructions per pixel of the crop, of a frame of 320 x 240 whose 240 x 240 in t
 emulated machine, and the adapter's code on rv32imc, compiled for size.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options, tables and error lines of the bench's commands."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import json

@@ -9,8 +9,6 @@ has a factor too. `--write` writes the factors to tigris_pio/compiler/cost/table
 The kernels of `pie` were emulated in an earlier version only. Their counts are the interpreter's, with rv32imc for C.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 

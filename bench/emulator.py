@@ -1,7 +1,5 @@
 """Builds the bench firmware for each machine, and runs plans in it under QEMU, where an instruction takes 1 ns."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import struct

@@ -8,8 +8,6 @@ assumptions that no chip has confirmed. Takes a minute or two of processor time.
 ESP-DL: https://github.com/espressif/esp-dl, operator_performance.md (single layers), release 3.3.15 (MobileNetV2).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Fits rows of the cost table to counts, by least squares of the relative errors with no coefficient below zero."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections import defaultdict

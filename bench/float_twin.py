@@ -1,7 +1,5 @@
 """A quantised network as float32."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -5,8 +5,6 @@ between runs, and the smallest fast memory that works. `streaming_spotter` is th
 quantised; the other networks are files of a folder.
 """
 
-from __future__ import annotations
-
 from bench.command import command, parser_of, print_cells
 from bench.networks import Model, smallest
 from tests.families.catalogue import int8_model

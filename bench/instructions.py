@@ -5,8 +5,6 @@ Prints tables. Every output is compared with the recorded one, and a network's i
 `tigris analyze`. Exit status 1 if an output differs, or a prediction is off by more than a tenth.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 import tempfile

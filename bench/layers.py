@@ -1,7 +1,5 @@
 """Single int8 layers as ONNX models, with the shapes that kernels are compared by."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -5,8 +5,6 @@ CHECKOUT, and for the chip without it. On cortex-m55 both use vector instruction
 the recorded one. Exit status 1 if one differs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import tempfile
 from pathlib import Path

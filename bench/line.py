@@ -6,8 +6,6 @@ in both directions. "Lost" counts bytes that arrive while the board's FIFO is fu
 that opens it to the last answer. Last come transfers over a socket to a process on this computer, in real time.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import random

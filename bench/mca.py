@@ -10,8 +10,6 @@ Compare the numbers with each other, not with a clock. LLVM's models know no wai
 needs LLVM 17 or later: the newest llvm-mca and llvm-objdump on PATH are used. A machine unknown to them is skipped.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re

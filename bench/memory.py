@@ -6,8 +6,6 @@ tigris-ml, installed in an environment of its own; its figures for the same file
 network's input and output in slow memory, so it moves at least their bytes.)
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The networks that the bench measures, and their plans at budgets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

@@ -3,8 +3,6 @@
 onnx2c is not part of this project: the bench runs a program that was built elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Single operators in int8 as ONNX models, whose cost per element `bench.operators` counts."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ that it runs. Conversions to and from float32 are included. Outputs are compared
 differs.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

@@ -6,8 +6,6 @@ compiled for rv32imafc (QEMU), and with the choice of `auto`. Exit status 1 if a
 the library's functions by themselves.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import tempfile
 from pathlib import Path

@@ -9,8 +9,6 @@ text: code and constants without weights, at -Os; RAM: arenas, with input and ou
 stack: stack of a run; beside: stack without that of the deepest kernel, at -Os
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import os

@@ -11,8 +11,6 @@ output in slow memory, so it moves at least their bytes.)
 slowest plan and on average, and the most placements of one.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import tempfile

@@ -1,7 +1,5 @@
 """Builds int8 networks in QDQ form with random weights and scales: their shapes are real, their outputs meaningless."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

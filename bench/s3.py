@@ -6,8 +6,6 @@ an interpreter runs the assembly that it calls; the C and other kernels are not 
 compared with the host's. Exit status 1 if one differs.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

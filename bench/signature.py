@@ -4,8 +4,6 @@ The runtime's own SHA-256, on rv32imc and Cortex-M4. With --mbedtls, a folder wi
 a P-256 signature is verified too, with what is added to the program's code, and with stack and heap.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

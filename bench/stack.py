@@ -4,8 +4,6 @@ GCC writes it beside the object with -fcallgraph-info=su. Calls through pointers
 kernels, are not in it; painting the stack of an emulated board counts them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Flash of the runtime at -Os: its core, and the whole program of one network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bench.emulator import FIRMWARE, Machine, compiler, run_tool, runtime_sources

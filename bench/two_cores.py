@@ -6,8 +6,6 @@ time on the two harts of QEMU's `virt`, uncounted. Waking the other core and wai
 output is compared with the recorded one. Exit status 1 if one differs.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

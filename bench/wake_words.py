@@ -7,8 +7,6 @@ emulated machines that count instructions. Its manifest, a .json file of the sam
 memory: the arena; a row: front end, once for each row of features; a run: the network, the most of all; stack: of both
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -6,8 +6,6 @@ dilated convolutions (F. Yu and V. Koltun, 2016), a detector of two scales after
 2018).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import onnx

@@ -1,7 +1,5 @@
 """Vectors of 128 bits as lanes, and accumulators of as many lanes."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A machine's memory: named regions, and records of accesses outside of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """Whole plans with interpreted kernels: the runtime's C compiled for this machine (pipe.h), and each call of a kernel
 run by the interpreter, in memory that has each operand where it lay modulo 16."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 from collections import Counter

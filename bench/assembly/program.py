@@ -1,7 +1,5 @@
 """An interpreted program: instructions in order, and labels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 

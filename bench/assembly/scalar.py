@@ -1,7 +1,5 @@
 """Instructions on whole numbers that both processors have, as what makes them of a Python function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from bench.assembly.engine import WORD, Builder, Operands, State, in_range

@@ -5,8 +5,6 @@ Known are labels, numeric local labels, several statements a line, comments of a
 bench.riscv.source reads data as well.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping

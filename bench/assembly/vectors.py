@@ -4,8 +4,6 @@ An instruction reads all of its operands before it writes any. `qu` of a load th
 instruction's own result.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from operator import mul

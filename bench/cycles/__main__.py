@@ -11,8 +11,6 @@ Memories:
   BYTES,WAYS,LINE,MISS   any other
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -5,8 +5,6 @@ until the requirements or its program change. Models are compiled without a limi
 the host, and compared with onnxruntime or LiteRT.
 """
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Writes an exporter's models, each with inputs and with the outputs of its reference."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

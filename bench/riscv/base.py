@@ -5,8 +5,6 @@ Semantics after "The RISC-V Instruction Set Manual, Volume I", in Python's numbe
 encoding are refused. Of compressed instructions none has a meaning of its own: they are the same, shorter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ A compiler that knows nothing of the chip's own instructions writes them as they
 nor of hardware loops, as Espressif's may in the C around.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The processor and its calls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from bench.assembly.engine import UNSET, WORD, Engine, Function, RunError

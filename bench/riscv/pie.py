@@ -4,8 +4,6 @@ Semantics after Espressif's ESP-DL (tools/agents/skills/esp32p4-pie-simd/referen
 reference manual's chapter is not published; ranges of constants after LLVM's tests of its assembler.
 """
 
-from __future__ import annotations
-
 from bench.assembly.engine import Builder
 from bench.assembly.lanes import signed
 from bench.assembly.vectors import (

@@ -1,7 +1,5 @@
 """Assembly of RISC-V, of people (.S) and of compilers (-S): what `bench.assembly.source` reads, and data."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field

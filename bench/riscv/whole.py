@@ -1,8 +1,6 @@
 """Whole plans with ESP-NN's kernels for the ESP32-P4: the runtime and its adapter compiled for this machine, and each
 call of the library run by the interpreter, with no more scratch than the library asks for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bench.assembly import pipe

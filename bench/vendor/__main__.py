@@ -10,8 +10,6 @@ which layers the library fails.
 esp32p4 an interpreter runs ESP-NN's vector instructions. Exit status 1 if an output behind the adapter is wrong.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Finds words for layers that a kernel library computes wrongly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Builds and runs sweep.c with the sources of a kernel library."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

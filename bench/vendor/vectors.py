@@ -4,8 +4,6 @@ On the ESP32-S3 the library's C is compiled for this machine, and each call of i
 instructions inside is left out: its layers are not run. On the ESP32-P4 an interpreter runs all of the library.
 """
 
-from __future__ import annotations
-
 import mmap
 import re
 import subprocess

@@ -5,8 +5,6 @@ github.com/espressif/xtensa-dynconfig, put xtensa_esp32s3 of github.com/espressi
 `config`, and `make xtensa_esp32s3.so`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -4,8 +4,6 @@ Semantics after Cadence's "Xtensa Instruction Set Architecture Reference Manual"
 of an instruction's operands, the function that runs it; operands out of the range of the encoding are refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from bench.assembly import engine, scalar

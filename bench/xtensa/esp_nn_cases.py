@@ -6,8 +6,6 @@ each call begins with, windows that are gathered, results that are scaled (src/c
 esp_nn_depthwise_conv_s8_esp32s3.c and src/fully_connected/esp_nn_fully_connected_esp32s3.c).
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache

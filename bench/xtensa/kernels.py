@@ -1,7 +1,5 @@
 """This project's kernels for the ESP32-S3 under the interpreter."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The processor: registers with windows, and zero-overhead loops."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from bench.assembly.engine import UNSET, Engine, Function

@@ -7,8 +7,6 @@ its summary in Espressif's ESP-DL (tools/agents/skills/esp32s3-pie-simd); second
 Loads and stores take the address rounded down to their size.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from operator import and_, or_, xor

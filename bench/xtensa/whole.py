@@ -1,7 +1,5 @@
 """Whole plans with this project's kernels for the ESP32-S3, each call of assembly run by the interpreter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bench.assembly import pipe
