@@ -52,18 +52,24 @@ def measure(baudrate: int, latency: float, size: int, frame: int = FRAMES[0], sl
     with SimulatedLine(baudrate, latency, sleep=sleep, input_bytes=size,
                        options=(f"-DTIGRIS_SERVE_TRANSFER={frame}",)) as line:  # fmt: skip
         board = Board("line", told or baudrate, line=line)
-        data = random.Random(size).randbytes(size)
-        times = [line.now()]
-        board.write_input(0, 0, data)
-        times.append(line.now())
-        board.write_input(0, 1, bytes(7))
-        board.run(0)
-        times.append(line.now())
-        output = board.read_output(0, 0, size)
-        times.append(line.now())
-        assert output == data[::-1].translate(bytes(3 * byte % 256 for byte in range(256)))
-        write, read = (size / (baudrate / 10) / (times[at + 1] - times[at]) for at in (0, 2))
+        write, read = (size / (baudrate / 10) / seconds for seconds in transferred(board, size, line.now))
         return Measurement(baudrate, latency, size, frame, write, read, line.lost, board.repeats)
+
+
+def transferred(board: Board, size: int, clock: Callable[[], float]) -> tuple[float, float]:
+    """Seconds in which an input of `size` bytes is written and, after a run, as large an output is read."""
+    data = random.Random(size).randbytes(size)
+    times = [clock()]
+    board.write_input(0, 0, data)
+    times.append(clock())
+    board.write_input(0, 1, bytes(7))
+    board.run(0)
+    times.append(clock())
+    output = board.read_output(0, 0, size)
+    times.append(clock())
+    # Equal numbers by checksum: a failed assertion would print megabytes.
+    assert zlib.crc32(output) == zlib.crc32(data[::-1].translate(bytes(3 * byte % 256 for byte in range(256))))
+    return times[1] - times[0], times[3] - times[2]
 
 
 @contextmanager
@@ -92,19 +98,9 @@ def socket_board(size: int) -> Iterator[str]:
 
 def measure_socket(size: int = SOCKET_BYTES, clock: Callable[[], float] = time.monotonic) -> tuple[float, float]:
     """Bytes a second of writing and reading over a socket, by a clock in seconds."""
-    data = random.Random(1).randbytes(size)
     with socket_board(size) as url, Board(url) as board:
-        times = [clock()]
-        board.write_input(0, 0, data)
-        times.append(clock())
-        board.write_input(0, 1, bytes(7))
-        board.run(0)
-        times.append(clock())
-        output = board.read_output(0, 0, size)
-        times.append(clock())
-        expected = data[::-1].translate(bytes(3 * byte % 256 for byte in range(256)))
-        assert zlib.crc32(output) == zlib.crc32(expected)
-    return size / (times[1] - times[0]), size / (times[3] - times[2])
+        write, read = transferred(board, size, clock)
+    return size / write, size / read
 
 
 @command

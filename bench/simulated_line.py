@@ -12,11 +12,12 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from bench.emulator import FIRMWARE, RUNTIME
+from bench.emulator import FIRMWARE, ROOT, RUNTIME
 from tigris_pio.hil.line import Line
 
 _READ_BYTES = 4096
 _SECOND = 1_000_000_000
+_MOST_INPUT = 1 << 18
 
 
 @functools.cache
@@ -26,9 +27,10 @@ def library(*options: str) -> ctypes.CDLL:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     out = folder / "simulated_line.so"
     source = RUNTIME / "src"
-    sources = [FIRMWARE / "simulated_line.c", *sorted(source.glob("serve*.c")), source / "crc32.c"]
+    sources = [FIRMWARE / "simulated_line.c", ROOT / "tests" / "hil" / "standin.c", *sorted(source.glob("serve*.c")),
+               source / "crc32.c"]  # fmt: skip
     flags = ["-std=c99", "-Wall", "-Wextra", "-O2", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
-    flags += ["-shared", "-fPIC", "-Wl,--no-undefined", "-I", str(RUNTIME / "include")]
+    flags += [f"-DINPUT0={_MOST_INPUT}U", "-shared", "-fPIC", "-Wl,--no-undefined", "-I", str(RUNTIME / "include")]
     command = ["gcc", *flags, *options, *sources, "-o", out]
     subprocess.run([str(word) for word in command], check=True)
     loaded = ctypes.CDLL(str(out))

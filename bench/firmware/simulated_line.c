@@ -6,10 +6,9 @@
  * poll that served nothing lets the firmware sleep for `sleep_ns`, or until a byte arrives when that is 0.
  *
  * The board runs in a context of its own, from one point of time to the next at which the host may notice something: so
- * both ends see what they would see in reality, and every run gives the same times. All times are nanoseconds.
+ * both ends see what they would see in reality, and every run gives the same times.
  *
- * Its model has two inputs and outputs: output 0 is input 0 backwards, each byte times 3 plus the sum of input 1;
- * output 1 is the first bytes of input 0. A run destroys its inputs, and takes `run_ns` with ten yields. */
+ * Its model is that of tests/hil/standin.c. A run takes `run_ns`. All times are nanoseconds. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>
@@ -20,8 +19,7 @@
 
 #define STACK_BYTES (256U * 1024U)
 #define FIFO_MOST 65536U
-#define INPUT1 7U
-#define YIELDS 10U
+#define OPS 20
 
 typedef struct line_byte {
     int64_t when; /* it can be read */
@@ -38,20 +36,13 @@ typedef struct direction {
 typedef struct simulation {
     int64_t byte_ns, latency_ns, read_ns, sleep_ns, run_ns;
     uint32_t receive_fifo, send_fifo;
-    uint32_t input_bytes, output1_bytes;
     int64_t host_now, board_now, stop; /* the board runs until then */
     direction up, down;
     uint8_t fifo[FIFO_MOST];
     uint32_t fifo_count;
     uint64_t lost; /* bytes that found the FIFO full */
-    uint64_t runs;
-    uint8_t *input0, *output0;
-    uint8_t input1[INPUT1];
     ucontext_t host, board;
     char *stack;
-    tigris_header_record header;
-    tigris_tensor_record tensors[4];
-    tigris_io_record io[4];
     tigris_plan plan;
     tigris_session session;
     tigris_serve_model model;
@@ -61,6 +52,9 @@ typedef struct simulation {
 } simulation;
 
 static simulation *now_running;
+extern void (*standin_work)(void);
+void standin_resize(uint32_t input0_bytes, uint32_t output1_bytes);
+void standin_open(tigris_plan *plan, tigris_session *session, const char *name);
 
 /* The line. */
 
@@ -168,75 +162,9 @@ static void firmware(void)
     }
 }
 
-/* The model. */
-
-const char *tigris_status_text(tigris_status status)
+static void work(void)
 {
-    return status == TIGRIS_OK ? "ok" : status == TIGRIS_ERR_CANCELLED ? "cancelled" : "some other status";
-}
-
-void *tigris_input(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index == 0U ? now_running->input0 : index == 1U ? now_running->input1 : NULL;
-}
-
-uint32_t tigris_input_bytes(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index == 0U ? now_running->input_bytes : index == 1U ? INPUT1 : 0U;
-}
-
-const void *tigris_output(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index < 2U ? now_running->output0 + (index == 1U ? now_running->input_bytes : 0U) : NULL;
-}
-
-uint32_t tigris_output_bytes(const tigris_session *session, uint32_t index)
-{
-    (void)session;
-    return index == 0U ? now_running->input_bytes : index == 1U ? now_running->output1_bytes : 0U;
-}
-
-/* Its runs call no kernel of which a trace could tell. */
-
-uint32_t tigris_rows_bytes(const tigris_tensor_record *tensor, uint32_t rows)
-{
-    return tensor->width * rows;
-}
-
-uint32_t tigris_row_bytes(const tigris_tensor_record *tensor)
-{
-    return tensor->width;
-}
-
-tigris_status tigris_run(tigris_session *session)
-{
-    simulation *s = now_running;
-    const uint32_t bytes = s->input_bytes;
-    uint8_t sum = 0U;
-
-    for (uint32_t i = 0; i < INPUT1; i++)
-        sum = (uint8_t)(sum + s->input1[i]);
-    for (uint32_t i = 0; i < bytes; i++)
-        s->output0[bytes - 1U - i] = (uint8_t)(3U * s->input0[i] + sum);
-    memcpy(s->output0 + bytes, s->input0, s->output1_bytes);
-    memset(s->input0, 0xEE, bytes);
-    memset(s->input1, 0xEE, INPUT1);
-    s->runs++;
-    for (uint32_t i = 0; i < YIELDS; i++) {
-        pass(s, s->run_ns / YIELDS);
-        if (session->hooks.yield != NULL && session->hooks.yield(session->hooks.yield_context) != 0)
-            return TIGRIS_ERR_CANCELLED;
-    }
-    return TIGRIS_OK;
-}
-
-tigris_status tigris_session_reset(tigris_session *session)
-{
-    (void)session;
-    return TIGRIS_OK;
+    pass(now_running, now_running->run_ns / OPS);
 }
 
 /* The functions that the host calls. */
@@ -244,7 +172,7 @@ tigris_status tigris_session_reset(tigris_session *session)
 /* The board loses power for a moment, and its memory with it. */
 void simulation_restart(simulation *s)
 {
-    memset(s->input0, 0, s->input_bytes);
+    memset(tigris_input(&s->session, 0U), 0, tigris_input_bytes(&s->session, 0U));
     s->fifo_count = 0U;
     tigris_serve_init(&s->server, &s->transport, &s->description, &s->model, 1U);
     getcontext(&s->board);
@@ -257,50 +185,19 @@ void simulation_restart(simulation *s)
 simulation *simulation_new(int64_t byte_ns, int64_t latency_ns, int64_t read_ns, int64_t sleep_ns, int64_t run_ns,
                            uint32_t fifo, uint32_t input_bytes, uint32_t output1_bytes)
 {
-    simulation *s = (simulation *)calloc(1U, sizeof *s);
+    simulation *s = (simulation *)malloc(sizeof *s);
+    char *stack = (char *)malloc(STACK_BYTES);
 
-    if (s == NULL || fifo > FIFO_MOST)
+    if (s == NULL || stack == NULL || fifo > FIFO_MOST)
         abort();
-    s->byte_ns = byte_ns;
-    s->latency_ns = latency_ns;
-    s->read_ns = read_ns;
-    s->sleep_ns = sleep_ns;
-    s->run_ns = run_ns;
-    s->receive_fifo = fifo;
-    s->send_fifo = 128U;
-    s->input_bytes = input_bytes;
-    s->output1_bytes = output1_bytes;
-    s->host_now = s->board_now = 1000000000;
-    s->input0 = (uint8_t *)calloc(1U, input_bytes);
-    s->output0 = (uint8_t *)calloc(1U, input_bytes + output1_bytes);
-    s->stack = (char *)malloc(STACK_BYTES);
-    if (s->input0 == NULL || s->output0 == NULL || s->stack == NULL)
-        abort();
-    s->header.input_count = 2U;
-    s->header.output_count = 2U;
-    s->header.total_bytes = (uint32_t)sizeof s->header;
-    memcpy(s->header.name, "simulated", 10U);
-    for (uint32_t i = 0; i < 4U; i++) {
-        s->tensors[i].dtype = TIGRIS_DTYPE_INT8;
-        s->io[i].tensor = (uint16_t)i;
-        s->io[i].name = 2U * i;
-    }
-    s->plan.header = &s->header;
-    s->plan.tensors = s->tensors;
-    s->plan.io = s->io;
-    s->plan.strings = "a\0b\0c\0d";
-    s->session.plan = &s->plan;
-    s->model.plan = &s->plan;
-    s->model.session = &s->session;
-    s->transport.read = board_read;
-    s->transport.write = board_write;
-    s->transport.context = s;
-    s->description.name = "simulated board";
-    s->description.counter = microseconds;
-    s->description.counter_context = s;
-    s->description.counter_hz = 1000000U;
-    s->description.counter_unit = "us";
-    s->description.busy_counts = 100000U;
+    *s = (simulation){
+        .byte_ns = byte_ns, .latency_ns = latency_ns, .read_ns = read_ns, .sleep_ns = sleep_ns, .run_ns = run_ns,
+        .receive_fifo = fifo, .send_fifo = 128U, .host_now = 1000000000, .board_now = 1000000000, .stack = stack,
+        .model = {.plan = &s->plan, .session = &s->session}, .transport = {board_read, board_write, s},
+        .description = {"simulated board", microseconds, s, 1000000U, "us", 100000U}};
+    standin_work = work;
+    standin_resize(input_bytes, output1_bytes);
+    standin_open(&s->plan, &s->session, "simulated");
     simulation_restart(s);
     return s;
 }
@@ -309,8 +206,6 @@ void simulation_free(simulation *s)
 {
     free(s->up.bytes);
     free(s->down.bytes);
-    free(s->input0);
-    free(s->output0);
     free(s->stack);
     free(s);
 }
