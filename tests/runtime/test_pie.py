@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import zoo
 from tests.harness.tiers import examples
 from tests.runtime.damage import overwritten
 from tests.runtime.kernel_harness import Way, plan_for
@@ -52,6 +53,12 @@ def test_sums_over_maps(models_dir: Path) -> None:
     budgets = ("64K", "6K")
     assert_same(pie_replay(), [compile_model(models_dir / "kws_int8.onnx", fast=budget, backend="pie").data
                                for budget in budgets])  # fmt: skip
+
+
+def test_pools_and_equal_biases() -> None:
+    """A network with pooling, in which two convolutions of one stage have the same biases."""
+    assert_same(pie_replay(), [compile_model(zoo.inception(), fast=budget, backend="pie").data
+                               for budget in ("256K", "64K")])  # fmt: skip
 
 
 def test_damaged_plans() -> None:

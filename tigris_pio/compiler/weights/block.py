@@ -59,6 +59,8 @@ def stored_array(op: ProgramOp, field: str) -> StoredArray:
     shape = op.blobs[field].shape
     if field == "weights" and op.stream is not None:  # kind and shape, because the host repacks it for its own kernels
         return StoredArray(op, field, (op.digests["stream"], op.kind, shape))
+    if field == "bias" and op.stream is not None:  # it bounds the stream, so it cannot lie before it
+        return StoredArray(op, field, (op.digests[field], op.digests["stream"], None))
     order = stored_order(op.kind, op.dtype, op.params, field, shape, op.packing)
     own = op.kind if op.packing is not Packing.PORTABLE else None  # because the host repacks these, too
     return StoredArray(op, field, (op.digests[field], order, None if order is None else own))
