@@ -94,6 +94,21 @@ void tigris_pie_sum_pixels(int32_t *sums, const int32_t *before, const int8_t *f
     ASK("tigris_pie_sum_pixels", arguments);
 }
 
+#define POOL(name)                                                                                                     \
+    void name(const int8_t *input, int8_t *output, const tigris_pie_window *window, uint32_t channels,                 \
+              const tigris_pie_pool *pool, uint32_t pixels)                                                            \
+    {                                                                                                                  \
+        const uint32_t row = window->columns * window->column + window->row;                                           \
+        const uint32_t each = (pixels - 1U) * window->next + (window->rows - 1U) * row +                               \
+                              (window->columns - 1U) * window->column + channels;                                      \
+        const argument arguments[] = {bytes(READ, input, each), bytes(WRITTEN, output, pixels * channels),             \
+                                      bytes(READ, window, sizeof *window), number((int32_t)channels),                  \
+                                      bytes(READ, pool, sizeof *pool), number((int32_t)pixels)};                       \
+        ASK(#name, arguments);                                                                                         \
+    }
+POOL(tigris_pie_max_pool)
+POOL(tigris_pie_average_pool)
+
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)
 {
     const uint32_t each = vectors * TIGRIS_PIE_LANES;

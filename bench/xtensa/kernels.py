@@ -96,6 +96,22 @@ def sum_pixels(pixels: NDArray[np.int8], before: NDArray[np.int32]) -> tuple[NDA
     return np.frombuffer(memory.content(sums, before.nbytes), np.int32), machine.executed
 
 
+def pool(taps: NDArray[np.int8], limits: tuple[int, int], constants: Sequence[int] = ()) -> tuple[NDArray[np.int8], int]:
+    """The maxima of [pixels, rows, columns, channels], whose windows lie one behind another, or with the constants of
+    tigris_pie_pool (shift, start, multiplier, offset, unit) their averages; and the instructions they took."""
+    memory, (pixels, rows, columns, channels) = Memory(1 << 18), taps.shape
+    source, result = memory.add("from", taps.tobytes()), memory.add("to", pixels * channels, writable=True)
+    shift, *others = constants or (0,) * 5
+    window = memory.add("window", struct.pack("<5I", rows, columns, channels, 0, taps[0].size), align=4)
+    record = memory.add("pool", struct.pack("<I2b4h", shift, *limits, *others), align=4)
+    machine = Machine(program(), memory)
+    machine.call(f"tigris_pie_{'average' if constants else 'max'}_pool",
+                 [source, result, window, channels, record, pixels])  # fmt: skip
+    assert not memory.strays and not memory.misaligned, memory.strays
+    content = memory.content(result, pixels * channels)
+    return np.frombuffer(content, np.int8).reshape(pixels, channels), machine.executed
+
+
 def copy(source: NDArray[np.int8], size: int, rows: int, to_step: int, from_step: int,
          place: int) -> tuple[NDArray[np.int8], int]:  # fmt: skip
     """Copies of rows, `place` bytes behind a multiple of 16 in memory of one value, and the instructions they took."""

@@ -17,7 +17,7 @@ from tigris_pio.compiler.backends import pie
 from tigris_pio.compiler.backends.pie_sums import with_words
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import OpKind, Packing
-from tigris_pio.format.params import BinaryInt8Params
+from tigris_pio.format.params import BinaryInt8Params, PoolInt8Params
 from tigris_pio.format.pie import LANES
 from tigris_pio.sizes import round_up
 
@@ -86,3 +86,20 @@ def sums(count: int, seed: int = 7) -> Iterator[tuple[Operator, Way]]:
         if own is not None:
             op = dataclasses.replace(operator(kind, own, a, b, images=shape[0]), packing=Packing.PIE)
             yield op, (Way(shape[1]), Way(min(2, shape[1])), Way(1, windows=True, keep=True))[number // 2 % 3]
+
+
+def pools(count: int, seed: int = 13) -> Iterator[tuple[Operator, Way]]:
+    """Averages and maxima of random windows, most of them of channels in multiples of eight."""
+    choose = random.Random(seed)
+    for number in range(count):
+        kind = (OpKind.AVERAGE_POOL, OpKind.MAX_POOL)[number % 2]
+        stride, channels = choose.choice((1, 1, 2)), choose.choice((8, 16, 16, 24, 32, 5))
+        w = random_window(choose, ((1, 1), (2, 2), (3, 3), (2, 5), (8, 8), (9, 8)), (stride, stride))
+        x = np.random.default_rng(number).integers(-128, 128, (1, *w.input, channels)).astype(np.int8)
+        rescale = choose.choice((0, 2)) if kind is OpKind.AVERAGE_POOL else 0
+        params = PoolInt8Params(**w.geometry, rescale=rescale, include_pad=choose.randint(0, 1),
+                                input_zero_point=choose.randint(-128, 127), output_zero_point=-3,
+                                activation_min=choose.choice((-128, -90)), activation_max=choose.choice((127, 80)),
+                                multiplier=0, shift=0)  # fmt: skip
+        op = operator(kind, params, x, rows=w.rows, out=(1, *w.output, channels))
+        yield op, choose.choice((Way(w.output[0]), Way(min(2, w.output[0])), Way(1, windows=True, keep=True)))

@@ -242,3 +242,36 @@ void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int3
         output[i] = (int8_t)(value < INT8_MIN ? INT8_MIN : value > INT8_MAX ? INT8_MAX : value);
     }
 }
+
+static void pool(const int8_t *input, int8_t *output, const tigris_pie_window *window, uint32_t channels,
+                 const tigris_pie_pool *own, uint32_t pixels, int is_max)
+{
+    const uint32_t row = window->columns * window->column + window->row;
+    need(window->rows != 0U && window->columns != 0U && channels % EIGHT == 0U && pixels != 0U);
+    need(is_max || window->rows * window->columns <= TIGRIS_PIE_LARGEST_POOL);
+    for (uint32_t x = 0; x < pixels; x++, input += window->next, output += channels) {
+        for (uint32_t channel = 0; channel < channels; channel++) {
+            int64_t sum = is_max ? INT8_MIN : own->start;
+            for (uint32_t tap = 0; tap < window->rows * window->columns; tap++) {
+                const int8_t *from = input + tap / window->columns * row + tap % window->columns * window->column;
+                need(tigris_pie_is_aligned(from, EIGHT) && tigris_pie_is_aligned(output, EIGHT));
+                sum = !is_max ? sum + from[channel] : from[channel] > sum ? from[channel] : sum;
+            }
+            if (!is_max)
+                sum = (sum * own->multiplier + own->offset * own->unit) >> own->shift;
+            output[channel] = (int8_t)(sum < own->low ? own->low : sum > own->high ? own->high : sum);
+        }
+    }
+}
+
+void tigris_pie_max_pool(const int8_t *input, int8_t *output, const tigris_pie_window *window, uint32_t channels,
+                         const tigris_pie_pool *own, uint32_t pixels)
+{
+    pool(input, output, window, channels, own, pixels, 1);
+}
+
+void tigris_pie_average_pool(const int8_t *input, int8_t *output, const tigris_pie_window *window, uint32_t channels,
+                             const tigris_pie_pool *own, uint32_t pixels)
+{
+    pool(input, output, window, channels, own, pixels, 0);
+}

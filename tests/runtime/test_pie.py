@@ -12,7 +12,7 @@ from tests.harness.tiers import examples
 from tests.runtime.damage import overwritten
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import Status
-from tests.runtime.pie_cases import layers, packed, pie_replay, sums
+from tests.runtime.pie_cases import layers, packed, pie_replay, pools, sums
 from tests.runtime.plan_builder import changed, with_crc
 from tests.runtime.random_layers import CONV, window
 from tests.runtime.replays import assert_same, outcomes
@@ -55,8 +55,12 @@ def test_sums_over_maps(models_dir: Path) -> None:
                                for budget in budgets])  # fmt: skip
 
 
-def test_pools_and_equal_biases() -> None:
-    """A network with pooling, in which two convolutions of one stage have the same biases."""
+def test_pools_of_all_sizes() -> None:
+    assert_same(pie_replay(), [plan_for(op, way) for op, way in pools(examples(40, 250))])
+
+
+def test_equal_biases() -> None:
+    """A network in which two convolutions of one stage have the same biases."""
     assert_same(pie_replay(), [compile_model(zoo.inception(), fast=budget, backend="pie").data
                                for budget in ("256K", "64K")])  # fmt: skip
 

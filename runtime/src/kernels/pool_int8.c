@@ -244,5 +244,5 @@ static tigris_status check(const tigris_check_call *call)
         (params->rescale != 1U || tigris_check_requantise(call, params->multiplier, params->shift, taps)));
 }
 
-TIGRIS_SET_ENTRY(tigris_average_pool_int8, AVERAGE_POOL, INT8, tigris_pool_int8_params, run_average, check);
-TIGRIS_SET_ENTRY(tigris_max_pool_int8, MAX_POOL, INT8, tigris_pool_int8_params, run_max, check);
+TIGRIS_POOL_ENTRY(tigris_average_pool_int8, AVERAGE_POOL, INT8, tigris_pool_int8_params, run_average, check);
+TIGRIS_POOL_ENTRY(tigris_max_pool_int8, MAX_POOL, INT8, tigris_pool_int8_params, run_max, check);

@@ -7,9 +7,7 @@
 
 /* TIGRIS_KERNEL_ENTRY of a kernel whose calls the set's function `name`_by_set() may compute. The function returns 0,
  * with nothing written, if it cannot compute the call; then `run` does. */
-#if TIGRIS_MVE
-#include "mve/mve.h"
-#define TIGRIS_SET_ENTRY(name, kind, dtype, record, run, check)                                                        \
+#define TIGRIS_BY_SET_ENTRY(name, kind, dtype, record, run, check)                                                     \
     static void name##_run(const tigris_kernel_call *call)                                                             \
     {                                                                                                                  \
         if (!name##_by_set(call)) {                                                                                    \
@@ -17,8 +15,19 @@
         }                                                                                                              \
     }                                                                                                                  \
     TIGRIS_KERNEL_ENTRY(name, kind, dtype, record, name##_run, check)
+
+/* The entries of pools, and of the kernels that MVE alone takes over. */
+#if TIGRIS_MVE
+#include "mve/mve.h"
+#define TIGRIS_SET_ENTRY TIGRIS_BY_SET_ENTRY
+#define TIGRIS_POOL_ENTRY TIGRIS_BY_SET_ENTRY
+#elif defined(TIGRIS_PIE)
+#include "pie/layer.h"
+#define TIGRIS_SET_ENTRY TIGRIS_KERNEL_ENTRY
+#define TIGRIS_POOL_ENTRY TIGRIS_BY_SET_ENTRY
 #else
 #define TIGRIS_SET_ENTRY TIGRIS_KERNEL_ENTRY
+#define TIGRIS_POOL_ENTRY TIGRIS_KERNEL_ENTRY
 #endif
 
 #endif

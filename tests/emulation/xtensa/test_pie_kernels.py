@@ -119,7 +119,8 @@ def test_no_function_is_left_out() -> None:
     cases = itertools.product(FUNCTIONS, (False, True), limits_of)
     named = {expected_function(inputs, whole, *limits) for inputs, whole, limits in cases}
     labels = {name for name in pie_kernels.program().labels if "@" not in name}
-    assert labels == named | {"tigris_pie_copy", "tigris_pie_add", "tigris_pie_sum_pixels"}
+    assert labels == named | {"tigris_pie_copy", "tigris_pie_add", "tigris_pie_sum_pixels", "tigris_pie_max_pool",
+                               "tigris_pie_average_pool"}  # fmt: skip
     header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
     assert all(f" {name}" in header for name in named)
 
@@ -144,6 +145,36 @@ def test_sums_of_pixels(pixels: int, channels: int, most: int) -> None:
         got, executed = pie_kernels.sum_pixels(x, before)
         np.testing.assert_array_equal(got, before + x.sum(axis=0, dtype=np.int64))
         assert executed <= most
+
+
+POOLS = [(2, 2, 16), (3, 3, 32), (3, 3, 24), (1, 5, 8), (8, 8, 16)]
+
+
+@pytest.mark.parametrize("rows, columns, channels", POOLS)
+def test_maxima(rows: int, columns: int, channels: int) -> None:
+    """With limits, too; the instructions of an output pixel."""
+    x = values(np.random.default_rng(5), 9, rows, columns, channels)
+    for limits in ((-128, 127), (-3, 5)):
+        got, executed = pie_kernels.pool(x, limits)
+        np.testing.assert_array_equal(got, np.clip(x.max((1, 2)), *limits))
+    step = 8 if channels % 16 else 16
+    assert executed <= 9 * (channels / step * (2 * rows * columns + 4 * rows + 9) + 7) + 20
+
+
+@pytest.mark.parametrize("rows, columns, channels", POOLS)
+@pytest.mark.parametrize("padded", [0, 1])
+def test_averages(rows: int, columns: int, channels: int, padded: int) -> None:
+    """In the arithmetic of pie_int8.h; with all taps at a limit, too."""
+    count = rows * columns + padded
+    shift = 14 + (count - 1).bit_length()
+    constants = (shift, -7 * padded, (1 << shift) // count + 1, 1 << shift - 8, 128)
+    x = values(np.random.default_rng(5), 9, rows, columns, channels)
+    x[0], x[1] = -128, 127
+    got, executed = pie_kernels.pool(x, (-128, 120), constants)
+    mean = (x.sum((1, 2), dtype=np.int64) - 7 * padded) / count
+    np.testing.assert_array_equal(got, np.clip(np.sign(mean) * np.floor(np.abs(mean) + 0.5), -128, 120))
+    step = 8 if channels % 16 else 16
+    assert executed <= 9 * (channels / step * (5 * rows * columns + 4 * rows + 24) + 7) + 25
 
 
 @pytest.mark.parametrize("size, to_step, from_step, place, most", [

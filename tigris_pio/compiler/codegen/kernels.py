@@ -21,13 +21,13 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 HELPERS = {"tigris_move": "move.c", "tigris_lz4_decompress": "lz4.c"}
 #: Names that each file needs: of assertions, and of the types in records of tensors.
 _ROOTS = ("TIGRIS_STATIC_ASSERT", "tigris_dtype")
-_ENTRY = re.compile(r"^TIGRIS_(?:KERNEL|SET)_ENTRY\((\w+),\s*\w+,\s*\w+,\s*\w+,\s*(\w+),", re.MULTILINE)
+_ENTRY = re.compile(r"^TIGRIS_(?:KERNEL|SET|POOL)_ENTRY\((\w+),\s*\w+,\s*\w+,\s*\w+,\s*(\w+),", re.MULTILINE)
 _GUARD = re.compile(r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif\s*\Z", re.MULTILINE | re.DOTALL)
 _QUOTED = r'/\*.*?\*/|"(?:\\.|[^"\\])*"'
 _INCLUDE = re.compile(r'^#include (?:"(.+)"|(<.+>))', re.MULTILINE)
 _CONDITION = re.compile(r"^#(if|el|endif).*\Z", re.MULTILINE)
-#: Values of conditions in all generated C: it has no kernels of this instruction set.
-_DECIDED = {"TIGRIS_MVE": False, "__cplusplus": False}
+#: Values of conditions in all generated C: it has no kernels of these instruction sets.
+_DECIDED = {"TIGRIS_MVE": False, "TIGRIS_PIE": False, "__cplusplus": False}
 #: Names at file level: macros, types, constants of enumerations, functions and variables.
 _NAMES = re.compile(
     r"^#define (\w+)|^\} (\w+);|^typedef [^;{]*?(\w+);|^typedef .*?\(\*(\w+)\)|^    ([A-Z][A-Z_\d]+)(?: = .*)?,?$"

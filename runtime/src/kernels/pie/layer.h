@@ -69,6 +69,10 @@ uint32_t tigris_pie_dense_scratch(uint32_t window, uint32_t outputs);
 tigris_pie_dense_layer tigris_pie_dense_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,
                                            uint32_t window, uint32_t outputs);
 
+/* The functions of TIGRIS_POOL_ENTRY (set.h). */
+int tigris_average_pool_int8_by_set(const tigris_kernel_call *call);
+int tigris_max_pool_int8_by_set(const tigris_kernel_call *call);
+
 /* Computes `pixels` contiguous pixels, in one call of the assembly if they are whole aligned vectors. */
 void tigris_pie_run_dense(const tigris_pie_dense_layer *d, const int8_t *input, int8_t *output, uint32_t pixels);
 

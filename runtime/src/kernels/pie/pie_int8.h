@@ -67,6 +67,26 @@ typedef struct tigris_pie_window {
     uint32_t next;   /* from one output's first tap to the next output's */
 } tigris_pie_window;
 
+/* The constants of pooling. An average is (sum * multiplier + offset * unit) >> shift, for the sum of `start` and the taps,
+ * at most TIGRIS_PIE_LARGEST_POOL. Outputs lie between the limits; a maximum needs these alone. */
+#define TIGRIS_PIE_LARGEST_POOL 64
+typedef struct tigris_pie_pool {
+    uint32_t shift;
+    int8_t low;
+    int8_t high;
+    int16_t start;
+    int16_t multiplier;
+    int16_t offset;
+    int16_t unit;
+} tigris_pie_pool;
+
+/* `pixels` outputs of a row, at least one. Channels, steps and pointers are multiples of 8. */
+typedef void tigris_pie_pool_kernel(const int8_t *input, int8_t *output, const tigris_pie_window *window,
+                                    uint32_t channels, const tigris_pie_pool *pool, uint32_t pixels);
+
+tigris_pie_pool_kernel tigris_pie_max_pool;
+tigris_pie_pool_kernel tigris_pie_average_pool;
+
 /* `pixels` outputs of a row; `input` points to the first tap of the first. */
 typedef void tigris_pie_depthwise_kernel(const int8_t *input, int8_t *output, const tigris_pie_layer *layer,
                                          uint32_t pixels, const tigris_pie_window *window);
