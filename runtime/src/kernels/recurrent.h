@@ -112,14 +112,21 @@ static inline float gate_sum(const tigris_kernel_call *call, uint32_t gate, uint
     return input_sum(call, gate, unit, x) + hidden_sum(call, gate, unit, h);
 }
 
+/* The unit whose turn is the i-th, of `units`. */
+static inline uint32_t unit_at(uint32_t i, uint32_t units, int is_turned)
+{
+    return is_turned ? units - 1U - i : i;
+}
+
 /* Writes the hidden values to `next` and the cell to `c_out`, which may be `c`. */
-static void lstm_step(const tigris_kernel_call *call, const float *x, const float *h, const float *c, float *next,
-                      float *c_out)
+static void lstm_step(const tigris_kernel_call *call, const float *x, const float *h, const float *c, int is_turned,
+                      float *next, float *c_out)
 {
     const tigris_recurrent_params *params = tigris_params(call);
     const float *peepholes = tigris_float_data(call, params->peepholes);
     const uint32_t units = params->units;
-    for (uint32_t j = 0; j < units; j++) {
+    for (uint32_t i = 0; i < units; i++) {
+        const uint32_t j = unit_at(i, units, is_turned);
         const float in = activation(params, 0U, gate_sum(call, 0U, j, x, h) + peepholes[j] * c[j]);
         const float forget = params->coupled != 0U
                                  ? 1.0F - in
@@ -132,49 +139,53 @@ static void lstm_step(const tigris_kernel_call *call, const float *x, const floa
     }
 }
 
-static void gru_step(const tigris_kernel_call *call, const float *x, const float *h, float *next)
+static void gru_step(const tigris_kernel_call *call, const float *x, const float *h, int is_turned, float *next)
 {
     const tigris_recurrent_params *params = tigris_params(call);
     const uint32_t units = params->units;
     const float *inner_bias = tigris_float_data(call, params->bias) + (size_t)3U * units;
     float *reset = next + units;
-    for (uint32_t j = 0; j < units; j++) {
-        reset[j] = activation(params, 0U, gate_sum(call, 1U, j, x, h));
-        reset[j] *= params->linear_before_reset != 0U ? 1.0F : h[j];
+    for (uint32_t j = 0; j < units && params->linear_before_reset == 0U; j++) {
+        reset[j] = activation(params, 0U, gate_sum(call, 1U, j, x, h)) * h[j];
     }
-    for (uint32_t j = 0; j < units; j++) {
+    for (uint32_t i = 0; i < units; i++) {
+        const uint32_t j = unit_at(i, units, is_turned);
         const float update = activation(params, 0U, gate_sum(call, 0U, j, x, h));
-        const float inner = params->linear_before_reset != 0U ? reset[j] * (hidden_sum(call, 2U, j, h) + inner_bias[j])
-                                                               : hidden_sum(call, 2U, j, reset);
+        const float inner = params->linear_before_reset != 0U
+                                ? activation(params, 0U, gate_sum(call, 1U, j, x, h)) *
+                                      (hidden_sum(call, 2U, j, h) + inner_bias[j])
+                                : hidden_sum(call, 2U, j, reset);
         const float candidate = activation(params, 1U, input_sum(call, 2U, j, x) + inner);
         next[j] = (1.0F - update) * candidate + update * h[j];
     }
 }
 
-static void rnn_step(const tigris_kernel_call *call, const float *x, const float *h, float *next)
+static void rnn_step(const tigris_kernel_call *call, const float *x, const float *h, int is_turned, float *next)
 {
     const tigris_recurrent_params *params = tigris_params(call);
-    for (uint32_t j = 0; j < params->units; j++) {
+    for (uint32_t i = 0; i < params->units; i++) {
+        const uint32_t j = unit_at(i, params->units, is_turned);
         next[j] = activation(params, 0U, gate_sum(call, 0U, j, x, h));
     }
 }
 
-/* One step of all sequences; `state` may overlap `hidden` and `cell`. `state_step`: stride in elements from a
- * sequence's hidden values, or cell, to the next sequence's. */
-static void run_step(const tigris_kernel_call *call, const float *x, const float *hidden, const float *cell,
-                     uint32_t state_step, float *state)
+/* A step of all sequences, `past` steps after the first; `state` may overlap `hidden` and `cell`. `state_step`: stride
+ * in elements from a sequence's hidden values, or cell, to the next sequence's. */
+static void run_step(const tigris_kernel_call *call, uint32_t past, const float *x, const float *hidden,
+                     const float *cell, uint32_t state_step, float *state)
 {
     const tigris_recurrent_params *params = tigris_params(call);
     const uint32_t units = params->units;
     float *next = (float *)(void *)tigris_scratch(call);
     for (uint32_t b = 0; b < params->batch; b++) {
+        const int is_turned = tigris_is_turned(params->batch, past, b);
         if (params->cell == TIGRIS_RECURRENT_CELL_LSTM) {
-            lstm_step(call, x, hidden, cell, next, state + units);
+            lstm_step(call, x, hidden, cell, is_turned, next, state + units);
             cell += state_step;
         } else if (params->cell == TIGRIS_RECURRENT_CELL_GRU) {
-            gru_step(call, x, hidden, next);
+            gru_step(call, x, hidden, is_turned, next);
         } else {
-            rnn_step(call, x, hidden, next);
+            rnn_step(call, x, hidden, is_turned, next);
         }
         memmove(state, next, units * sizeof *state);
         x += params->inputs;
@@ -210,13 +221,15 @@ static void run(const tigris_kernel_call *call)
             }
             const float *now = x + (size_t)step * params->batch * params->inputs;
             float *next = to + place_of(call, step);
-            if (tigris_first_row(out) + r == 0 && i == 0U) {
+            const uint32_t past = (uint32_t)(tigris_first_row(out) + r) + i; /* steps before this one */
+            if (past == 0U) {
                 const float *cell = params->cell == TIGRIS_RECURRENT_CELL_LSTM
                                         ? (const float *)(const void *)tigris_input_data(call, 2)
                                         : NULL;
-                run_step(call, now, (const float *)(const void *)tigris_input_data(call, 1), cell, params->units, next);
+                run_step(call, past, now, (const float *)(const void *)tigris_input_data(call, 1), cell, params->units,
+                         next);
             } else {
-                run_step(call, now, state, state + params->units, tigris_state_elements(params), next);
+                run_step(call, past, now, state, state + params->units, tigris_state_elements(params), next);
             }
             state = next;
         }

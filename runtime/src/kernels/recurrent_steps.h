@@ -1,10 +1,17 @@
-/* Checks of the rows of recurrent layers, whose parameter records start like tigris_recurrent_params up to
- * `reverse`. */
+/* The order of weights, and checks of rows, of recurrent layers, whose parameter records start like
+ * tigris_recurrent_params up to `reverse`. */
 #ifndef TIGRIS_RECURRENT_STEPS_H
 #define TIGRIS_RECURRENT_STEPS_H
 
 #include "access.h"
 #include "check.h"
+
+/* Whether sequence `b`, of `batch`, of a step reads its weights from the last to the first. Every second one does: it
+ * starts with the weights that the one before read last, which a cache of flash still holds. */
+static inline int tigris_is_turned(uint32_t batch, uint32_t past, uint32_t b)
+{
+    return (int)((past * batch + b) & 1U);
+}
 
 /* Whether a row of the input holds its steps, and a row of the output their states of `state` elements, or the last
  * state. A folded output stores its rows in one place; else a row has one step and its state. */
