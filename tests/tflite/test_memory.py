@@ -67,9 +67,9 @@ class Lstm:
 
 
 FORMS = (
-    Lstm(), Lstm(time_first=True, batch=2), Lstm(batch=3, units=4), Lstm(steps=1), Lstm(units=37, inputs=11, steps=3),
+    Lstm(), Lstm(time_first=True, batch=2), Lstm(batch=3, units=4, steps=9), Lstm(units=37, inputs=11, steps=49),
     Lstm(clip=0.8), Lstm(clip=2.5, cell_scale=2.0**-13), Lstm(cell_scale=0.0006), Lstm(cell_scale=2.0**-16),
-    Lstm(hidden=(0.0004, 100), entered=(0.4, -128)), Lstm(entered=(0.2, 127), cell_scale=2.0**-9),
+    Lstm(hidden=(0.0004, 100), entered=(0.4, -128)), Lstm(entered=(0.2, 127), cell_scale=2.0**-9), Lstm(steps=1),
 )
 
 

@@ -11,6 +11,8 @@
 #define GATES 4
 /* Bytes of a unit's state: its hidden value and its cell value. */
 #define UNIT_BYTES 3U
+/* Most inputs that are weighed at once, between two calls of the yield hook. */
+#define TOGETHER 16U
 /* Last entry of the table; from it on both functions have their limit. */
 #define TABLE_END 255U
 
@@ -78,36 +80,41 @@ static int32_t hyperbolic_tangent(const uint16_t *table, int32_t x, uint32_t mul
     return (scaled >= 0 ? value + (1 << 7) : (1 << 7) - 1 - value) >> 8;
 }
 
-/* Adds the products of a vector with the weights of all gates, in Q3.12, to the gates; sets the gates if `is_first`. */
-static void weigh(const tigris_kernel_call *call, gate_weights from, const int8_t *vector, int is_first, int16_t *gates)
+/* Adds the products of `count` vectors with the weights of all gates, in Q3.12, to their gates; sets the gates if
+ * `is_first`. Each block of weights serves all vectors before the next. `is_turned`: the last block comes first. */
+static void weigh(const tigris_kernel_call *call, gate_weights from, const int8_t *vectors, uint32_t count, int is_first,
+                  int is_turned, int16_t *gates)
 {
     const tigris_recurrent_int16_params *params = tigris_params(call);
-    const int32_t count = (int32_t)params->units * GATES;
+    const int32_t outputs = (int32_t)params->units * GATES, last = (outputs - 1) / TIGRIS_ROWS * TIGRIS_ROWS;
     const int32_t *bias = tigris_int32_data(call, from.bias);
-    const tigris_rows rows = {tigris_int8_data(call, from.weights), (int32_t)from.length, count};
-    for (int32_t first = 0; first < count; first += TIGRIS_ROWS) {
-        const int32_t some = count - first < TIGRIS_ROWS ? count - first : TIGRIS_ROWS;
-        uint32_t sums[TIGRIS_ROWS];
-        tigris_add_rows(&rows, vector, first, some, (const uint32_t *)(const void *)(bias + first), sums);
-        for (int32_t i = 0; i < some; i++) {
-            const int32_t value =
-                to_int16(tigris_requantise((int32_t)sums[i], from.multiplier[i % GATES], from.shift[i % GATES]));
-            gates[first + i] = (int16_t)(is_first ? value : to_int16(gates[first + i] + value));
+    const tigris_rows rows = {tigris_int8_data(call, from.weights), (int32_t)from.length, outputs};
+    for (int32_t place = 0; place < outputs; place += TIGRIS_ROWS) {
+        const int32_t first = is_turned ? last - place : place;
+        const int32_t some = outputs - first < TIGRIS_ROWS ? outputs - first : TIGRIS_ROWS;
+        const int8_t *vector = vectors;
+        int16_t *to = gates + first;
+        for (uint32_t n = 0; n < count; n++) {
+            uint32_t sums[TIGRIS_ROWS];
+            tigris_add_rows(&rows, vector, first, some, (const uint32_t *)(const void *)(bias + first), sums);
+            for (int32_t i = 0; i < some; i++) {
+                const int32_t value =
+                    to_int16(tigris_requantise((int32_t)sums[i], from.multiplier[i % GATES], from.shift[i % GATES]));
+                to[i] = (int16_t)(is_first ? value : to_int16(to[i] + value));
+            }
+            vector += from.length;
+            to += outputs;
         }
     }
 }
 
-/* One step of one sequence from its input `x` and its hidden and cell values; `state` may overlap them. */
-static void run_step(const tigris_kernel_call *call, const int8_t *x, const int8_t *hidden, const uint8_t *cell,
-                     uint8_t *state)
+/* One step of one sequence from its gates, before their functions, and its cell values, which `state` may overlap. */
+static void run_step(const tigris_kernel_call *call, const int16_t *gates, const uint8_t *cell, uint8_t *state)
 {
     const tigris_recurrent_int16_params *params = tigris_params(call);
     const uint16_t *table = (const uint16_t *)(const void *)(tigris_weights(call) + params->table);
-    int16_t *gates = (int16_t *)(void *)tigris_scratch(call);
     uint8_t *new_cell = state + params->units;
     const tigris_output_stage output = {params->output_zero_point, INT8_MIN, INT8_MAX};
-    weigh(call, input_gate_weights(params), x, 1, gates);
-    weigh(call, hidden_gate_weights(params), hidden, 0, gates);
     for (uint32_t j = 0; j < params->units; j++) {
         const int16_t *own = gates + (size_t)GATES * j;
         int16_t kept;
@@ -126,41 +133,67 @@ static void run_step(const tigris_kernel_call *call, const int8_t *x, const int8
     }
 }
 
-/* One step of all sequences. `from`: the states before it; NULL in the first step, whose states are operands. */
-static void run_steps(const tigris_kernel_call *call, const int8_t *x, const uint8_t *from, uint8_t *state)
+/* The gates of the next steps of sequences, `*count` of them, whose inputs are weighed together, so that their weights
+ * are read once. The output holds `left` states from `state` on: gates lie at the end of it until states take their
+ * place. The gates of a single step lie in the scratch. */
+static int16_t *next_gates(const tigris_kernel_call *call, uint8_t *state, uint32_t left, uint32_t *count)
 {
     const tigris_recurrent_int16_params *params = tigris_params(call);
-    const uint32_t bytes = params->units * UNIT_BYTES;
-    for (uint32_t b = 0; b < params->batch; b++) {
-        const uint8_t *hidden = from == NULL ? tigris_input_data(call, 1) + b * params->units : from + b * bytes;
-        const uint8_t *cell =
-            from == NULL ? tigris_input_data(call, 2) + 2U * b * params->units : hidden + params->units;
-        run_step(call, x, (const int8_t *)(const void *)hidden, cell, state + b * bytes);
-        x += params->inputs;
+    const uint32_t gate_bytes = params->units * GATES * sizeof(int16_t), bytes = params->units * UNIT_BYTES;
+    const uint32_t fitting = ((left - 1U) * bytes - (left > 1U)) / gate_bytes;
+    uint8_t *end = state + left * bytes;
+    if (fitting < 2U) {
+        *count = 1U;
+        return (int16_t *)(void *)tigris_scratch(call);
     }
+    *count = fitting < TOGETHER ? fitting : TOGETHER;
+    return (int16_t *)(void *)(end - ((uintptr_t)end & 1U) - *count * gate_bytes);
 }
 
 static void run(const tigris_kernel_call *call)
 {
     const tigris_recurrent_int16_params *params = tigris_params(call);
     const tigris_band *out = tigris_output_band(call);
-    const uint32_t row = tigris_row_elements(tigris_tensor_of(out)), state = params->batch * params->units * UNIT_BYTES;
-    const uint32_t step_bytes = row == state ? 0U : state;
-    /* The state that an earlier band left, in the row before. */
-    const uint8_t *from =
-        tigris_first_row(out) == 0 ? NULL : tigris_input_band(call, tigris_input_count(call) - 1U)->data;
-    for (int32_t r = 0; r < tigris_row_count(out); r++) {
-        const int8_t *x = tigris_int8_row(tigris_input_band(call, 0), tigris_first_row(out) + r);
-        uint8_t *to = tigris_output_data(call) + (uint32_t)r * row;
-        for (uint32_t step = 0; step < params->steps; step++) {
-            if (tigris_yield_from_kernel(call)) {
-                return;
-            }
-            run_steps(call, x, from, to);
-            from = to;
-            to += step_bytes;
-            x += params->batch * params->inputs;
+    const uint32_t bytes = params->units * UNIT_BYTES, batch = params->batch, past = (uint32_t)tigris_first_row(out);
+    const uint32_t steps = (uint32_t)tigris_row_count(out) * params->steps;
+    const int is_last_only = params->steps > 1U && tigris_row_elements(tigris_tensor_of(out)) == batch * bytes;
+    const int8_t *x = tigris_int8_row(tigris_input_band(call, 0), tigris_first_row(out));
+    /* The states before a step. NULL: the operands have them; in the row before, an earlier band left them. */
+    const uint8_t *from = past == 0U ? NULL : tigris_input_band(call, tigris_input_count(call) - 1U)->data;
+    uint8_t *state = tigris_output_data(call);
+    int16_t *gates = NULL;
+    uint32_t weighed = 0;
+    int input_is_last = 0; /* an input is weighed behind the hidden values */
+    for (uint32_t step = 0; step < steps; step++) {
+        if (tigris_yield_from_kernel(call)) {
+            return;
         }
+        uint8_t *to = state;
+        for (uint32_t b = 0; b < batch; b++) {
+            const int is_turned = tigris_is_turned(batch, past + step, b);
+            const uint8_t *hidden = from == NULL ? tigris_input_data(call, 1) + b * params->units : from + b * bytes;
+            const uint8_t *cell =
+                from == NULL ? tigris_input_data(call, 2) + 2U * b * params->units : hidden + params->units;
+            if (weighed == 0U) {
+                gates = next_gates(call, to, is_last_only ? 1U : (steps - step) * batch - b, &weighed);
+                input_is_last = is_turned && weighed == 1U;
+                if (!input_is_last) {
+                    weigh(call, input_gate_weights(params), x, weighed, 1, 0, gates);
+                }
+            }
+            weigh(call, hidden_gate_weights(params), (const int8_t *)(const void *)hidden, 1U, input_is_last, is_turned,
+                  gates);
+            if (input_is_last) {
+                weigh(call, input_gate_weights(params), x, 1U, 0, 1, gates);
+            }
+            run_step(call, gates, cell, to);
+            x += params->inputs;
+            gates += (size_t)GATES * params->units;
+            weighed--;
+            to += bytes;
+        }
+        from = state;
+        state = is_last_only ? state : to;
     }
 }
 
