@@ -3,6 +3,7 @@
 import pytest
 
 from bench.networks import smallest
+from tests.harness.tiers import sampled
 from tests.networks.folders import OWN
 from tigris_pio import compile_model
 from tigris_pio.compiler.cost.flash import ALL, CODE, FIRST, FLASHES, Flash
@@ -24,7 +25,7 @@ def test_a_stage_beyond_the_cache_fetches_its_lines_in_each_band() -> None:
     assert Flash(1, 32, 100).again(ops, [9, 9, 1], 9, weights=False) == pytest.approx(8 * 2 * CODE / 32)
 
 
-@pytest.mark.parametrize("name", ["kws", "sww"])
+@pytest.mark.parametrize("name", sampled(["kws", "sww"], ["sww"]))
 def test_plans_have_no_more_cycles_than_plans_without_the_price(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, least = OWN / f"{name}_int8.onnx", smallest(OWN / f"{name}_int8.onnx")
     budgets = [round(least * share) // 16 * 16 for share in (1, 1.15, 1.4, 2.3)]

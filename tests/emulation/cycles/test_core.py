@@ -156,21 +156,25 @@ def test_a_loop_over_more_than_the_cache_misses_each_line_again(kilobytes: int, 
     assert cached.code_misses == -(-(program.symbols["end"] - 0x80000000) // 32)
 
 
-def test_the_firmware_prints_what_it_prints_under_qemu(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(MACHINE, tmp_path_factory.mktemp("firmware"), runtime=few_sources())
+
+
+def test_the_firmware_prints_what_it_prints_under_qemu(firmware: Path) -> None:
     """All counts of instructions are equal: of a network, its operators, and the check of its plan."""
-    elf = build(MACHINE, tmp_path, "-O1", runtime=few_sources())
     model, content = recorded(NETWORKS, "micro_speech")
     compiled, _ = fit(model, "16K")
-    expected = measure(MACHINE, elf, compiled.data, content)
-    with Core(read_program(elf), compiled.data, content, SRAM) as core:
+    expected = measure(MACHINE, firmware, compiled.data, content)
+    with Core(read_program(firmware), compiled.data, content, SRAM) as core:
         assert core.until() == -1
         found = parse(MACHINE, core.printed())
     assert found == expected and found.right
 
 
-def test_predicted_cycles_and_lines(tmp_path: Path) -> None:
+def test_predicted_cycles_and_lines(firmware: Path) -> None:
     """A network runs whole, and in bands whose weights and code exceed the cache."""
-    program = read_program(build(MACHINE, tmp_path, runtime=few_sources()))
+    program = read_program(firmware)
     model, content = recorded(NETWORKS, "kws")
     for budget in "256K", str(smallest(model)):
         compiled, _ = fit(model, budget)
@@ -180,5 +184,12 @@ def test_predicted_cycles_and_lines(tmp_path: Path) -> None:
         assert found.counts.data_misses > 0.9 * found.weight_lines > 0.8 * len(compiled.data) / 32
         assert sum(one.cycles for one in found.operators.values()) == pytest.approx(found.counts.cycles, rel=0.1)
     assert found.counts.data_misses + found.counts.code_misses > 10 * found.weight_lines
-    hot = read_program(build(MACHINE, tmp_path, extra=("-DTIGRIS_HOT_IN_IRAM",), runtime=few_sources()))
-    assert run(hot, compiled.data, content, C3).counts.code_misses < 0.1 * found.counts.code_misses
+
+
+@pytest.mark.thorough
+def test_code_in_sram_misses_no_lines(firmware: Path, tmp_path: Path) -> None:
+    hot = build(MACHINE, tmp_path, extra=("-DTIGRIS_HOT_IN_IRAM",), runtime=few_sources())
+    model, content = recorded(NETWORKS, "kws")
+    compiled, _ = fit(model, str(smallest(model)))
+    usual, own = (run(read_program(elf), compiled.data, content, C3).counts for elf in (firmware, hot))
+    assert own.code_misses < 0.1 * usual.code_misses
