@@ -11,15 +11,15 @@ keeps those of machines that were not measured. `--from` fits the counts that `-
 import dataclasses
 import datetime
 import json
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench.calibration_cases import content_of, network_subjects, plans, subjects
+from bench.calibration_cases import network_subjects, plans, subjects
 from bench.command import Row, command, parser_of
-from bench.emulator import MACHINES, ROOT, build, measure, run_tool
+from bench.emulator import MACHINES, ROOT, build, measure, run_tool, work_folder
 from bench.fit import Sample, fit, fit_rows, write_table
+from bench.networks import content_of
 from tigris_pio.compiler.cost.kernel import Kernel, kernel_of
 from tigris_pio.compiler.cost.model import EXECUTOR, TABLE, CostModel
 from tigris_pio.compiler.ir.plan import ExecutionPlan
@@ -52,7 +52,7 @@ def measured(machines: Sequence[str], folder: Path) -> Iterator[Row]:
     networks = {subject.name for subject in network_subjects()}
     for subject in subjects():
         for budget, compiled in plans(subject):
-            content = content_of(subject, compiled)
+            content = content_of(compiled, subject.inputs)
             found = {name: measure(MACHINES[name], program, compiled.data, content)
                      for name, program in programs.items()}  # fmt: skip
             yield {"name": subject.name, "way": subject.way, "dtype": subject.dtype, "budget": budget,
@@ -145,8 +145,8 @@ def main() -> None:
     if options.counted:
         rows = json.loads(options.counted.read_text())
     else:
-        with tempfile.TemporaryDirectory() as folder:
-            rows = list(measured(options.machines, Path(folder)))
+        with work_folder() as folder:
+            rows = list(measured(options.machines, folder))
     if options.json:
         options.json.write_text(json.dumps(rows) + "\n")
     models = {}

@@ -16,7 +16,6 @@ some minutes.
 
 import dataclasses
 import math
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,12 +23,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from bench.calibration_cases import SHAPES, Subject, content_of
+from bench.calibration_cases import SHAPES, Subject
 from bench.command import Row, command, parser_of
-from bench.emulator import FIRMWARE, MACHINES, NETWORKS, BenchError, build, measure
+from bench.emulator import FIRMWARE, MACHINES, NETWORKS, BenchError, build, measure, work_folder
 from bench.fit import Sample, fit_rows, write_table
 from bench.layers import build_layer
 from bench.libraries import Sources, library_sources
+from bench.networks import content_of
 from bench.riscv import whole
 from bench.riscv.esp_nn import CHIP as ESP32P4
 from bench.xtensa import whole as xtensa
@@ -94,7 +94,7 @@ def emulated(library: str, machine: str, chip: str, source: Sources, folder: Pat
     program = build(MACHINES[machine], folder, extra=extra)
     for subject in models():
         for compiled in plans(subject, library, chip):
-            result = measure(MACHINES[machine], program, compiled.data, content_of(subject, compiled))
+            result = measure(MACHINES[machine], program, compiled.data, content_of(compiled, subject.inputs))
             if not result.right:
                 raise BenchError(f"{library} on {machine}: {subject.name} is wrong")
             yield from samples(subject.name, compiled.plan, result.ops)
@@ -127,7 +127,7 @@ class PieCounter:
         """The instructions of each operator."""
         size = math.prod(compiled.plan.program.inputs[0].stored_shape)
         found = xtensa.run(self._assembly, compiled.data, bytes(size)).instructions
-        ops = measure(MACHINES["rv32imc"], self._around, compiled.data, content_of(subject, compiled)).ops
+        ops = measure(MACHINES["rv32imc"], self._around, compiled.data, content_of(compiled, subject.inputs)).ops
         return [count + found.get(step, 0) for step, count in enumerate(ops)]
 
 
@@ -163,13 +163,13 @@ def fitted(library: str, machine: str, counts: Sequence[Count]) -> dict[str, Row
 def calibrated(library: str, checkout: Path) -> Iterator[tuple[str, dict[str, Row]]]:
     """The rows of a library, by machine."""
     for machine, chip in EMULATED[library].items():
-        with tempfile.TemporaryDirectory() as folder:
-            found = list(emulated(library, machine, chip, library_sources(library, checkout), Path(folder)))
+        with work_folder() as folder:
+            found = list(emulated(library, machine, chip, library_sources(library, checkout), folder))
         yield machine, fitted(library, machine, found)
     if library == "esp-nn":
         yield ESP32S3, fitted(library, ESP32S3, [(name, Sample(*one)) for name, *one in counted(checkout)])
-        with tempfile.TemporaryDirectory() as folder:
-            yield ESP32P4, fitted(library, ESP32P4, list(interpreted(checkout, Path(folder))))
+        with work_folder() as folder:
+            yield ESP32P4, fitted(library, ESP32P4, list(interpreted(checkout, folder)))
 
 
 @command
@@ -185,11 +185,11 @@ def main() -> None:
     found = [(library, item) for library in EMULATED if options[library]
              for item in calibrated(library, options[library])]  # fmt: skip
     if options["pie"]:
-        with tempfile.TemporaryDirectory() as folder:
-            found.append(("pie", (ESP32S3, fitted("pie", ESP32S3, list(own_kernels(Path(folder)))))))
+        with work_folder() as folder:
+            found.append(("pie", (ESP32S3, fitted("pie", ESP32S3, list(own_kernels(folder))))))
     if options["mve"]:
-        with tempfile.TemporaryDirectory() as folder:
-            counts = list(emulated("mve", CORTEX_M55, CORTEX_M55, Sources((), ()), Path(folder)))
+        with work_folder() as folder:
+            counts = list(emulated("mve", CORTEX_M55, CORTEX_M55, Sources((), ()), folder))
         found.append(("mve", (CORTEX_M55, fitted("mve", CORTEX_M55, counts))))
     for library, (machine, rows) in found:
         TABLE["processors"][machine].setdefault("libraries", {})[library] = rows

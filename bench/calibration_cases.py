@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import onnx
 
-from bench.emulator import NETWORKS, samples
+from bench.emulator import NETWORKS
 from bench.float_twin import float_twin
 from bench.layers import LAYERS, Layer, build_layer
 from bench.networks import SLOW, smallest
 from bench.operator_models import CASES
 from bench.quantised_net import QuantisedNet
-from tigris_pio import Session, compile_model
+from tigris_pio import compile_model
 from tigris_pio.compiler.pipeline import Compiled
 from tigris_pio.errors import BudgetError
 
@@ -188,16 +188,3 @@ def compiled_at(subject: Subject, budget: str) -> Compiled:
         return compile_model(model, fast=budget or smallest(model, slow=slow, **options), slow=slow, **options)
     except BudgetError:
         return compile_model(model, fast=budget, slow=SLOW, **options)
-
-
-def content_of(subject: Subject, compiled: Compiled) -> bytes:
-    """The bytes on which the firmware runs the plan, with the host's output."""
-    with Session(compiled) as session:
-        (source,), result = session.inputs, session.outputs[0]
-        if subject.inputs is None:
-            stored = np.random.default_rng(1).integers(-128, 128, source.stored_shape)
-            x = stored.astype(np.int8) if source.stored_dtype == np.int8 else stored.astype(np.float32) / 32
-        else:
-            x = source.to_stored(subject.inputs.reshape(source.shape))
-        y = session.run_raw({source.name: x})[result.name]
-    return samples(x.tobytes(), y.tobytes())

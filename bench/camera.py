@@ -4,11 +4,10 @@ Instructions per pixel of the crop, of a frame of 320 x 240 whose 240 x 240 in t
 emulated machine, and the adapter's code on rv32imc, compiled for size.
 """
 
-import tempfile
 from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table
-from bench.emulator import MACHINES, RUNTIME, BenchError, Machine, compiler, emulate, link, run_tool
+from bench.emulator import MACHINES, RUNTIME, BenchError, Machine, compiler, emulate, link, run_tool, work_folder
 from bench.text import text_bytes
 
 FORMATS = ("grey", "RGB565, low byte first", "RGB565, high byte first", "RGB888", "BGR888", "YUYV", "UYVY")
@@ -33,10 +32,10 @@ def measured(machine: Machine, folder: Path) -> list[Row]:
 def main() -> None:
     """The command."""
     parser_of(__doc__).parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with work_folder() as folder:
         for machine in MACHINES.values():
-            print_table(f"{machine.name}: instructions per pixel", measured(machine, Path(folder)), COLUMNS)
+            print_table(f"{machine.name}: instructions per pixel", measured(machine, folder), COLUMNS)
         small = MACHINES["rv32imc"]
-        run_tool([*compiler(small), "-Os", "-c", *map(str, SOURCES)], Path(folder))
-        sizes = {name: text_bytes(small, Path(folder, f"{name}.o")) for name in ("camera", "camera_table")}
+        run_tool([*compiler(small), "-Os", "-c", *map(str, SOURCES)], folder)
+        sizes = {name: text_bytes(small, folder / f"{name}.o") for name in ("camera", "camera_table")}
         print(f"{small.name}, -Os: {sizes['camera']:,} bytes of code, and {sizes['camera_table']:,} to fill tables")

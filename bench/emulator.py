@@ -4,7 +4,9 @@ import dataclasses
 import re
 import struct
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,6 +75,13 @@ class Measurement:
     slow: int
     output: int
     ops: tuple[int, ...]
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """A folder that is removed at the end."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
 
 
 def runtime_sources() -> list[Path]:

@@ -9,13 +9,12 @@ ESP-DL: https://github.com/espressif/esp-dl, operator_performance.md (single lay
 """
 
 import dataclasses
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench.calibrate_libraries import PieCounter
 from bench.calibration_cases import Subject
 from bench.command import Row, command, parser_of, print_table, write_json
+from bench.emulator import work_folder
 from bench.layers import Layer, build_layer
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends.pie import CHIP
@@ -156,8 +155,8 @@ def total(name: str, rows: list[Row]) -> Row:
 def main() -> None:
     """The command."""
     options = parser_of(__doc__, "json").parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        counter = PieCounter(Path(folder))
+    with work_folder() as folder:
+        counter = PieCounter(folder)
         single = [row_of(case, counter) for case in PUBLISHED]
         rows = [*(row_of(case, counter) for case in mobilenet()), sums()]
     print_table("Single layers, cycles", single, COLUMNS)

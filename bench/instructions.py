@@ -7,14 +7,13 @@ Prints tables. Every output is compared with the recorded one, and a network's i
 
 import dataclasses
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table, write_json
-from bench.emulator import MACHINES, Machine, build, measure
+from bench.emulator import MACHINES, Machine, build, measure, work_folder
 from bench.layers import LAYERS, build_layer
-from bench.networks import fit, int8_networks, on_noise, recorded
+from bench.networks import content_of, fit, int8_networks, recorded
 from bench.text import core_text, link_model, small_objects, text_bytes
 from tigris_pio import compile_model
 from tigris_pio.compiler.pipeline import Compiled
@@ -65,7 +64,7 @@ def layers(machine: Machine, program: Path) -> Iterator[Row]:
     """Single layers; the host's result is the expected one."""
     for layer in LAYERS:
         compiled, _ = fit(build_layer(layer), None, chip=machine.chip)
-        row = row_of(machine, program, compiled, on_noise(compiled))
+        row = row_of(machine, program, compiled, content_of(compiled))
         (only,) = (op for op in row["ops"] if op["macs"])
         yield {"name": layer.name, **row, "per_mac": only["instructions"] / only["macs"]}
 
@@ -109,8 +108,8 @@ def main() -> int:
     options = parser.parse_args()
     budgets = sorted(options.budgets, key=parse_size, reverse=True)
     choice = Choice(options.folder, options.models or int8_networks(options.folder), budgets, options.ops)
-    with tempfile.TemporaryDirectory() as folder:
-        results = [bench(MACHINES[name], choice, Path(folder)) for name in options.machines]
+    with work_folder() as folder:
+        results = [bench(MACHINES[name], choice, folder) for name in options.machines]
     write_json(options.json, results)
     wrong = [row["name"] for result in results for row in (*result["networks"], *result["layers"]) if not row["right"]]
     if wrong:

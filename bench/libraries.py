@@ -6,11 +6,10 @@ the recorded one. Exit status 1 if one differs.
 """
 
 import dataclasses
-import tempfile
 from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table
-from bench.emulator import MACHINES, RUNTIME, BenchError, build, measure
+from bench.emulator import MACHINES, RUNTIME, BenchError, build, measure, work_folder
 from bench.networks import int8_networks, recorded
 from tigris_pio import compile_model
 from tigris_pio.platformio.backend import LIBRARIES
@@ -83,8 +82,8 @@ def main() -> int:
     parser.add_argument("--machine", choices=MACHINES, help="default: cortex-m4 for cmsis-nn, rv32imc for esp-nn")
     options = parser.parse_args()
     machine = options.machine or {"cmsis-nn": "cortex-m4", "esp-nn": "rv32imc"}[options.library]
-    with tempfile.TemporaryDirectory() as folder:
+    with work_folder() as folder:
         rows = bench(machine, options.library, library_sources(options.library, options.checkout),
-                     options.folder, Path(folder))  # fmt: skip
+                     options.folder, folder)  # fmt: skip
     print_table(f"{options.library} on {machine}, instructions an inference, -O2, 256K", rows, COLUMNS)
     return 0 if all(row["right"] for row in rows) else 1

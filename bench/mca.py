@@ -15,12 +15,11 @@ import functools
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table, write_json
-from bench.emulator import FIRMWARE, MACHINES, BenchError, Machine, build, emulate, run_tool
+from bench.emulator import FIRMWARE, MACHINES, BenchError, Machine, build, emulate, run_tool, work_folder
 from bench.libraries import library_sources
 from bench.networks import int8_networks, recorded
 from tigris_pio import compile_model
@@ -186,8 +185,7 @@ def main() -> int:
     if unknown := sorted(set(options.machines) - set(TRIPLES)):
         parser.error(f"--machines: {', '.join(unknown)} has no model here; there are {', '.join(TRIPLES)}")
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with work_folder() as folder:
         for machine in options.machines:
             try:
                 rows += measured(MACHINES[machine], folder, options.cmsis_nn, options.folder,

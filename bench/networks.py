@@ -35,11 +35,15 @@ def recorded(folder: Path, name: str) -> tuple[Path, bytes]:
     return folder / f"{name}_int8.onnx", samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
 
 
-def on_noise(compiled: Compiled) -> bytes:
-    """The samples of a plan for the firmware: random bytes, and the host's output."""
+def content_of(compiled: Compiled, inputs: np.ndarray | None = None) -> bytes:
+    """The samples of a plan for the firmware: `inputs` or noise, and the host's output."""
     with Session(compiled) as session:
         (source,), result = session.inputs, session.outputs[0]
-        x = np.random.default_rng(1).integers(-128, 128, source.stored_shape).astype(np.int8)
+        if inputs is None:
+            stored = np.random.default_rng(1).integers(-128, 128, source.stored_shape)
+            x = stored.astype(np.int8) if source.stored_dtype == np.int8 else stored.astype(np.float32) / 32
+        else:
+            x = source.to_stored(inputs.reshape(source.shape))
         return samples(x.tobytes(), session.run_raw({source.name: x})[result.name].tobytes())
 
 

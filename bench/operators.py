@@ -6,12 +6,11 @@ differs.
 """
 
 import re
-import tempfile
 from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table, write_json
-from bench.emulator import MACHINES, Machine, build, measure
-from bench.networks import on_noise
+from bench.emulator import MACHINES, Machine, build, measure, work_folder
+from bench.networks import content_of
 from bench.operator_models import CASES, MEASURED, Case
 from tigris_pio import compile_model
 
@@ -23,7 +22,7 @@ COLUMNS = [("operator", "name"), ("a", "unit"), ("instructions", "per_unit", ",.
 def measure_case(machine: Machine, program: Path, case: Case) -> Row:
     """One row of the table."""
     compiled = compile_model(case.model())
-    found = measure(machine, program, compiled.data, on_noise(compiled))
+    found = measure(machine, program, compiled.data, content_of(compiled))
     counted = [(op.kind.name + (" float" if op.dtype.name == "FLOAT32" else ""), count)
                for op, count in zip(compiled.plan.program.ops, found.ops, strict=True)
                if (op.kind.name == case.kind if case.kind else _OWN.match(op.name))]
@@ -41,8 +40,8 @@ def main() -> int:
     parser.add_argument("--only", default="", help="operators whose name contains this")
     options = parser.parse_args()
     machine = MACHINES[options.machine]
-    with tempfile.TemporaryDirectory() as folder:
-        program = build(machine, Path(folder))
+    with work_folder() as folder:
+        program = build(machine, folder)
         rows = [measure_case(machine, program, case) for case in CASES if options.only.lower() in case.name.lower()]
     print_table(f"{machine.name}, -O2", rows, COLUMNS)
     write_json(options.json, rows)

@@ -7,13 +7,12 @@ the library's functions by themselves.
 """
 
 import dataclasses
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from bench.command import Row, command, parser_of, print_table, write_json
-from bench.emulator import MACHINES, build, measure, samples
+from bench.emulator import MACHINES, build, measure, samples, work_folder
 from bench.networks import int8_networks
 from bench.riscv import whole
 from bench.riscv.esp_nn import CHIP
@@ -70,8 +69,8 @@ def main() -> int:
     parser.add_argument("checkout", type=Path, help="folder with a checkout of ESP-NN")
     options = parser.parse_args()
     tables = {}
-    with tempfile.TemporaryDirectory() as folder:
-        programs = whole.build(Path(folder), options.checkout), portable(Path(folder))
+    with work_folder() as folder:
+        programs = whole.build(folder, options.checkout), portable(folder)
         for name in options.models or int8_networks(options.folder):
             tables[name] = rows_of(options.folder / f"{name}_int8.onnx", options.checkout, *programs)
             print_table(f"{name} on the ESP32-P4, instructions, {FAST}", tables[name], COLUMNS)

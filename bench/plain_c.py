@@ -12,14 +12,13 @@ stack: stack of a run; beside: stack without that of the deepest kernel, at -Os
 import argparse
 import dataclasses
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
 
 from bench.command import Row, command, parser_of, print_table, write_json
-from bench.emulator import MACHINES, Machine, build, emulate, measure, numbers, samples
+from bench.emulator import MACHINES, Machine, build, emulate, measure, numbers, samples, work_folder
 from bench.emulator import link as link_with
 from bench.float_twin import float_twin
 from bench.networks import fit, int8_networks, recorded, smallest
@@ -139,7 +138,7 @@ def main() -> int:
     options.float_budgets = FLOAT_BUDGETS if options.budgets == BUDGETS.split(",") else options.budgets
     if options.models is None:
         options.models = int8_networks(options.folder)
-    with tempfile.TemporaryDirectory() as folder:
-        found = [row for name in options.machines for row in bench(MACHINES[name], options, Path(folder))]
+    with work_folder() as folder:
+        found = [row for name in options.machines for row in bench(MACHINES[name], options, folder)]
     write_json(options.json, found)
     return 0 if all(row["right"] for row in found) else 1

@@ -13,13 +13,13 @@ slowest plan and on average, and the most placements of one.
 
 import itertools
 import math
-import tempfile
 import time
 from pathlib import Path
 
 import onnx
 
 from bench.command import command, known, parser_of, print_cells
+from bench.emulator import work_folder
 from bench.memory import theirs
 from bench.networks import Model, named_smallest, planned_models, smallest
 from bench.zoo import ZOO
@@ -52,8 +52,8 @@ def at_budget(model: Model, budget: str) -> str:
 
 def upstream_row(command: str, model: Model, budgets: list[str]) -> list[str]:
     """Slow bytes that the upstream compiler moves at each budget."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = model if isinstance(model, Path) else Path(folder) / f"{model.graph.name}.onnx"
+    with work_folder() as folder:
+        path = model if isinstance(model, Path) else folder / f"{model.graph.name}.onnx"
         if not isinstance(model, Path):
             onnx.save(model, path)
         return [theirs(command, path, budget) for budget in budgets]

@@ -6,13 +6,13 @@ an interpreter runs the assembly that it calls; the C and other kernels are not 
 compared with the host's. Exit status 1 if one differs.
 """
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from bench.assembly.pipe import Run
 from bench.command import Row, command, parser_of, print_table, write_json
+from bench.emulator import work_folder
 from bench.networks import int8_networks
 from bench.xtensa import whole
 from tigris_pio import Session, compile_model
@@ -71,8 +71,8 @@ def main() -> int:
     """The command."""
     options = parser_of(__doc__, "folder", "json", models=None).parse_args()
     tables = {}
-    with tempfile.TemporaryDirectory() as folder:
-        program = whole.build(Path(folder))
+    with work_folder() as folder:
+        program = whole.build(folder)
         for name in options.models or int8_networks(options.folder):
             tables[name] = rows_of(options.folder / f"{name}_int8.onnx", program)
             print_table(f"{name} on the ESP32-S3's vectors, instructions", tables[name], COLUMNS)

@@ -4,11 +4,10 @@ The runtime's own SHA-256, on rv32imc and Cortex-M4. With --mbedtls, a folder wi
 a P-256 signature is verified too, with what is added to the program's code, and with stack and heap.
 """
 
-import tempfile
 from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table
-from bench.emulator import MACHINES, ROOT, RUNTIME, Machine, compiler, emulate, link, numbers, run_tool
+from bench.emulator import MACHINES, ROOT, RUNTIME, Machine, compiler, emulate, link, numbers, run_tool, work_folder
 from bench.text import NO_SYSTEM, text_bytes
 from tigris_pio import compile_model, signing
 from tigris_pio.format.enums import SignatureAlgorithm
@@ -52,8 +51,7 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--mbedtls", type=Path, metavar="CHECKOUT", help="measure with this mbedTLS 3 too")
     chosen = parser.parse_args().mbedtls
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with work_folder() as folder:
         signing.write_key(folder / "key.pem", SignatureAlgorithm.P256)
         key = signing.read_key(folder / "key.pem")
         plan = signing.sign(compile_model(MODEL, fast="64K").data, key)

@@ -6,12 +6,11 @@ time on the two harts of QEMU's `virt`, uncounted. Waking the other core and wai
 output is compared with the recorded one. Exit status 1 if one differs.
 """
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table
-from bench.emulator import MACHINES, BenchError, emulate, link, numbers, runtime_sources
+from bench.emulator import MACHINES, BenchError, emulate, link, numbers, runtime_sources, work_folder
 from bench.networks import fit, recorded
 
 COLUMNS = [("network", "name"), "budget", ("one core", "one"), ("longer of two", "longer"),
@@ -51,7 +50,7 @@ def row_of(program: Path, networks: Path, name: str, fast: str) -> Row:
 def main() -> None:
     """The command."""
     options = parser_of(__doc__, "folder", models="kws,resnet,vww", budgets="256K,64K,32K,16K").parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        program = build(Path(folder))
+    with work_folder() as folder:
+        program = build(folder)
         rows = [row_of(program, options.folder, name, fast) for name in options.models for fast in options.budgets]
         print_table("rv32imc, -O2: instructions of a run", rows, COLUMNS)

@@ -8,13 +8,12 @@ memory: the arena; a row: front end, once for each row of features; a run: the n
 """
 
 import json
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from bench.command import Row, command, parser_of, print_table
-from bench.emulator import MACHINES, Machine, emulate, link, numbers, samples
+from bench.emulator import MACHINES, Machine, emulate, link, numbers, samples, work_folder
 from tests.examples.front_end import SOURCES, features
 from tests.examples.wake_word import sounds
 from tests.tflite.tflm import Tflm
@@ -60,9 +59,9 @@ def main() -> int:
     audio = sounds().stream(2, 1000)[0].astype("<i2")
     found: list[Row] = []
     for name in options.machines:
-        with tempfile.TemporaryDirectory() as folder:
+        with work_folder() as folder:
             paths = sorted(options.folder.rglob("*.tflite"))
-            rows = [measured(MACHINES[name], path, audio, Path(folder)) for path in paths]
+            rows = [measured(MACHINES[name], path, audio, folder) for path in paths]
         print_table(f"{name}: wake words", rows, COLUMNS)
         found += rows
     return 0 if found and all(row["right"] for row in found) else 1

@@ -13,13 +13,11 @@ Memories:
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench.command import Row, command, parser_of, print_table, write_json
 from bench.cycles.model import MACHINE, Cache, Program, read_program, run
-from bench.emulator import build
+from bench.emulator import build, work_folder
 from bench.networks import fit, int8_networks, recorded, smallest
 
 #: Reading 32 bytes takes 8 clocks of command, 6 of address (DIO 12), some 6 of dummies (4) and 64 of data (128).
@@ -71,8 +69,8 @@ def main() -> int:
     parser.add_argument("--hot", action="store_true", help="with kernels and executor in SRAM (custom_tigris_hot)")
     options = parser.parse_args()
     hot = ("-DTIGRIS_HOT_IN_IRAM",) if options.hot else ()
-    with tempfile.TemporaryDirectory() as folder:
-        program = read_program(build(MACHINE, Path(folder), extra=hot))
+    with work_folder() as folder:
+        program = read_program(build(MACHINE, folder, extra=hot))
     found = []
     for row, operators in rows(options, program):
         found.append(row)

@@ -4,14 +4,13 @@ A compiler that knows nothing of the chip's own instructions writes them as they
 nor of hardware loops, as Espressif's may in the C around.
 """
 
-import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from bench.assembly.program import Program, linked
 from bench.assembly.source import included
-from bench.emulator import MACHINES, run_tool
+from bench.emulator import MACHINES, run_tool, work_folder
 from bench.riscv import source
 
 CHIP = "esp32p4"
@@ -27,8 +26,8 @@ PATTERNS = (f"*_{CHIP}.c", f"*_{CHIP}.S", "*_opt.c", "*_ansi.c")
 @lru_cache
 def program(checkout: Path) -> Program:
     """The library's convolutions and fully connected layers for the chip."""
-    with tempfile.TemporaryDirectory() as folder:
-        return linked(_parsed(checkout, Path(folder)))
+    with work_folder() as folder:
+        return linked(_parsed(checkout, folder))
 
 
 def _parsed(checkout: Path, folder: Path) -> Iterator[Program]:

@@ -11,13 +11,13 @@ esp32p4 an interpreter runs ESP-NN's vector instructions. Exit status 1 if an ou
 """
 
 import dataclasses
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from bench.command import Row, command, parser_of, print_table, write_json
+from bench.emulator import work_folder
 from bench.libraries import library_sources
 from bench.vendor.faults import CRASHED, KINDS, NOT_RUN, REFUSED, WRONG, Table, faults
 from bench.vendor.sweep import Sweep, on_board, on_host
@@ -50,13 +50,13 @@ def counts(table: Table) -> Iterator[Row]:
 
 def judged(library: str, checkout: Path, machine: str, sweep: Sweep) -> Table:
     """The layers of a sweep."""
-    with tempfile.TemporaryDirectory() as folder:
+    with work_folder() as folder:
         if machine in CHIPS:
-            return on_chip(checkout, machine, sweep, Path(folder))
+            return on_chip(checkout, machine, sweep, folder)
         sources = library_sources(library, checkout)
         if machine == "host":
-            return on_host(library, sources, sweep, Path(folder))
-        return on_board(library, sources, sweep, machine, Path(folder))
+            return on_host(library, sources, sweep, folder)
+        return on_board(library, sources, sweep, machine, folder)
 
 
 @command

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.calibration_cases import Subject, compiled_at, content_of, network_subjects
+from bench.calibration_cases import Subject, compiled_at, network_subjects
 from bench.emulator import MACHINES, build, measure
+from bench.networks import content_of
 from tests.compiler.plan.oracle.compare import ALIGNMENT, cases, judge, statistics
 from tests.compiler.plan.oracle.model import cheapest, smallest
 from tests.compiler.plan.oracle.networks import random_network
@@ -102,7 +103,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def check(programs: Mapping[str, Path], subject: Subject, made: Compiled) -> None:
     """On each machine."""
-    content = content_of(subject, made)
+    content = content_of(made, subject.inputs)
     for name, program in programs.items():
         counted = measure(MACHINES[name], program, made.data, content)
         assert counted.right or subject.dtype == "float32"
