@@ -12,7 +12,7 @@ import onnxruntime
 from onnxruntime import quantization
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from recorded import Arrays, Maker, write_all
+from recorded import Arrays, Maker, inputs_of, write_all
 
 SOURCES = ("cnn_dynamo", "gru_dynamo", "lstm_legacy", "causal_dynamo", "padded_legacy", "towers_dynamo", "boxes_legacy")
 QDQ, QOPERATOR = quantization.QuantFormat.QDQ, quantization.QuantFormat.QOperator
@@ -69,8 +69,7 @@ WAYS: dict[str, Callable[[Path, Path, Arrays], None]] = {
 def _maker(source: str, way: str) -> Maker:
     def make(folder: Path) -> Iterator[tuple[Path, Arrays]]:
         path = Path(sys.argv[2]) / f"{source}.onnx"
-        with np.load(path.with_suffix(".npz")) as recorded:
-            inputs = {name[3:]: recorded[name] for name in recorded.files if name.startswith("in:")}
+        inputs = inputs_of(path)
         target = folder / f"{source}_{way}.onnx"
         WAYS[way](path, target, inputs)
         yield target, inputs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 from ai_edge_quantizer import quantizer, recipe
-from recorded import Arrays, Maker, as_taken, write_all
+from recorded import Arrays, Maker, as_taken, inputs_of, write_all
 
 SOURCES = ("cnn", "dense_rank_3", "transformer", "lstm_unrolled", "norms", "upsampling")
 WAYS = ("static_wi8_ai8", "static_wi8_ai16", "dynamic_wi8_afp32", "weight_only_wi8_afp32", "weight_only_wi4_afp32")
@@ -19,8 +19,7 @@ WAYS = ("static_wi8_ai8", "static_wi8_ai16", "dynamic_wi8_afp32", "weight_only_w
 def _maker(source: str, way: str) -> Maker:
     def make(folder: Path) -> Iterator[tuple[Path, Arrays]]:
         path = Path(sys.argv[2]) / f"{source}_export.tflite"
-        with np.load(path.with_suffix(".npz")) as recorded:
-            inputs = {name[3:]: recorded[name] for name in recorded.files if name.startswith("in:")}
+        inputs = inputs_of(path)
         work: Any = quantizer.Quantizer(str(path), getattr(recipe, way)())
         calibration = None
         if way.startswith("static"):

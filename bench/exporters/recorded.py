@@ -14,6 +14,12 @@ Arrays = Mapping[str, np.ndarray]
 Maker = Callable[[Path], Iterator[tuple[Path, Arrays]]]
 
 
+def inputs_of(path: Path) -> dict[str, np.ndarray]:
+    """What a model was given."""
+    with np.load(path.with_suffix(".npz")) as recorded:
+        return {name[3:]: recorded[name] for name in recorded.files if name.startswith("in:")}
+
+
 def run_onnx(path: Path, inputs: Arrays) -> dict[str, np.ndarray]:
     """By onnxruntime, as the file is: its optimiser would change what quantised nodes compute."""
     import onnxruntime  # noqa: PLC0415  (not in every environment)

@@ -18,14 +18,11 @@ static uint32_t op_instructions[LARGEST_OP_COUNT];
 static uint8_t taken[SLOW_BYTES]; /* of a streamed output */
 static uint32_t in_hooks;         /* instructions that are the firmware's, not the runtime's */
 
-static void fail(const char *what, tigris_status status)
+static void demand(const char *what, tigris_status status)
 {
-    bench_print("error ");
-    bench_print(what);
-    bench_print(": ");
-    bench_print(tigris_status_text(status));
-    bench_print("\n");
-    bench_exit();
+    if (status != TIGRIS_OK) {
+        fail(what, tigris_status_text(status));
+    }
 }
 
 static uint32_t count(void *context)
@@ -87,9 +84,7 @@ static uint32_t run(tigris_session *session)
     const uint32_t start = count(NULL);
     const tigris_status status = tigris_run(session);
     const uint32_t elapsed = count(NULL) - start;
-    if (status != TIGRIS_OK) {
-        fail("run", status);
-    }
+    demand("run", status);
     return elapsed;
 }
 
@@ -111,9 +106,7 @@ static void print_ops(tigris_session *session)
 {
     session->hooks.counter = count;
     session->hooks.profile = add_op;
-    if (tigris_session_reset(session) != TIGRIS_OK) {
-        fail("reset", session->fault.status);
-    }
+    demand("reset", tigris_session_reset(session));
     (void)run(session);
     for (uint32_t op = 0; op < session->plan->header->op_count && op < LARGEST_OP_COUNT; op++) {
         bench_print("op");
@@ -133,21 +126,15 @@ void bench_main(void)
     uint32_t start = bench_instructions();
     tigris_status status = tigris_plan_open(&plan, bench_plan, header->total_bytes);
     print_number("open", bench_instructions() - start);
-    if (status != TIGRIS_OK) {
-        fail("open", status);
-    }
+    demand("open", status);
     start = bench_instructions();
     status = tigris_plan_check_crc(&plan);
     print_number("check", bench_instructions() - start);
-    if (status != TIGRIS_OK) {
-        fail("check", status);
-    }
+    demand("check", status);
     start = bench_instructions();
     status = tigris_session_init(&session, &plan, &arenas, NULL);
     print_number("init", bench_instructions() - start);
-    if (status != TIGRIS_OK) {
-        fail("init", status);
-    }
+    demand("init", status);
     session.hooks.fetch_rows = fetch;
     session.hooks.take_rows = take;
     session.hooks.rows_context = &session;

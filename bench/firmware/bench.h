@@ -57,6 +57,17 @@ static inline void print_number(const char *name, uint32_t value)
     bench_print("\n");
 }
 
+/* Prints an error and ends the emulation. */
+__attribute__((noreturn, unused)) static void fail(const char *what, const char *why)
+{
+    bench_print("error ");
+    bench_print(what);
+    bench_print(": ");
+    bench_print(why);
+    bench_print("\n");
+    bench_exit();
+}
+
 /* FNV-1a: tells whether two programs put out the same bytes. */
 static inline uint32_t hash_of(const void *data, uint32_t bytes)
 {

@@ -70,6 +70,7 @@ void bench_main(void)
     print_number("check", bench_instructions() - before);
     print_number("stack", painted_bytes_used(&before));
     print_number("heap", heap_top);
-    bench_print(status == TIGRIS_OK ? "right 1\n" : "error: the signature is not accepted\n");
+    if (status != TIGRIS_OK)
+        fail("check", "the signature is not accepted");
     bench_exit();
 }

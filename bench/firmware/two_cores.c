@@ -91,10 +91,7 @@ static uint32_t run(tigris_session *session, tigris_parallel_hook hook, halves *
     const tigris_status status = tigris_run(session);
     const uint32_t taken = bench_instructions() - start;
     if (status != TIGRIS_OK || memcmp(tigris_output(session, 0), expected, output_bytes) != 0) {
-        bench_print("error ");
-        bench_print(status != TIGRIS_OK ? tigris_status_text(status) : "wrong output");
-        bench_print("\n");
-        bench_exit();
+        fail("run", status != TIGRIS_OK ? tigris_status_text(status) : "wrong output");
     }
     return taken;
 }
@@ -110,9 +107,7 @@ void bench_main(void)
         status = tigris_session_init(&session, &plan, &arenas, NULL);
     }
     if (status != TIGRIS_OK) {
-        bench_print("error ");
-        bench_print(tigris_status_text(status));
-        bench_exit();
+        fail("open", tigris_status_text(status));
     }
     print_number("one", run(&session, NULL, &found));
     const uint32_t both = run(&session, one_after_the_other, &found);
