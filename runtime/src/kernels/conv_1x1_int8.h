@@ -11,12 +11,8 @@
 static TIGRIS_NOINLINE int is_dense_1x1(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = tigris_params(call);
-    const uint32_t width = tigris_output_tensor(call)->width, depth = tigris_input_tensor(call, 0)->channels;
-    const uint32_t taps = (uint32_t)params->kernel_height * params->kernel_width;
-    const uint32_t stride = (uint32_t)params->stride_height * params->stride_width;
-    return pixels_of(call) > 1 && taps * stride * params->groups == 1U &&
-           tigris_input_tensor(call, 0)->width == width && params->pad_left == 0 &&
-           tigris_input_rows(call, 0) == tigris_output_rows(call) && tigris_pad_top(tigris_input_band(call, 0)) == 0 &&
+    const uint32_t depth = tigris_input_tensor(call, 0)->channels;
+    return pixels_of(call) > 1 && params->groups == 1U && tigris_is_dense_1x1(call) &&
            depth <= TIGRIS_PIXELS_TAPS && (depth & (TIGRIS_TILE_TAPS - 1)) == 0U &&
            (tigris_output_tensor(call)->channels & (BLOCK - 1)) == 0U;
 }

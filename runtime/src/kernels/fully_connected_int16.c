@@ -6,35 +6,17 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int16_params *params = tigris_params(call);
     const tigris_tensor_record *output = tigris_output_tensor(call);
-    const tigris_outputs_int16 outputs = {params->bias, tigris_int32_data(call, params->multiplier),
-                                          tigris_int8_data(call, params->shift),
-                                          {params->sum_bits, params->activation_min, params->activation_max}};
-    const int32_t inputs = (int32_t)params->in_features, features = (int32_t)params->out_features;
     const uint32_t row_vectors = tigris_row_elements(output) / params->out_features;
-    const uint32_t vectors = (uint32_t)tigris_output_rows(call) * row_vectors;
+    const int32_t vectors = tigris_output_rows(call) * (int32_t)row_vectors;
     const uint32_t first = (uint32_t)tigris_output_first(call) * row_vectors;
     const uint32_t held =
         (uint32_t)tigris_first_row(tigris_input_band(call, 0)) * tigris_row_elements(tigris_input_tensor(call, 0));
     const int16_t *input =
         (const int16_t *)(const void *)tigris_input_data(call, 0) + (first * params->in_features - held);
-    int16_t *to = tigris_int16_output(call);
     tigris_tile_int16 tile;
-    tile.row_step = inputs;
-    for (uint32_t left = vectors; left > 0U; left -= (uint32_t)tile.vectors) {
-        const int8_t *weights = tigris_int8_data(call, params->weights);
-        const int16_t *const both[] = {input, input + inputs};
-        tile.vectors = left == 1U ? 1 : 2;
-        for (int32_t o = 0; o < features; o += tile.rows) {
-            tile.rows = features - o < TIGRIS_TILE_ROWS ? features - o : TIGRIS_TILE_ROWS;
-            tigris_start_tile(&tile, call, &outputs, o);
-            tigris_add_to_tile(&tile, both, weights + o * inputs, inputs);
-            for (int32_t vector = 0; vector < tile.vectors; vector++) {
-                tigris_finish_tile(&tile, &outputs, o, vector, to + vector * features + o);
-            }
-        }
-        input += tile.vectors * inputs;
-        to += tile.vectors * features;
-    }
+    tile.outputs = (tigris_outputs_int16)TIGRIS_OUTPUTS_INT16(call, params);
+    tigris_run_vectors(&tile, tigris_int8_data(call, params->weights), (int32_t)params->out_features, input,
+                       (int32_t)params->in_features, vectors, tigris_int16_output(call));
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -8,10 +8,13 @@
 #define TIGRIS_NOINLINE TIGRIS_HOT __attribute__((noinline, unused))
 #define TIGRIS_FLATTEN __attribute__((flatten))
 #define TIGRIS_LIKELY(condition) (__builtin_expect((condition), 1) != 0)
+#define TIGRIS_UNROLL(times) TIGRIS_PRAGMA(GCC unroll times)
+#define TIGRIS_PRAGMA(text) _Pragma(#text)
 #else
 #define TIGRIS_NOINLINE
 #define TIGRIS_FLATTEN
 #define TIGRIS_LIKELY(condition) (condition)
+#define TIGRIS_UNROLL(times)
 #endif
 
 /* GCC gathers the loads of several taps, and adds products to each other before it adds them to the sums. Without

@@ -29,10 +29,9 @@ static inline int16_t *tigris_int16_output(const tigris_kernel_call *call)
 }
 
 /* Entry `index` of an array of int64 that is aligned to four bytes at least. */
-static inline uint64_t tigris_int64_at(const tigris_kernel_call *call, uint32_t offset, uint32_t index)
+static inline uint64_t tigris_int64_at(const uint32_t *words, int32_t index)
 {
-    const uint32_t *words = (const uint32_t *)(const void *)(tigris_weights(call) + offset) + (size_t)index * 2U;
-    return (uint64_t)words[1] << 32 | words[0];
+    return (uint64_t)words[2 * index + 1] << 32 | words[2 * index];
 }
 
 /* Width of sums, 32 or 64 bits, and range of outputs. */
@@ -42,16 +41,27 @@ typedef struct tigris_sum_stage {
     int32_t high;
 } tigris_sum_stage;
 
+/* Whether a sum's result is the upper half of its product with tigris_high_factor, rounded: right shifts of 16 to 31,
+ * as nearly always. */
+static inline int tigris_is_high_word(int32_t shift)
+{
+    return (uint32_t)(-1 - shift) < 16U;
+}
+
+static inline uint32_t tigris_high_factor(int32_t multiplier, int32_t shift)
+{
+    return (uint32_t)multiplier << ((17 + shift) & 31);
+}
+
 /* (sum * multiplier + half) >> (15 - shift), the lower 32 bits. */
 static inline int32_t tigris_scale_sum(int64_t sum, int32_t multiplier, int32_t shift)
 {
-    const uint32_t but_one = (uint32_t)(14 - shift) & 63U;
-    uint64_t product = (uint64_t)sum * (uint32_t)multiplier;
-    if (but_one < 31U) { /* nearly always; 32-bit processors shift 64 bits by many instructions */
-        product += UINT32_C(1) << but_one;
-        return (int32_t)((uint32_t)(product >> 32) << (31U - but_one) | (uint32_t)product >> but_one >> 1);
+    if (tigris_is_high_word(shift)) { /* 32-bit processors shift 64 bits by many instructions */
+        const uint64_t product = (uint64_t)sum * tigris_high_factor(multiplier, shift);
+        return (int32_t)((uint32_t)(product >> 32) + ((uint32_t)product >> 31));
     }
-    return (int32_t)((((int64_t)product >> but_one) + 1) >> 1);
+    const int64_t product = (int64_t)((uint64_t)sum * (uint32_t)multiplier);
+    return (int32_t)(((product >> ((14 - shift) & 63)) + 1) >> 1);
 }
 
 static inline int16_t tigris_to_int16(int64_t sum, int32_t multiplier, int32_t shift, const tigris_sum_stage *stage)

@@ -1,138 +1,165 @@
 #include "tile_int16.h"
 
-/* The loop over two vectors needs 19 registers. */
-#if defined(__arm__) || defined(__XTENSA__)
-#define HAS_TWO_VECTORS 0
+#include "instruction_set.h"
+
+#if defined(TIGRIS_DSP)
+#include "dsp/tile_int16.h"
 #else
-#define HAS_TWO_VECTORS 1
+#include "portable/tile_int16.h"
 #endif
 
-#define ADD_WEIGHT(index, weight)                                                                                      \
-    do {                                                                                                               \
-        const int32_t w_ = (weight);                                                                                   \
-        TIGRIS_ADD_NEXT(first.row[index], x_, w_);                                                                     \
-        if (two) {                                                                                                     \
-            TIGRIS_ADD_NEXT(second.row[index], y_, w_);                                                                \
-        }                                                                                                              \
-    } while (0)
-
-#define ADD_TAP(tap)                                                                                                   \
-    do {                                                                                                               \
-        const int32_t x_ = x[tap], y_ = two ? y[tap] : 0;                                                              \
-        ADD_WEIGHT(0, a[tap]);                                                                                         \
-        ADD_WEIGHT(1, b[tap]);                                                                                         \
-        ADD_WEIGHT(2, c[tap]);                                                                                         \
-        ADD_WEIGHT(3, d[tap]);                                                                                         \
-    } while (0)
-
-/* Adds `count` products to each sum of one vector, or of two. `step`: from the weights of a row to those of the next. */
-TIGRIS_INLINE void add_rows(int two, const int16_t *x, const int16_t *y, const int8_t *a, int32_t step, int32_t count,
-                            tigris_four_sums *sums)
+/* Adds the products of one vector and the rows from `row` on. */
+static TIGRIS_NOINLINE void add_one(const tigris_tile_int16 *tile, int32_t row, const int16_t *x, const int8_t *weights,
+                                    int32_t count, uint32_t *sums)
 {
-    const int8_t *b = a + step, *c = b + step, *d = c + step;
-    tigris_four_sums first = sums[0], second = two ? sums[1] : sums[0];
-    int32_t k = 0;
-    for (; k < (count & 7); k++) {
-        ADD_TAP(k);
+    weights += row * tile->row_step;
+    for (; row + TIGRIS_ROW_BLOCK <= tile->rows; row += TIGRIS_ROW_BLOCK) {
+        tigris_add_int16_block(1, tile, x, weights, count, sums + row);
+        weights += TIGRIS_ROW_BLOCK * tile->row_step;
     }
-    for (; k < count; k += 8) {
-        ADD_TAP(k);
-        ADD_TAP(k + 1);
-        ADD_TAP(k + 2);
-        ADD_TAP(k + 3);
-        ADD_TAP(k + 4);
-        ADD_TAP(k + 5);
-        ADD_TAP(k + 6);
-        ADD_TAP(k + 7);
-    }
-    sums[0] = first;
-    if (two) {
-        sums[1] = second;
+    for (; row < tile->rows; row++) {
+        uint32_t sum = tile->left == TIGRIS_SAFE_PRODUCTS ? 0U : sums[row];
+        for (int32_t k = 0; k < count; k++) {
+            sum += (uint32_t)(x[k] * weights[k]);
+        }
+        sums[row] = sum;
+        weights += tile->row_step;
     }
 }
 
-static TIGRIS_NOINLINE void add_one(const int16_t *x, const int8_t *weights, int32_t step, int32_t count,
-                                    tigris_four_sums *sums)
+/* Adds the products of three vectors and all blocks of rows. */
+static TIGRIS_NOINLINE void add_three(const tigris_tile_int16 *tile, const int16_t *x, const int8_t *weights,
+                                      int32_t count, uint32_t *sums)
 {
-    add_rows(0, x, x, weights, step, count, sums);
-}
-
-static TIGRIS_NOINLINE void add_two(const int16_t *x, const int16_t *y, const int8_t *weights, int32_t step,
-                                    int32_t count, tigris_four_sums *sums)
-{
-    add_rows(1, x, y, weights, step, count, sums);
+    for (int32_t row = 0; row + TIGRIS_ROW_BLOCK <= tile->rows; row += TIGRIS_ROW_BLOCK) {
+        tigris_add_int16_block(3, tile, x, weights, count, sums + row);
+        weights += TIGRIS_ROW_BLOCK * tile->row_step;
+    }
 }
 
 /* Adds `count` products to each sum of a tile; they fit 32 bits. */
-static void add_to_part(tigris_tile_int16 *t, const int16_t *const *vectors, const int8_t *weights, int32_t count)
+static void add_to_part(tigris_tile_int16 *tile, const int16_t *vector, const int8_t *weights, int32_t count)
 {
-    if (t->rows == TIGRIS_TILE_ROWS && t->vectors == 2 && HAS_TWO_VECTORS) {
-        add_two(vectors[0], vectors[1], weights, t->row_step, count, t->part);
-        return;
+    int32_t row = 0;
+    if (TIGRIS_HAS_THREE && tile->vectors == TIGRIS_TILE_VECTORS) {
+        add_three(tile, vector, weights, count, tile->part[0]);
+        row = tile->rows & -TIGRIS_ROW_BLOCK;
     }
-    for (int32_t vector = 0; vector < t->vectors; vector++) {
-        const int16_t *x = vectors[vector];
-        if (t->rows == TIGRIS_TILE_ROWS) {
-            add_one(x, weights, t->row_step, count, &t->part[vector]);
-            continue;
-        }
-        for (int32_t row = 0; row < t->rows; row++) {
-            const int8_t *w = weights + row * t->row_step;
-            uint32_t sum = t->part[vector].row[row];
-            for (int32_t k = 0; k < count; k++) {
-                sum += (uint32_t)(x[k] * w[k]);
-            }
-            t->part[vector].row[row] = sum;
-        }
+    for (int32_t i = 0; i < tile->vectors && row < tile->rows; i++) {
+        add_one(tile, row, vector, weights, count, tile->part[i]);
+        vector += tile->vector_step;
     }
 }
 
+/* Makes room for more products. */
 static void fold(tigris_tile_int16 *tile)
 {
     for (int32_t vector = 0; vector < tile->vectors; vector++) {
         for (int32_t row = 0; row < tile->rows; row++) {
-            tile->sum[vector][row] += (uint64_t)(int64_t)(int32_t)tile->part[vector].row[row];
-            tile->part[vector].row[row] = 0U;
+            const uint32_t part = tile->part[vector][row];
+            tile->upper[vector][row] = (tile->is_long ? tile->upper[vector][row] : 0U) + (uint32_t)((int32_t)part >> 16);
+            tile->part[vector][row] = part & 0xFFFFU;
         }
     }
-    tile->left = TIGRIS_SAFE_PRODUCTS;
+    tile->is_long = 1;
+    tile->left = TIGRIS_SAFE_PRODUCTS - 1;
 }
 
-void tigris_add_to_tile(tigris_tile_int16 *tile, const int16_t *const *vectors, const int8_t *weights, int32_t count)
+void tigris_add_to_tile(tigris_tile_int16 *tile, const int16_t *vector, const int8_t *weights, int32_t count)
 {
-    for (int32_t at = 0; at < count;) {
-        const int32_t some = count - at < tile->left ? count - at : tile->left;
-        const int16_t *const from[] = {vectors[0] + at, tile->vectors == 1 ? NULL : vectors[1] + at};
-        add_to_part(tile, from, weights + at, some);
-        at += some;
-        tile->left -= some;
+    while (count > 0) {
         if (tile->left == 0) {
             fold(tile);
         }
+        const int32_t some = count < tile->left ? count : tile->left;
+        add_to_part(tile, vector, weights, some);
+        vector += some;
+        weights += some;
+        count -= some;
+        tile->left -= some;
     }
 }
 
-void tigris_start_tile(tigris_tile_int16 *tile, const tigris_kernel_call *call, const tigris_outputs_int16 *outputs,
-                       int32_t first)
+void tigris_start_rows(tigris_tile_int16 *tile, int32_t first, int32_t channels)
 {
+    const tigris_outputs_int16 *outputs = &tile->outputs;
+    tile->first = first;
+    tile->rows = channels < TIGRIS_TILE_ROWS ? channels : TIGRIS_TILE_ROWS;
+    tile->is_fast = outputs->stage.sum_bits == 64U;
     for (int32_t row = 0; row < tile->rows; row++) {
-        const uint64_t bias = tigris_int64_at(call, outputs->bias, (uint32_t)(first + row));
-        for (int32_t vector = 0; vector < tile->vectors; vector++) {
-            tile->sum[vector][row] = bias;
-            tile->part[vector].row[row] = 0U;
+        const int32_t shift = outputs->shift[first + row];
+        const uint32_t factor = tigris_high_factor(outputs->multiplier[first + row], shift);
+        tile->is_fast &= tigris_is_high_word(shift);
+        tile->factor[row] = (int32_t)factor;
+        tile->initial[row] = tigris_int64_at(outputs->bias, first + row) * factor + (UINT32_C(1) << 31);
+    }
+}
+
+/* Writes the outputs of any scales and sums. */
+static void finish_any(const tigris_tile_int16 *tile, int16_t *to, int32_t step)
+{
+    const tigris_outputs_int16 *outputs = &tile->outputs;
+    for (int32_t vector = 0; vector < tile->vectors; vector++) {
+        for (int32_t row = 0; row < tile->rows; row++) {
+            const int32_t channel = tile->first + row;
+            uint64_t sum = tigris_int64_at(outputs->bias, channel);
+            if (tile->left != TIGRIS_SAFE_PRODUCTS) {
+                sum += (uint64_t)(int64_t)(int32_t)tile->part[vector][row];
+            }
+            if (tile->is_long) {
+                sum += (uint64_t)(int64_t)(int32_t)tile->upper[vector][row] << 16;
+            }
+            to[row] = tigris_to_int16((int64_t)sum, outputs->multiplier[channel], outputs->shift[channel],
+                                      &outputs->stage);
         }
+        to += step;
     }
-    tile->left = TIGRIS_SAFE_PRODUCTS;
 }
 
-void tigris_finish_tile(const tigris_tile_int16 *tile, const tigris_outputs_int16 *outputs, int32_t first,
-                        int32_t vector, int16_t *to)
+/* The output of a part, if the tile is fast and not long. */
+TIGRIS_INLINE int16_t output_of(uint32_t part, int32_t factor, uint64_t initial, int32_t low, int32_t high)
 {
-    const int32_t *multiplier = outputs->multiplier + first;
-    const int8_t *shift = outputs->shift + first;
-    const tigris_sum_stage stage = outputs->stage;
+    int32_t scaled = (int32_t)(uint32_t)((initial + (uint64_t)((int64_t)(int32_t)part * factor)) >> 32);
+    if (scaled < low) {
+        scaled = low;
+    }
+    if (scaled > high) {
+        scaled = high;
+    }
+    return (int16_t)scaled;
+}
+
+void tigris_finish_tile(const tigris_tile_int16 *tile, int16_t *to, int32_t step)
+{
+    const int32_t low = tile->outputs.stage.low, high = tile->outputs.stage.high;
+    if (!tile->is_fast || tile->is_long || tile->left == TIGRIS_SAFE_PRODUCTS) {
+        finish_any(tile, to, step);
+        return;
+    }
+    int16_t *second = to + (tile->vectors > 1 ? step : 0), *third = to + (tile->vectors > 2 ? 2 * step : 0);
     for (int32_t row = 0; row < tile->rows; row++) {
-        const uint64_t sum = tile->sum[vector][row] + (uint64_t)(int64_t)(int32_t)tile->part[vector].row[row];
-        to[row] = tigris_to_int16((int64_t)sum, multiplier[row], shift[row], &stage);
+        const int32_t factor = tile->factor[row];
+        const uint64_t initial = tile->initial[row];
+        if (tile->vectors == 3) {
+            *third++ = output_of(tile->part[2][row], factor, initial, low, high);
+        }
+        if (tile->vectors > 1) {
+            *second++ = output_of(tile->part[1][row], factor, initial, low, high);
+        }
+        *to++ = output_of(tile->part[0][row], factor, initial, low, high);
+    }
+}
+
+void tigris_run_vectors(tigris_tile_int16 *tile, const int8_t *weights, int32_t features, const int16_t *input,
+                        int32_t inputs, int32_t vectors, int16_t *to)
+{
+    tile->vector_step = tile->row_step = inputs;
+    for (int32_t first = 0; first < features; first += tile->rows) {
+        tigris_start_rows(tile, first, features - first);
+        for (int32_t at = 0; at < vectors; at += tile->vectors) {
+            tigris_start_tile(tile, vectors - at);
+            tigris_add_to_tile(tile, input + at * inputs, weights + first * inputs, inputs);
+            tigris_finish_tile(tile, to + (at * features + first), features);
+        }
     }
 }

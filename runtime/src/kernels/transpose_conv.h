@@ -89,8 +89,8 @@ typedef struct tigris_transposed {
     int32_t group_outputs; /* output channels of one group */
 } tigris_transposed;
 
-/* The taps of an output pixel, and its channels `channel`, `channel` + 1, … of one group. If there are two pixels, the
- * second reads the next input column with the same taps. `to`: number of the first output element. */
+/* The taps of an output pixel, and its channels `channel`, `channel` + 1, … of one group. Each further pixel
+ * reads the next input column with the same taps. `to`: number of the first output element. */
 typedef struct tigris_transpose_place {
     tigris_transpose_taps rows;
     tigris_transpose_taps columns;
@@ -128,7 +128,7 @@ TIGRIS_INLINE void tigris_transpose_sum(const tigris_transposed *c, const tigris
 /* Writes the outputs of a place. */
 typedef void (*tigris_transpose_output)(void *outputs, const tigris_transposed *c, const tigris_transpose_place *at);
 
-/* Computes output pixel number `pixel`, and perhaps a second, up to `most` channels at a time. */
+/* Computes output pixel number `pixel`, and perhaps more, up to `most` channels at a time. */
 TIGRIS_INLINE void tigris_transpose_pixels(const tigris_transposed *c, tigris_transpose_place *at, uint32_t pixel,
                                            int32_t most, tigris_transpose_output write, void *outputs)
 {
@@ -161,9 +161,13 @@ TIGRIS_INLINE void tigris_transpose_run(const tigris_kernel_call *call, const ti
             for (int32_t x = first; x < width; x += at.pixels * stride) {
                 at.columns = tigris_taps_of(&columns, x + shape->pad_left);
                 at.pixels = 1;
-                if (pixels > 1 && x + stride < width) {
-                    const tigris_transpose_taps next = tigris_taps_of(&columns, x + stride + shape->pad_left);
-                    at.pixels += next.tap == at.columns.tap && next.count == at.columns.count;
+                while (at.pixels < pixels && x + at.pixels * stride < width) {
+                    const int32_t position = x + at.pixels * stride + shape->pad_left;
+                    const tigris_transpose_taps next = tigris_taps_of(&columns, position);
+                    if (next.tap != at.columns.tap || next.count != at.columns.count) {
+                        break;
+                    }
+                    at.pixels++;
                 }
                 tigris_transpose_pixels(&c, &at, (uint32_t)(y * width + x), most, write, outputs);
             }

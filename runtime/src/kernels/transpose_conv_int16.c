@@ -5,9 +5,7 @@
 
 typedef struct layer {
     tigris_tile_int16 tile;
-    tigris_outputs_int16 outputs;
     const int16_t *input;
-    int32_t input_channels;
     const int8_t *weights;
     int16_t *to;
 } layer;
@@ -15,23 +13,17 @@ typedef struct layer {
 static inline void add_products(void *of, uint32_t input, int32_t weight, int32_t count)
 {
     layer *l = of;
-    const int16_t *first = l->input + input;
-    const int16_t *const vectors[] = {first, l->tile.vectors == 1 ? NULL : first + l->input_channels};
-    tigris_add_to_tile(&l->tile, vectors, l->weights + weight, count);
+    tigris_add_to_tile(&l->tile, l->input + input, l->weights + weight, count);
 }
 
 static inline void write_outputs(void *of, const tigris_transposed *c, const tigris_transpose_place *at)
 {
     layer *l = of;
-    l->tile.vectors = at->pixels;
-    l->tile.rows = at->channels;
-    tigris_start_tile(&l->tile, c->call, &l->outputs, at->channel);
+    tigris_start_rows(&l->tile, at->channel, at->channels);
+    tigris_start_tile(&l->tile, at->pixels);
     tigris_transpose_sum(c, at, add_products, l);
-    int16_t *to = l->to + at->to;
-    for (int32_t pixel = 0; pixel < at->pixels; pixel++) {
-        tigris_finish_tile(&l->tile, &l->outputs, at->channel, pixel, to);
-        to += (uint32_t)c->shape->stride_width * tigris_output_tensor(c->call)->channels;
-    }
+    tigris_finish_tile(&l->tile, l->to + at->to,
+                       c->shape->stride_width * (int32_t)tigris_output_tensor(c->call)->channels);
 }
 
 static void run(const tigris_kernel_call *call)
@@ -39,16 +31,13 @@ static void run(const tigris_kernel_call *call)
     const tigris_transpose_conv_int16_params *params = tigris_params(call);
     const tigris_transpose_shape shape = TIGRIS_TRANSPOSE_SHAPE(params);
     layer l;
-    const tigris_outputs_int16 outputs = {params->bias, tigris_int32_data(call, params->multiplier),
-                                          tigris_int8_data(call, params->shift),
-                                          {params->sum_bits, params->activation_min, params->activation_max}};
-    l.outputs = outputs;
+    l.tile.outputs = (tigris_outputs_int16)TIGRIS_OUTPUTS_INT16(call, params);
     l.input = (const int16_t *)(const void *)tigris_input_data(call, 0);
-    l.input_channels = (int32_t)tigris_input_tensor(call, 0)->channels;
+    l.tile.vector_step = (int32_t)tigris_input_tensor(call, 0)->channels;
     l.weights = tigris_int8_data(call, params->weights);
     l.to = tigris_int16_output(call);
-    l.tile.row_step = shape.kernel_height * shape.kernel_width * (l.input_channels / (int32_t)shape.groups);
-    tigris_transpose_run(call, &shape, 2, TIGRIS_TILE_ROWS, write_outputs, &l);
+    l.tile.row_step = shape.kernel_height * shape.kernel_width * (l.tile.vector_step / (int32_t)shape.groups);
+    tigris_transpose_run(call, &shape, TIGRIS_TILE_VECTORS, TIGRIS_TILE_ROWS, write_outputs, &l);
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -67,6 +67,15 @@ TIGRIS_INLINE void tigris_next_pixel_inline(tigris_pixel_loop *loop)
     loop->pixel.columns = tigris_taps_inside(params, 1, loop->pixel.column, (int32_t)tigris_tensor_of(in)->width);
 }
 
+/* Whether each output pixel reads one input pixel, in the same order: a 1x1 window of stride 1 without padding. */
+static inline int tigris_is_dense_1x1(const tigris_kernel_call *call)
+{
+    const tigris_window_params *params = tigris_params(call);
+    return (params->kernel[0] | params->kernel[1] | params->stride[0] | params->stride[1]) == 1 &&
+           tigris_input_tensor(call, 0)->width == tigris_output_tensor(call)->width && params->pad_left == 0 &&
+           tigris_input_rows(call, 0) == tigris_output_rows(call) && tigris_pad_top(tigris_input_band(call, 0)) == 0;
+}
+
 /* Elements from the band's start to channel 0 of a pixel's tap, modulo 2^32: the tap may be padding. */
 static inline uint32_t tigris_tap_offset(const tigris_kernel_call *call, const tigris_pixel *pixel, int32_t row,
                                          int32_t column)
