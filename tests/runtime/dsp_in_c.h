@@ -132,23 +132,6 @@ TIGRIS_INLINE uint32_t tigris_add_both(tigris_pair a, tigris_pair b, uint32_t su
 #define TIGRIS_STORE_WORDS(first, second, to, bytes)                                                                   \
     (void)((to)[0] = (first), (to)[1] = (second), (to) += (bytes) / 4)
 
-static inline void arm_add_row_of_five(uint32_t sum[5], const int8_t *from, int32_t step, tigris_pair w_0_1,
-                                       tigris_pair w_1_2)
-{
-    const int32_t weights[3] = {arm_bottom(w_0_1), arm_top(w_0_1), arm_top(w_1_2)};
-    for (int32_t column = 0; column < 5; column++) {
-        for (int32_t i = 0; i < 3; i++) {
-            const int32_t place = column + 1 - i;
-            if (place >= 0 && place < 5) {
-                sum[place] += (uint32_t)(from[column * step] * weights[i]);
-            }
-        }
-    }
-}
-
-#define TIGRIS_ADD_ROW_OF_FIVE(sum, from, step, w_0_1, w_1_2)                                                          \
-    (void)(arm_add_row_of_five(sum, from, step, w_0_1, w_1_2), (from) += 2 * (step))
-
 TIGRIS_INLINE uint32_t tigris_add_high_product(uint32_t addend, uint32_t a, uint32_t b)
 {
     return (uint32_t)arm_smmlar((int32_t)a, (int32_t)b, (int32_t)addend);

@@ -263,19 +263,6 @@ static int init_lines(const line_axis *along, const line_axis *across, tigris_li
            across->first + (across->outputs - 1) * across->stride + 1 < across->extent;
 }
 
-/* Computes `count` lines whose lanes are inside the input alike. */
-TIGRIS_HOT
-static void run_lines(tigris_line_loop *w, const int8_t *input, int8_t *output, int32_t count)
-{
-#if TIGRIS_HAS_ROW_LOOP
-    if (tigris_is_fast_row(w)) {
-        tigris_run_rows(w, input, output, count);
-        return;
-    }
-#endif
-    tigris_run_lines(w, input, output, count);
-}
-
 /* Fills in what all lines share. */
 TIGRIS_HOT
 static void fill_loop(const depthwise *d, const line_axis *along, const line_axis *across, tigris_line_loop *w)
@@ -289,24 +276,10 @@ static void fill_loop(const depthwise *d, const line_axis *along, const line_axi
     w->across = across->weight_step;
     w->output = d->output;
     w->padding = d->padding[0];
-}
-
-/* Computes all lines; lines with all lanes inside in one call. Only the first line can lack the lane before, only
- * the last the lane after. */
-TIGRIS_HOT
-static void run_all_lines(const depthwise *d, const line_axis *across, tigris_line_loop *w, int8_t *output)
-{
-    const int32_t step = across->step, last = across->outputs - 1;
-    const int whole = across->first + last * across->stride + 2 < across->extent;
-    const int8_t *input = d->input + (across->first + 1) * step;
-    w->lane[0] = 0;
-    w->lane[1] = across->first < 0 ? 0 : -step;
-    for (int32_t line = 0, count; line <= last; line += count) {
-        count = w->lane[1] == 0 ? 1 : whole ? last + 1 - line : line < last ? last - line : 1;
-        w->lane[2] = line + count <= last || whole ? step : 0;
-        run_lines(w, input + line * w->line_step, output + line * w->output_line_step, count);
-        w->lane[1] = -step;
-    }
+    w->lane[1] = -across->step, w->lane[2] = across->step;
+    w->before = across->first < 0;
+    w->after = across->first + (across->outputs - 1) * across->stride + 2 >= across->extent;
+    w->lines = across->outputs;
 }
 
 /* Computes all channels of a 3x3 kernel along lines. Returns 0, with nothing computed, if lines cannot. */
@@ -335,7 +308,7 @@ static int run_channels(const depthwise *d, const tigris_band *in, const tigris_
         }
     }
 #endif
-    run_all_lines(d, across, &w, output);
+    tigris_run_all_lines(&w, d->input + (across->first + 1) * across->step, output);
     return 1;
 }
 

@@ -48,6 +48,7 @@ typedef struct tigris_line_channel {
 typedef struct tigris_line_loop {
 #if defined(TIGRIS_DSP)
     tigris_line_channel channel; /* the current one */
+    int32_t inside;              /* lines with all lanes inside; -1: the only line has the middle lane alone inside */
 #endif
     const int8_t *weights;
     const int32_t *bias;
@@ -67,6 +68,9 @@ typedef struct tigris_line_loop {
     int32_t left;              /* 1: the first column is padding */
     int32_t columns;           /* columns inside, at least one */
     int32_t right;             /* 1: the last column is padding */
+    int32_t lines;
+    int32_t before;            /* 1: the first line has the lane before outside */
+    int32_t after;             /* 1: the last line has the lane after outside */
 } tigris_line_loop;
 
 /* The taps of a channel, in the order of `lane`. */

@@ -87,35 +87,6 @@ TIGRIS_INLINE uint32_t tigris_add_second_second(int32_t a, int32_t b, uint32_t s
 #define TIGRIS_STORE_WORDS(first, second, to, bytes)                                                                   \
     __asm__ volatile("strd %1, %2, [%0], %3" : "+r"(to) : "r"(first), "r"(second), "i"(bytes) : "memory")
 
-/* Adds the products of three weights and five bytes, with a stride of `step` from `from` on, to the sums of five
- * outputs; advances `from` by two steps. One assembler statement: GCC would load several rows at once and spill the
- * sums. */
-#define TIGRIS_ADD_ROW_OF_FIVE(sum, from, step, w_0_1, w_1_2)                                                          \
-    do {                                                                                                               \
-        tigris_pair x_, y_;                                                                                            \
-        __asm__ volatile("ldrsb %5, [%7]\n\t"                                                                          \
-                         "ldrsb %6, [%7, %8]\n\t"                                                                      \
-                         "pkhbt %5, %5, %6, lsl #16\n\t" /* bytes 0 and 1 */                                           \
-                         "smlad %0, %5, %10, %0\n\t"                                                                   \
-                         "smlad %1, %5, %9, %1\n\t"                                                                    \
-                         "smlatb %2, %5, %9, %2\n\t"                                                                   \
-                         "ldrsb %6, [%7, %8, lsl #1]\n\t"                                                              \
-                         "add %7, %7, %8, lsl #1\n\t"                                                                  \
-                         "ldrsb %5, [%7, %8]\n\t"                                                                      \
-                         "pkhbt %6, %6, %5, lsl #16\n\t" /* bytes 2 and 3 */                                           \
-                         "ldrsb %5, [%7, %8, lsl #1]\n\t"                                                              \
-                         "smlabt %1, %6, %10, %1\n\t"                                                                  \
-                         "smlad %2, %6, %10, %2\n\t"                                                                   \
-                         "smlad %3, %6, %9, %3\n\t"                                                                    \
-                         "smlabt %3, %5, %10, %3\n\t"                                                                  \
-                         "smlatb %4, %6, %9, %4\n\t"                                                                   \
-                         "smlabt %4, %5, %9, %4"                                                                       \
-                         : "+r"((sum)[0]), "+r"((sum)[1]), "+r"((sum)[2]), "+r"((sum)[3]), "+r"((sum)[4]),             \
-                           "=&r"(x_), "=&r"(y_), "+r"(from)                                                            \
-                         : "r"(step), "r"(w_0_1), "r"(w_1_2)                                                           \
-                         : "memory");                                                                                  \
-    } while (0)
-
 /* addend + a * b / 2^32, rounded to the nearest, halves up; of signed numbers. */
 TIGRIS_INLINE uint32_t tigris_add_high_product(uint32_t addend, uint32_t a, uint32_t b)
 {

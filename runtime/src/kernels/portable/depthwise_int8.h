@@ -138,47 +138,7 @@ static TIGRIS_NOINLINE void tigris_run_slow_channels(const tigris_line_loop *loo
     }
 }
 
-/* Lines of all channels. The slow channels come last, so that the loop over the fast ones has all registers. */
-static TIGRIS_NOINLINE void tigris_run_lines(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
-                                             int32_t lines)
-{
-    int slow = 0;
-    for (int32_t channel = 0; channel < loop->channels; channel++) {
-        if (tigris_can_double(loop->bias[channel], loop->shift[channel])) {
-            tigris_run_channel(loop, channel, input + channel, output + channel, lines, 1);
-        } else {
-            slow = 1;
-        }
-    }
-    if (slow) {
-        tigris_run_slow_channels(loop, input, output, lines);
-    }
-}
-#else
-/* At -Os: whether lines can compute a channel. */
-static inline int tigris_has_line_loop(const tigris_line_loop *loop, int32_t channel)
-{
-    return tigris_can_double(loop->bias[channel], loop->shift[channel]);
-}
-
-/* Lines of all channels. */
-static TIGRIS_NOINLINE void tigris_run_lines(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
-                                             int32_t lines)
-{
-    for (int32_t channel = 0; channel < loop->channels; channel++) {
-        tigris_run_channel(loop, channel, input + channel, output + channel, lines, 1);
-    }
-}
-#endif
-
-#if TIGRIS_HAS_ROW_LOOP
-/* Whether tigris_run_rows can compute lines. */
-static inline int tigris_is_fast_row(const tigris_line_loop *loop)
-{
-    return tigris_is_plain_row(loop);
-}
-
-/* `count` rows for which tigris_is_fast_row is true. The set-up of a channel is short, which counts for short rows.
+/* `count` rows for which tigris_is_plain_row is true. The set-up of a channel is short, which counts for short rows.
  * Weights lie at constant offsets. Fields of the loop are in variables, since the compiler must assume that a store
  * changes the loop. */
 static TIGRIS_NOINLINE void tigris_run_rows(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
@@ -229,7 +189,60 @@ static TIGRIS_NOINLINE void tigris_run_rows(const tigris_line_loop *loop, const 
         tigris_run_slow_channels(loop, input - loop->channels, output - loop->channels, count);
     }
 }
+
+/* Lines of all channels whose lanes are inside the input alike. The slow channels come last, so that the loop over the
+ * fast ones has all registers. */
+static TIGRIS_NOINLINE void tigris_run_lines(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
+                                             int32_t lines)
+{
+    int slow = 0;
+    if (tigris_is_plain_row(loop)) {
+        tigris_run_rows(loop, input, output, lines);
+        return;
+    }
+    for (int32_t channel = 0; channel < loop->channels; channel++) {
+        if (tigris_can_double(loop->bias[channel], loop->shift[channel])) {
+            tigris_run_channel(loop, channel, input + channel, output + channel, lines, 1);
+        } else {
+            slow = 1;
+        }
+    }
+    if (slow) {
+        tigris_run_slow_channels(loop, input, output, lines);
+    }
+}
+#else
+/* At -Os: whether lines can compute a channel. */
+static inline int tigris_has_line_loop(const tigris_line_loop *loop, int32_t channel)
+{
+    return tigris_can_double(loop->bias[channel], loop->shift[channel]);
+}
+
+/* Lines of all channels whose lanes are inside the input alike. */
+static TIGRIS_NOINLINE void tigris_run_lines(const tigris_line_loop *loop, const int8_t *input, int8_t *output,
+                                             int32_t lines)
+{
+    for (int32_t channel = 0; channel < loop->channels; channel++) {
+        tigris_run_channel(loop, channel, input + channel, output + channel, lines, 1);
+    }
+}
 #endif
+
+/* All lines of all channels; lines with all lanes inside in one call. `input`: column 0 of the first output, in the
+ * middle lane. */
+TIGRIS_INLINE void tigris_run_all_lines(tigris_line_loop *loop, const int8_t *input, int8_t *output)
+{
+    const int32_t across = loop->lane[2], whole = loop->lines - loop->after;
+    loop->lane[1] = loop->before != 0 ? 0 : -across;
+    for (int32_t line = 0, count; line < loop->lines; line += count) {
+        const int8_t *from = input + line * loop->line_step;
+        int8_t *to = output + line * loop->output_line_step;
+        loop->lane[2] = line < whole ? across : 0;
+        count = line < whole && loop->lane[1] != 0 ? whole - line : 1;
+        tigris_run_lines(loop, from, to, count);
+        loop->lane[1] = -across;
+    }
+}
 
 /* Adds `count` taps of four channels, at least one. `step`: stride of the taps in the input. */
 TIGRIS_INLINE void tigris_add_run(const int8_t *a, int32_t step, const int8_t *w, int32_t count,
