@@ -26,6 +26,8 @@ void tigris_pie_copy(int8_t *to, const int8_t *from, uint32_t bytes, uint32_t ro
 void tigris_pie_sum_pixels(int32_t *sums, const int32_t *before, const int8_t *from, uint32_t pixels, uint32_t channels) {}
 void tigris_pie_max_pool(const int8_t *input, int8_t *output, const tigris_pie_window *window, uint32_t channels, const tigris_pie_pool *pool, uint32_t pixels) {}
 void tigris_pie_average_pool(const int8_t *input, int8_t *output, const tigris_pie_window *window, uint32_t channels, const tigris_pie_pool *pool, uint32_t pixels) {}
+void tigris_pie_sum_rows(int32_t *sums, const int16_t *input, const int8_t *weights, uint32_t step, uint32_t rows, uint32_t count) {}
+void tigris_pie_sum_eight(int32_t *sums, const int16_t *input, const int8_t *weights, const tigris_pie_window *window, uint32_t step, uint32_t gap) {}
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors) {}
 
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)

@@ -109,6 +109,28 @@ void tigris_pie_sum_pixels(int32_t *sums, const int32_t *before, const int8_t *f
 POOL(tigris_pie_max_pool)
 POOL(tigris_pie_average_pool)
 
+void tigris_pie_sum_rows(int32_t *sums, const int16_t *input, const int8_t *weights, uint32_t step, uint32_t rows,
+                         uint32_t count)
+{
+    const argument arguments[] = {bytes(WRITTEN, sums, rows * (uint32_t)sizeof *sums),
+                                  bytes(READ, input, (count + 7U) / 8U * TIGRIS_PIE_LANES),
+                                  bytes(READ, weights, (rows - 1U) * step + count), number((int32_t)step),
+                                  number((int32_t)rows), number((int32_t)count)};
+    ASK("tigris_pie_sum_rows", arguments);
+}
+
+void tigris_pie_sum_eight(int32_t *sums, const int16_t *input, const int8_t *weights, const tigris_pie_window *window,
+                          uint32_t step, uint32_t gap)
+{
+    const uint32_t row = window->columns * window->column + window->row, kernel_row = window->columns * step + gap;
+    const argument arguments[] = {
+        bytes(WRITTEN, sums, 8U * sizeof *sums),
+        bytes(READ, input, (window->rows - 1U) * row + (window->columns - 1U) * window->column + TIGRIS_PIE_LANES),
+        bytes(READ, weights, (window->rows - 1U) * kernel_row + (window->columns - 1U) * step + 8U),
+        bytes(READ, window, sizeof *window), number((int32_t)step), number((int32_t)gap)};
+    ASK("tigris_pie_sum_eight", arguments);
+}
+
 void tigris_pie_add(const int8_t *a, const int8_t *b, int8_t *output, const int32_t words[3], uint32_t vectors)
 {
     const uint32_t each = vectors * TIGRIS_PIE_LANES;

@@ -96,7 +96,8 @@ def sum_pixels(pixels: NDArray[np.int8], before: NDArray[np.int32]) -> tuple[NDA
     return np.frombuffer(memory.content(sums, before.nbytes), np.int32), machine.executed
 
 
-def pool(taps: NDArray[np.int8], limits: tuple[int, int], constants: Sequence[int] = ()) -> tuple[NDArray[np.int8], int]:
+def pool(taps: NDArray[np.int8], limits: tuple[int, int],
+         constants: Sequence[int] = ()) -> tuple[NDArray[np.int8], int]:  # fmt: skip
     """The maxima of [pixels, rows, columns, channels], whose windows lie one behind another, or with the constants of
     tigris_pie_pool (shift, start, multiplier, offset, unit) their averages; and the instructions they took."""
     memory, (pixels, rows, columns, channels) = Memory(1 << 18), taps.shape
@@ -110,6 +111,31 @@ def pool(taps: NDArray[np.int8], limits: tuple[int, int], constants: Sequence[in
     assert not memory.strays and not memory.misaligned, memory.strays
     content = memory.content(result, pixels * channels)
     return np.frombuffer(content, np.int8).reshape(pixels, channels), machine.executed
+
+
+def sum_rows(x: NDArray[np.int16], weights: NDArray[np.int8], place: int) -> tuple[NDArray[np.int32], int]:
+    """The sums of products of a vector and of each row of weights, which lie `place` bytes behind a multiple of 16, and
+    the instructions they took."""
+    memory, (rows, count) = Memory(), weights.shape
+    padded = np.pad(x, (0, -count % 8))
+    source, by = memory.add("from", padded.tobytes()), memory.add("weights", weights.tobytes(), offset=place)
+    result = memory.add("sums", 4 * rows, writable=True)
+    machine = Machine(program(), memory)
+    machine.call("tigris_pie_sum_rows", [result, source, by, count, rows, count])
+    assert not memory.strays and not memory.misaligned, memory.strays
+    return np.frombuffer(memory.content(result, 4 * rows), np.int32), machine.executed
+
+
+def sum_eight(x: NDArray[np.int16], weights: NDArray[np.int8]) -> tuple[NDArray[np.int32], int]:
+    """The sums of products of the first eight of [rows, columns, channels], and the instructions they took."""
+    memory, (rows, columns, channels) = Memory(), x.shape
+    source, by = memory.add("from", x.tobytes()), memory.add("weights", weights.tobytes())
+    window = memory.add("window", struct.pack("<5I", rows, columns, 2 * channels, 0, 0), align=4)
+    result = memory.add("sums", 32, writable=True)
+    machine = Machine(program(), memory)
+    machine.call("tigris_pie_sum_eight", [result, source, by, window, channels, 0])
+    assert not memory.strays and not memory.misaligned, memory.strays
+    return np.frombuffer(memory.content(result, 32), np.int32), machine.executed
 
 
 def copy(source: NDArray[np.int8], size: int, rows: int, to_step: int, from_step: int,

@@ -9,15 +9,16 @@ import numpy as np
 
 from tests.runtime.build import HERE, RUNTIME, compile_program, replay
 from tests.runtime.kernel_harness import Operator, Way, operator
-from tests.runtime.random_layers import CONV, DEPTHWISE, random_window
-from tests.runtime.test_conv import int8_case
+from tests.runtime.random_layers import CONV, DEPTHWISE, random_window, window
+from tests.runtime.test_conv import OFFSETS, int8_case
+from tests.runtime.test_int16 import constants
 from tests.runtime.test_pool import int8_params, step_fields
 from tests.runtime.test_vectors import fully_connected_case
 from tigris_pio.compiler.backends import pie
 from tigris_pio.compiler.backends.pie_sums import with_words
 from tigris_pio.compiler.ir.program import ProgramOp
 from tigris_pio.format.enums import OpKind, Packing
-from tigris_pio.format.params import BinaryInt8Params, PoolInt8Params
+from tigris_pio.format.params import BinaryInt8Params, ConvInt16Params, FullyConnectedInt16Params, PoolInt8Params
 from tigris_pio.format.pie import LANES
 from tigris_pio.sizes import round_up
 
@@ -102,4 +103,28 @@ def pools(count: int, seed: int = 13) -> Iterator[tuple[Operator, Way]]:
                                 activation_min=choose.choice((-128, -90)), activation_max=choose.choice((127, 80)),
                                 multiplier=0, shift=0)  # fmt: skip
         op = operator(kind, params, x, rows=w.rows, out=(1, *w.output, channels))
+        yield op, choose.choice((Way(w.output[0]), Way(min(2, w.output[0])), Way(1, windows=True, keep=True)))
+
+
+def int16_layers(count: int, seed: int = 17) -> Iterator[tuple[Operator, Way]]:
+    """Layers of int16, most of channels in multiples of eight, some with sums beyond 32 bits."""
+    choose = random.Random(seed)
+    for number in range(count):
+        draw, kind = np.random.default_rng(number), choose.choice((CONV, DEPTHWISE, OpKind.FULLY_CONNECTED))
+        stride, depth, outputs = choose.choice((1, 1, 2)), choose.choice((1, 3, 8, 24, 64)), choose.choice((1, 8, 20))
+        w = random_window(choose, ((1, 1), (3, 3), (2, 5), (5, 1)), (stride, stride))
+        if kind is OpKind.FULLY_CONNECTED:
+            w, depth = window((3, 1), (1, 1), (1, 1), (0, 0, 0, 0)), choose.choice((8, 30, 64, 328))
+        outputs = depth if kind is DEPTHWISE else outputs
+        weights = (*w.kernel, depth) if kind is DEPTHWISE else (outputs, *w.kernel, depth)
+        sum_bits = choose.choice((32, 64))
+        made = constants(draw, outputs, depth * w.kernel[0] * w.kernel[1], sum_bits)
+        common = {"sum_bits": sum_bits, "activation_min": -20000, "activation_max": 32767, **OFFSETS}
+        params: ConvInt16Params | FullyConnectedInt16Params = ConvInt16Params(
+            **w.geometry, groups=1, weight_bytes=1, **common)  # fmt: skip
+        if kind is OpKind.FULLY_CONNECTED:
+            params = FullyConnectedInt16Params(rows=3, in_features=depth, out_features=outputs, **common)
+        x = draw.integers(-32768, 32768, (1, *w.input, depth)).astype(np.int16)
+        op = operator(kind, params, x, rows=w.rows, out=(1, *w.output, outputs),
+                      weights=draw.integers(-128, 128, weights).astype(np.int8), **made)  # fmt: skip
         yield op, choose.choice((Way(w.output[0]), Way(min(2, w.output[0])), Way(1, windows=True, keep=True)))

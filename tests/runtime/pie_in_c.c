@@ -275,3 +275,33 @@ void tigris_pie_average_pool(const int8_t *input, int8_t *output, const tigris_p
 {
     pool(input, output, window, channels, own, pixels, 0);
 }
+
+void tigris_pie_sum_rows(int32_t *sums, const int16_t *input, const int8_t *weights, uint32_t step, uint32_t rows,
+                         uint32_t count)
+{
+    need(((uintptr_t)input & (TIGRIS_PIE_LANES - 1U)) == 0U && rows != 0U && count != 0U && count <= 256U);
+    for (uint32_t k = count; k % EIGHT != 0U; k++)
+        need(input[k] == 0);
+    for (uint32_t i = 0; i < rows; i++, weights += step) {
+        sums[i] = 0;
+        for (uint32_t k = 0; k < count; k++)
+            sums[i] += input[k] * weights[k];
+    }
+}
+
+void tigris_pie_sum_eight(int32_t *sums, const int16_t *input, const int8_t *weights, const tigris_pie_window *window,
+                          uint32_t step, uint32_t gap)
+{
+    const uint32_t row = window->columns * window->column + window->row, kernel_row = window->columns * step + gap;
+    need(window->rows != 0U && window->columns != 0U && window->rows * window->columns <= 256U);
+    for (uint32_t i = 0; i < EIGHT; i++) {
+        sums[i] = 0;
+        for (uint32_t tap = 0; tap < window->rows * window->columns; tap++) {
+            const uint32_t y = tap / window->columns, x = tap % window->columns;
+            const int8_t *from = (const int8_t *)(const void *)input + y * row + x * window->column;
+            const int8_t *weight = weights + y * kernel_row + x * step;
+            need(tigris_pie_is_aligned(from, TIGRIS_PIE_LANES) && tigris_pie_is_aligned(weight, EIGHT));
+            sums[i] += ((const int16_t *)(const void *)from)[i] * weight[i];
+        }
+    }
+}

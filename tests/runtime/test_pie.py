@@ -2,6 +2,7 @@
 AddressSanitizer and UndefinedBehaviorSanitizer. tests/emulation/xtensa tests the assembly itself."""
 
 import dataclasses
+import itertools
 import random
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.harness.tiers import examples
 from tests.runtime.damage import overwritten
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.loader import Status
-from tests.runtime.pie_cases import layers, packed, pie_replay, pools, sums
+from tests.runtime.pie_cases import int16_layers, layers, packed, pie_replay, pools, sums
 from tests.runtime.plan_builder import changed, with_crc
 from tests.runtime.random_layers import CONV, window
 from tests.runtime.replays import assert_same, outcomes
@@ -59,6 +60,10 @@ def test_pools_of_all_sizes() -> None:
     assert_same(pie_replay(), [plan_for(op, way) for op, way in pools(examples(40, 250))])
 
 
+def test_int16_layers_of_all_sizes() -> None:
+    assert_same(pie_replay(), [plan_for(op, way) for op, way in int16_layers(examples(60, 300))])
+
+
 def test_equal_biases() -> None:
     """A network in which two convolutions of one stage have the same biases."""
     assert_same(pie_replay(), [compile_model(zoo.inception(), fast=budget, backend="pie").data
@@ -69,7 +74,9 @@ def test_damaged_plans() -> None:
     """Refused or run, never an access outside."""
     choose, count = random.Random(9), examples(10, 60)
     plans: list[bytes] = []
-    for op, way in (*layers(examples(12, 30), 5), *sums(examples(6, 12), 5)):
+    cases = (layers(examples(12, 30), 5), sums(examples(6, 12), 5), pools(examples(6, 12), 5),
+             int16_layers(examples(6, 12), 5))  # fmt: skip
+    for op, way in itertools.chain(*cases):
         plan = plan_for(op, dataclasses.replace(way, weights=choose.choice(list(WeightMode))))
         plans += map(with_crc, overwritten(choose, plan, count))
     statuses = {result.status for result in outcomes(pie_replay(), plans)}

@@ -1,4 +1,5 @@
 /* Conv2D and depthwise Conv2D of int16 with weights of int8, and Conv2D with weights of int16. */
+#include "set.h"
 #include "tigris_kernels.h"
 #include "tile_int16.h"
 #include "window.h"
@@ -237,6 +238,6 @@ static tigris_status check_depthwise(const tigris_check_call *call)
                                call->output->channels % call->inputs[0]->channels == 0U);
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_conv_2d_int16, CONV_2D, INT16, tigris_conv_int16_params, run, check);
-TIGRIS_KERNEL_ENTRY(tigris_depthwise_conv_2d_int16, DEPTHWISE_CONV_2D, INT16, tigris_conv_int16_params, run_depthwise,
-                    check_depthwise);
+TIGRIS_PIE_ENTRY(tigris_conv_2d_int16, CONV_2D, INT16, tigris_conv_int16_params, run, check);
+TIGRIS_PIE_ENTRY(tigris_depthwise_conv_2d_int16, DEPTHWISE_CONV_2D, INT16, tigris_conv_int16_params, run_depthwise,
+                 check_depthwise);

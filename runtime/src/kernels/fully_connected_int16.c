@@ -1,4 +1,5 @@
 /* Fully connected layer of int16 with weights of int8. */
+#include "set.h"
 #include "tigris_kernels.h"
 #include "tile_int16.h"
 
@@ -29,5 +30,5 @@ static tigris_status check(const tigris_check_call *call)
         tigris_check_data(call, params->weights, tigris_multiply(params->in_features, params->out_features), 1U));
 }
 
-TIGRIS_KERNEL_ENTRY(tigris_fully_connected_int16, FULLY_CONNECTED, INT16, tigris_fully_connected_int16_params, run,
-                    check);
+TIGRIS_PIE_ENTRY(tigris_fully_connected_int16, FULLY_CONNECTED, INT16, tigris_fully_connected_int16_params, run,
+                 check);

@@ -16,17 +16,20 @@
     }                                                                                                                  \
     TIGRIS_KERNEL_ENTRY(name, kind, dtype, record, name##_run, check)
 
-/* The entries of pools, and of the kernels that MVE alone takes over. */
+/* TIGRIS_SET_ENTRY: of kernels that MVE takes over; TIGRIS_PIE_ENTRY: PIE; TIGRIS_POOL_ENTRY: both. */
 #if TIGRIS_MVE
 #include "mve/mve.h"
 #define TIGRIS_SET_ENTRY TIGRIS_BY_SET_ENTRY
+#define TIGRIS_PIE_ENTRY TIGRIS_KERNEL_ENTRY
 #define TIGRIS_POOL_ENTRY TIGRIS_BY_SET_ENTRY
 #elif defined(TIGRIS_PIE)
 #include "pie/layer.h"
 #define TIGRIS_SET_ENTRY TIGRIS_KERNEL_ENTRY
+#define TIGRIS_PIE_ENTRY TIGRIS_BY_SET_ENTRY
 #define TIGRIS_POOL_ENTRY TIGRIS_BY_SET_ENTRY
 #else
 #define TIGRIS_SET_ENTRY TIGRIS_KERNEL_ENTRY
+#define TIGRIS_PIE_ENTRY TIGRIS_KERNEL_ENTRY
 #define TIGRIS_POOL_ENTRY TIGRIS_KERNEL_ENTRY
 #endif
 

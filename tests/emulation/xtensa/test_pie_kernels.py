@@ -120,7 +120,7 @@ def test_no_function_is_left_out() -> None:
     named = {expected_function(inputs, whole, *limits) for inputs, whole, limits in cases}
     labels = {name for name in pie_kernels.program().labels if "@" not in name}
     assert labels == named | {"tigris_pie_copy", "tigris_pie_add", "tigris_pie_sum_pixels", "tigris_pie_max_pool",
-                               "tigris_pie_average_pool"}  # fmt: skip
+                               "tigris_pie_average_pool", "tigris_pie_sum_rows", "tigris_pie_sum_eight"}  # fmt: skip
     header = (pie_kernels.SOURCES / "pie_int8.h").read_text()
     assert all(f" {name}" in header for name in named)
 
@@ -175,6 +175,28 @@ def test_averages(rows: int, columns: int, channels: int, padded: int) -> None:
     np.testing.assert_array_equal(got, np.clip(np.sign(mean) * np.floor(np.abs(mean) + 0.5), -128, 120))
     step = 8 if channels % 16 else 16
     assert executed <= 9 * (channels / step * (5 * rows * columns + 4 * rows + 24) + 7) + 25
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 31, 64, 256])
+@pytest.mark.parametrize("place", [0, 1, 8, 15])
+def test_products_of_int16(count: int, place: int) -> None:
+    """With the largest products, too. Weights lie anywhere."""
+    choose = np.random.default_rng(count)
+    x, w = choose.integers(-32768, 32768, count).astype(np.int16), weights(choose, 4, count)
+    for inputs, by in ((x, w), (np.full_like(x, -32768), np.full_like(w, -128))):
+        got, executed = pie_kernels.sum_rows(inputs, by, place)
+        np.testing.assert_array_equal(got, by.astype(np.int64) @ inputs)
+        assert executed <= 4 * (7 * -(-count // 16) + 20) + 8
+
+
+@pytest.mark.parametrize("rows, columns, channels", [(3, 3, 8), (1, 5, 24), (16, 16, 8)])
+def test_depthwise_sums_of_int16(rows: int, columns: int, channels: int) -> None:
+    choose = np.random.default_rng(4)
+    w = weights(choose, rows, columns, channels)
+    for x in (choose.integers(-32768, 32768, w.shape), np.full(w.shape, -32768)):
+        got, executed = pie_kernels.sum_eight(x.astype(np.int16), w)
+        np.testing.assert_array_equal(got, (x * w.astype(np.int64)).sum((0, 1))[:8])
+        assert executed <= 5 * rows * columns + 5 * rows + 40
 
 
 @pytest.mark.parametrize("size, to_step, from_step, place, most", [

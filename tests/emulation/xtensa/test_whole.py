@@ -1,5 +1,6 @@
 """Whole operators and networks: the runtime's C on this machine, every call of assembly under the interpreter."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.harness.tiers import examples, sampled
 from tests.networks.folders import OWN, Network, networks
 from tests.runtime.build import PLAIN, RUNTIME, compile_program
 from tests.runtime.kernel_harness import plan_for
-from tests.runtime.pie_cases import layers, pools, sums
+from tests.runtime.pie_cases import int16_layers, layers, pools, sums
 from tigris_pio import Session, compile_model
 from tigris_pio.format.enums import OpKind
 
@@ -30,7 +31,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_layers_of_all_sizes(program: Path) -> None:
     """Channels that are no whole vectors, padding, strides and dilation; whole, in bands and through windows."""
-    for op, way in (*layers(examples(3, 30), 21), *sums(examples(2, 12), 21), *pools(examples(4, 24), 21)):
+    cases = (layers(examples(3, 30), 21), sums(examples(2, 12), 21), pools(examples(4, 24), 21),
+             int16_layers(examples(6, 30), 21))  # fmt: skip
+    for op, way in itertools.chain(*cases):
         plan = plan_for(op, way)
         with Session(plan) as session:
             values = {f"in{place}": data for place, data in enumerate(op.inputs)}

@@ -10,7 +10,7 @@ from tests.runtime.chains import example_chain, plan_of, walk
 from tests.runtime.fuzz.geometries import geometries
 from tests.runtime.kernel_harness import Way, plan_for
 from tests.runtime.operators import operators
-from tests.runtime.pie_cases import layers, pools, sums
+from tests.runtime.pie_cases import int16_layers, layers, pools, sums
 from tigris_pio.format.enums import WeightMode
 
 
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 
     folder = Path(sys.argv[1])
     plain = ((f"geometry-{index:03}", seed) for index, seed in enumerate(geometries(300, dilated=True)))
-    own = (*layers(60), *sums(12), *pools(12))
+    own = (*layers(60), *sums(12), *pools(12), *int16_layers(12))
     vectors = ((f"pie-{index:02}", plan_for(op, way)) for index, (op, way) in enumerate(own))
     for seed_name, seed_plan in itertools.chain(seeds(), plain, vectors, compiled_seeds()):
         (folder / seed_name).write_bytes(seed_plan)

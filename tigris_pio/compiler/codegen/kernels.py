@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 HELPERS = {"tigris_move": "move.c", "tigris_lz4_decompress": "lz4.c"}
 #: Names that each file needs: of assertions, and of the types in records of tensors.
 _ROOTS = ("TIGRIS_STATIC_ASSERT", "tigris_dtype")
-_ENTRY = re.compile(r"^TIGRIS_(?:KERNEL|SET|POOL)_ENTRY\((\w+),\s*\w+,\s*\w+,\s*\w+,\s*(\w+),", re.MULTILINE)
+_ENTRY = re.compile(r"^TIGRIS_(?:KERNEL|SET|PIE|POOL)_ENTRY\((\w+),\s*\w+,\s*\w+,\s*\w+,\s*(\w+),", re.MULTILINE)
 _GUARD = re.compile(r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif\s*\Z", re.MULTILINE | re.DOTALL)
 _QUOTED = r'/\*.*?\*/|"(?:\\.|[^"\\])*"'
 _INCLUDE = re.compile(r'^#include (?:"(.+)"|(<.+>))', re.MULTILINE)

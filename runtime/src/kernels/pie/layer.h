@@ -69,7 +69,10 @@ uint32_t tigris_pie_dense_scratch(uint32_t window, uint32_t outputs);
 tigris_pie_dense_layer tigris_pie_dense_of(const tigris_kernel_call *call, uint32_t weights, uint32_t bias,
                                            uint32_t window, uint32_t outputs);
 
-/* The functions of TIGRIS_POOL_ENTRY (set.h). */
+/* The functions of TIGRIS_PIE_ENTRY and TIGRIS_POOL_ENTRY (set.h). */
+int tigris_conv_2d_int16_by_set(const tigris_kernel_call *call);
+int tigris_depthwise_conv_2d_int16_by_set(const tigris_kernel_call *call);
+int tigris_fully_connected_int16_by_set(const tigris_kernel_call *call);
 int tigris_average_pool_int8_by_set(const tigris_kernel_call *call);
 int tigris_max_pool_int8_by_set(const tigris_kernel_call *call);
 

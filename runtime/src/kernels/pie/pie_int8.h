@@ -112,4 +112,16 @@ tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_clamped;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_whole;
 tigris_pie_depthwise_kernel tigris_pie_depthwise_3x3_pairs_whole_clamped;
 
+/* sums[r] = the `count` products of `input` and row r of the weights. Inputs lie at a multiple of 16, and go on with zeros
+ * up to whole vectors. Weights lie anywhere, with `step` bytes from row to row. Rows and `count` are at least one; `count` is
+ * at most TIGRIS_SAFE_PRODUCTS. */
+void tigris_pie_sum_rows(int32_t *sums, const int16_t *input, const int8_t *weights, uint32_t step, uint32_t rows,
+                         uint32_t count);
+
+/* sums[c] = the products of taps and weights of channel c, for eight channels of int16. The next tap's weights are `step`
+ * bytes behind, and `gap` more in the next row. Inputs and their steps are multiples of 16, weights and theirs of 8.
+ * Taps are at most TIGRIS_SAFE_PRODUCTS. */
+void tigris_pie_sum_eight(int32_t *sums, const int16_t *input, const int8_t *weights,
+                          const tigris_pie_window *window, uint32_t step, uint32_t gap);
+
 #endif
