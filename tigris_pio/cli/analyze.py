@@ -1,7 +1,5 @@
 """`tigris analyze`: plans a model and prints memory, flash and instructions; writes no plan."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

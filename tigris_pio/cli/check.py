@@ -1,7 +1,5 @@
 """`tigris check`: `tigris analyze` under the name that fits the first question, whether a model compiles."""
 
-from __future__ import annotations
-
 import copy
 
 from tigris_pio.cli.analyze import analyze

@@ -1,7 +1,5 @@
 """`tigris codegen`: writes a model as plain C."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

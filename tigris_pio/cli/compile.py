@@ -1,7 +1,5 @@
 """`tigris compile`: writes a model's `.tgrs` plan and, on request, its C header, depfile and report page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options that a command gets as one argument instead of one parameter each."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias

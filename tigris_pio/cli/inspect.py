@@ -1,7 +1,5 @@
 """`tigris inspect`: lists the contents of a model or a plan."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`tigris keygen`: writes a private key that signs plans, and its public key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

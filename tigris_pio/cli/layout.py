@@ -1,7 +1,5 @@
 """`tigris layout`: writes plans as contents of flash partitions, and the firmware's tigris_models.h."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

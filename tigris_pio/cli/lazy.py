@@ -1,7 +1,5 @@
 """Command groups that import a command's module only when it is called, and suggest names for misspelled ones."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 from pathlib import Path

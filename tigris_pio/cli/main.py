@@ -1,7 +1,5 @@
 """Entry point of `tigris`: the command group, and how an error becomes a message and an exit status."""
 
-from __future__ import annotations
-
 import io
 import os
 import shlex

@@ -1,7 +1,5 @@
 """`tigris new`: writes a PlatformIO project that runs a model on a board and answers `tigris hil`."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence

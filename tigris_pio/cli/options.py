@@ -1,7 +1,5 @@
 """Options that several commands share, and `compile_options`, which turns their texts into CompileOptions."""
 
-from __future__ import annotations
-
 import functools
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`--report` and `--no-sweep`: options and helpers of the commands that write an HTML page."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import os

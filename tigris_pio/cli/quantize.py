@@ -1,7 +1,5 @@
 """`tigris quantize`: makes an int8 model of a float32 model and samples, and prints each layer's error."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import sys

@@ -1,7 +1,5 @@
 """`tigris run`: runs a plan on this machine with the board's C runtime."""
 
-from __future__ import annotations
-
 import io
 import math
 import time

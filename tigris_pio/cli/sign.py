@@ -1,7 +1,5 @@
 """`tigris sign`: signs a plan, or checks a plan's signature."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

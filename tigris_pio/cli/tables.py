@@ -1,7 +1,5 @@
 """Tables of `analyze` and `compile`: the report, the passes, and the search's attempts."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """`tigris verify`: compiles a model, runs the plan on this machine and compares every layer with a reference."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from collections.abc import Callable

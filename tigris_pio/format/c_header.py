@@ -7,8 +7,6 @@
     runtime/src/kinds.h                 traits of kinds that the executor needs
 """
 
-from __future__ import annotations
-
 import enum
 import inspect
 import re

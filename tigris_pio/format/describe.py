@@ -1,7 +1,5 @@
 """Describes a plan for `tigris inspect`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tigris_pio.format.enums import DType, HeaderFlag, Home, OpKind, Strategy, WeightMode

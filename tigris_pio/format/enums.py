@@ -1,7 +1,5 @@
 """Enumerations stored in a plan. Values are part of the format: never renumber, only append."""
 
-from __future__ import annotations
-
 import enum
 
 

@@ -3,8 +3,6 @@
 A module may map kinds to functions of its own. It keeps no set of kinds that a trait can express.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ of the packing stands in the operator's record and in the kernel's entry, so the
 packing only permutes bytes. Other packings may fill lanes with zeros, whose products add nothing.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import math

@@ -7,8 +7,6 @@ turn sums into outputs (`compiler/backends/pie_streams.py`). The ending gives th
 runtime/src/kernels/pie/layer.h reads streams.
 """
 
-from __future__ import annotations
-
 import enum
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Reads a `.tgrs` plan back into its records, for inspection. The runtime has its own, stricter loader."""
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 from functools import cached_property

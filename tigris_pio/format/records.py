@@ -5,8 +5,6 @@ start of the file; every other offset says what it is relative to. SPEC.md expla
 work together; `runtime/include/tigris_format.h` is generated from this module.
 """
 
-from __future__ import annotations
-
 from tigris_pio.format.record import PlainRecord, Record, f32, i32, text, u8, u8_array, u16, u32, u32_array
 
 MAGIC = b"TGRS"

@@ -1,7 +1,5 @@
 """Rounds float32 to integers; halves follow the rule of the model's format."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tigris_pio.format.enums import Rounding

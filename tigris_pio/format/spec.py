@@ -1,7 +1,5 @@
 """Writes the record tables of SPEC.md from the records; `python -m tigris_pio.format.spec`."""
 
-from __future__ import annotations
-
 import enum
 import inspect
 from pathlib import Path

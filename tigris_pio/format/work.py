@@ -1,7 +1,5 @@
 """The multiplications of each kind of operator, from its parameters and tensors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias

@@ -1,7 +1,5 @@
 """Measures a model's runs on a board. The first run is reported separately, because caches may be cold."""
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 from collections import Counter

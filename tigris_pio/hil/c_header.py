@@ -1,7 +1,5 @@
 """Writes `runtime/include/tigris_protocol.h` from the messages; `python -m tigris_pio.hil.c_header`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tigris_pio.format.c_header import enum_text, record_text

@@ -3,8 +3,6 @@
 `check` takes an open `Board`, a plan of `open_plan` and samples as stored, and returns a `CheckReport`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Compares an array of the board with the host's."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

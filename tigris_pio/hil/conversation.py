@@ -3,8 +3,6 @@
 `client.Board` builds on `transfers.Transfers`, and that on `Conversation`. `Line` carries the bytes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import secrets
 from collections import deque

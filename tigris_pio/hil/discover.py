@@ -1,7 +1,5 @@
 """Finds where boards may be (serial ports, running emulated boards) and asks what answers there: `tigris hil list`."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The harness's errors. Every message names the port and the remedy."""
 
-from __future__ import annotations
-
 from tigris_pio.errors import TigrisError, UsageError
 
 

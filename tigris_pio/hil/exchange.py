@@ -1,7 +1,5 @@
 """One inference on a board: writes the inputs, runs, and reads the outputs, all as stored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

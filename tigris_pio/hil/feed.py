@@ -6,8 +6,6 @@
 The firmware ignores all other bytes. This is not the serial harness: a demo shows the firmware's own text, not tensors.
 """
 
-from __future__ import annotations
-
 import serial
 
 from tigris_pio.errors import TigrisError

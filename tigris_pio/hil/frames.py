@@ -4,8 +4,6 @@ COBS leaves no zero byte inside a frame. So a receiver that lost its place (boot
 next frame at the next zero. Other bytes are kept as noise for error messages.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 

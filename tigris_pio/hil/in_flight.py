@@ -3,8 +3,6 @@
 Frames of a transfer are numbered from 0. At most IN_FLIGHT are in flight, from the first missing one on.
 """
 
-from __future__ import annotations
-
 from tigris_pio.hil.protocol import IN_FLIGHT, Progress
 
 #: The host sends CREDIT at least after this many frames of an output.

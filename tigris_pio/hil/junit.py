@@ -5,8 +5,6 @@ the check ended early, the interrupted run is an error, or a failure if the mode
 A check that ended before its first run has one case, `board`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence

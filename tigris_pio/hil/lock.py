@@ -4,8 +4,6 @@ A board answers one host at a time. On a TCP bridge or an emulated board a secon
 port it would get half of the first host's answers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

@@ -1,7 +1,5 @@
 """A firmware's project, an environment of PlatformIO or a build of ESP-IDF: its port, its plans, its build."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import importlib.util

@@ -5,8 +5,6 @@ request at a time, and the board answers. The payload of a request or response i
 says so. Request TRANSFER opens a transfer, whose frames are not acknowledged one by one.
 """
 
-from __future__ import annotations
-
 import enum
 
 from tigris_pio.format.record import PlainRecord, Record, i32, text, u8, u8_array, u16, u32, u32_array

@@ -1,7 +1,5 @@
 """A check's report: tables for the terminal, a document for --json."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -7,8 +7,6 @@ skipped), `message`, `log` (the firmware's text), `seconds` and `file`. If the s
 are skipped.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

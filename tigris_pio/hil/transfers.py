@@ -3,8 +3,6 @@
 `client.Board` calls `_send_input` and `_receive_tensor`. `in_flight` decides which frames to send and to request.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Iterator
 

@@ -11,8 +11,6 @@ The board's outputs are compared with the host's, and the host's with the file's
 differs from the host, or the plan from the expected outputs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Records the kernel calls of a run; their order is the same on every machine."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 

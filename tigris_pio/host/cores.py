@@ -1,7 +1,5 @@
 """Runs operators on two threads, as a board does on two cores."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from tigris_pio.host import library

@@ -1,7 +1,5 @@
 """Records whose fields can be read as attributes or by name, like the commands' JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """Inputs and outputs: converts the arrays that a model takes to those that its plan stores, and back."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

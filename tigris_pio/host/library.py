@@ -1,7 +1,5 @@
 """Finds and loads the runtime's shared library, and declares its functions (runtime/host)."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import os

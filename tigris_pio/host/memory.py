@@ -1,7 +1,5 @@
 """Aligned memory for the runtime, with guard zones that reveal writes outside it."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

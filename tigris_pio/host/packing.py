@@ -4,8 +4,6 @@ The numbers are the same, so a session on the host computes what the chip comput
 its own place: the portable order adds no bytes. A block that is compressed is compressed again, behind all others.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 

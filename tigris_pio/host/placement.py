@@ -1,7 +1,5 @@
 """Calls the search for a placement in C (runtime/host/placement_search.c), for the planner."""
 
-from __future__ import annotations
-
 import ctypes
 import weakref
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Streamed inputs and outputs: the hooks by which the runtime fetches rows of inputs and passes on rows of outputs."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ The package contains the emulated boards' manifests. Other boards' manifests are
 platform; without one, the table COMMON is used, which comes from the manifests of espressif32 6.13.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import json

@@ -1,7 +1,5 @@
 """Renders the files of a new project from templates and a compiled model, and writes them to an empty folder."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Chooses the memory budget (custom_tigris_mem) of a new project."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from tigris_pio.compiler.backends.backend import find_backend

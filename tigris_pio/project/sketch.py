@@ -3,8 +3,6 @@
 Each has the model as plain C, its plan for `tigris hil`, and the runtime's server in one file.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterator

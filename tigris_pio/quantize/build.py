@@ -1,7 +1,5 @@
 """Builds the int8 model from a float model and its ranges, so that all operators run in int8 here."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finds the range of every tensor of a float model over samples, by onnxruntime's calibrators."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compares an int8 model with its float model in onnxruntime, layer by layer and at the outputs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 

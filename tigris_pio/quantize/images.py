@@ -1,7 +1,5 @@
 """Reads samples from a folder of images with Pillow."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path

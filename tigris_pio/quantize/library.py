@@ -1,7 +1,5 @@
 """Imports onnxruntime when it is needed, and suppresses its output."""
 
-from __future__ import annotations
-
 import io
 import logging
 from collections.abc import Iterator

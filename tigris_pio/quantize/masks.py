@@ -1,7 +1,5 @@
 """Bounds masks in front of a Softmax: values far below the scores have no effect, but would widen the int8 range."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rounds weights to 4 bits (--weights): the layers that may have them, and the scale of each output channel."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fixed scales of inputs and outputs (--like, --range), which firmware relies on; they replace calibrated ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

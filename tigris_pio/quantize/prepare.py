@@ -1,7 +1,5 @@
 """Prepares a float model for onnxruntime's quantiser: binds and infers shapes, folds constants and BatchNorms."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import tempfile

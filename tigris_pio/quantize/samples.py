@@ -1,7 +1,5 @@
 """Reads samples, and splits them into calibration data and held-out samples for measuring errors."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

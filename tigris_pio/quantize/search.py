@@ -1,7 +1,5 @@
 """Searches for the fewest layers in higher precision that meet a tolerance, within a number of trials (--auto)."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
 

@@ -1,7 +1,5 @@
 """Runs the whole quantisation: samples, calibration, search, int8 model, and comparison. The command calls it."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Step i is operator i of n. At step -1 firmware has written the inputs; at step n it reads the outputs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Charts other than memory maps: a column per operator, and lines over budgets."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The page of `tigris hil check`: the runs on a board, their times, and the plan."""
 
-from __future__ import annotations
-
 from tigris_pio.hil.check import CheckReport, HostPlan, OpTime, Sample
 from tigris_pio.hil.report import verdict
 from tigris_pio.report.charts import Bar, column_chart

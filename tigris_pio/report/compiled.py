@@ -1,7 +1,5 @@
 """The page of a compilation, for `tigris analyze` and `compile`; `verified` adds a comparison to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tigris_pio.compiler.cost.flash import FLASHES

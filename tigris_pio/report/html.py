@@ -1,7 +1,5 @@
 """Renders a page as HTML: one file that works offline, or a fragment for notebooks."""
 
-from __future__ import annotations
-
 import re
 
 import jinja2

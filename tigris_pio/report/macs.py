@@ -1,7 +1,5 @@
 """Counts multiply-accumulates (MACs) of each operator from a plan's records."""
 
-from __future__ import annotations
-
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.kinds import TRAITS
 from tigris_pio.format.reader import PlanFile

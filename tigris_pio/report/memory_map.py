@@ -1,7 +1,5 @@
 """The memory map: blocks of an arena over the steps of an inference, as a figure with a table. Lengths in pixels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from markupsafe import Markup

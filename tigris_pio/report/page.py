@@ -1,7 +1,5 @@
 """The data of a page: every command builds a `Page`, and the templates render it."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """The colours of a page by meaning, for light and dark mode."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 #: Name to (light, dark). Text: ink, muted, good, bad, note, link. Surfaces: page, panel, rule, track.

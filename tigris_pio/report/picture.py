@@ -4,8 +4,6 @@ Every command has the plan. A command that compiled it also passes the program, 
 instructions of each operator.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from tigris_pio.compiler.cost.model import CostModel, operator_instructions

@@ -1,7 +1,5 @@
 """The sections of a page that describe a plan: memory, other budgets, stages, operators, inputs and outputs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any

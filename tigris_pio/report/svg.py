@@ -1,7 +1,5 @@
 """SVG elements, axes and labels as text. Lengths are CSS pixels at full width."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

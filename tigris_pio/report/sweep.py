@@ -1,7 +1,5 @@
 """Plans a model at other budgets: the smallest that work, and a grid up to the budget where all operators run whole."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The HTML page of `tigris verify`: a compilation's page and the comparison with the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tigris_pio.compiler.pipeline import Compiled

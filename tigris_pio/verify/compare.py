@@ -1,7 +1,5 @@
 """Runs a plan and onnxruntime on the same inputs and measures each layer's difference."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

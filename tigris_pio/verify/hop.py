@@ -1,7 +1,5 @@
 """Compares runs on overlapping windows with runs on whole windows, byte for byte; for `tigris verify --hop`."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

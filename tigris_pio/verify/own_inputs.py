@@ -5,8 +5,6 @@ cut is compared with them. So differences do not add up along the network, and a
 value by one rounding.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

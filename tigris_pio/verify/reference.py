@@ -1,7 +1,5 @@
 """The reference of an ONNX model: onnxruntime, with every intermediate tensor as an output."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path

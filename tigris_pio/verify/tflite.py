@@ -6,8 +6,6 @@ differs from only one of them passes, because each is wrong for some files. A mo
 sample to sample.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Records the output of every operator of a plan, and converts stored values to the model's shapes and numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

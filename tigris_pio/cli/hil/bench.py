@@ -1,7 +1,5 @@
 """`tigris hil bench`: measures a model's run time on a board, and compares it with an earlier measurement."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """`tigris hil check`: runs a plan on a board and on this machine, and compares every output byte."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The group `tigris hil`, whose default command is `check`."""
 
-from __future__ import annotations
-
 import click
 
 from tigris_pio.cli.lazy import DefaultGroup

@@ -1,7 +1,5 @@
 """The options that choose a board's inputs, and the progress bar of its runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator

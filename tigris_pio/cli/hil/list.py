@@ -1,7 +1,5 @@
 """`tigris hil list`: lists this machine's serial ports, emulated boards, and the boards that answer on them."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

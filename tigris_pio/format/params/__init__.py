@@ -6,8 +6,6 @@ Lite int8 specification: real = (q - zero_point) * scale, requantisation by a Q0
 a power of two, shift > 0 meaning left.
 """
 
-from __future__ import annotations
-
 from tigris_pio.format.params.elementwise import *
 from tigris_pio.format.params.int16 import *
 from tigris_pio.format.params.matrix import *

@@ -1,7 +1,5 @@
 """Functions of elements: of one tensor, of two or three that are broadcast, and changes of type."""
 
-from __future__ import annotations
-
 from tigris_pio.format.params.shared import (
     FloatClamp,
     Operands,

@@ -5,8 +5,6 @@ they are requantised. 64: sum * multiplier (Q0.15) / 2^(15 - shift), rounding ha
 requantised as SPEC.md section 7 says, by a multiplier in Q0.31.
 """
 
-from __future__ import annotations
-
 from tigris_pio.format.params import shared
 from tigris_pio.format.record import Params, embed, f32, i32, i32_array, u16, u32
 

@@ -1,7 +1,5 @@
 """Products with a constant matrix, and of two activations."""
 
-from __future__ import annotations
-
 from tigris_pio.format.params.shared import DenseShape, FloatClamp, ProductShape, ScaledOutput, SumsFactors, SumsOutput
 from tigris_pio.format.record import Params, embed, i32_array, u32
 

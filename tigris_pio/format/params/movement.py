@@ -1,7 +1,5 @@
 """Elements in other places: copies, selections, interpolation between them, states, and rows of streams."""
 
-from __future__ import annotations
-
 from tigris_pio.format.record import Params, embed, i32_array, u8, u8_array, u32, u32_array
 from tigris_pio.format.records import MAX_RANK, IoRecord
 

@@ -1,7 +1,5 @@
 """Recurrent layers: RNN, GRU and LSTM."""
 
-from __future__ import annotations
-
 from tigris_pio.format.params.shared import OutputZero, RecurrentShape
 from tigris_pio.format.record import Params, embed, f32, f32_array, i32, i32_array, u32, u32_array
 

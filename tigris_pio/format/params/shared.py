@@ -1,7 +1,5 @@
 """Fields that several parameter records have, by what they describe."""
 
-from __future__ import annotations
-
 from tigris_pio.format.record import Params, embed, f32, i32, i32_array, u16, u32, u32_array
 
 

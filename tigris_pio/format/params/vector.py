@@ -1,7 +1,5 @@
 """Functions of vectors: softmax, reductions, normalisations, and the front end of audio networks."""
 
-from __future__ import annotations
-
 from tigris_pio.format.params.shared import OutputZero, Requantise, VectorShape
 from tigris_pio.format.record import Params, embed, f32, i32, u32, u32_array
 

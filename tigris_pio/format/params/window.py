@@ -1,7 +1,5 @@
 """Convolutions, transposed convolutions and pools, whose windows slide over rows and columns; pools of whole maps."""
 
-from __future__ import annotations
-
 from tigris_pio.format.params import shared
 from tigris_pio.format.record import Params, embed, i32, u16, u32
 

@@ -1,7 +1,5 @@
 """Describes the first operator whose rows on the board are not the host's, with the model's and the plan's names."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ one. The next run places its checksums there, so each run narrows the search ele
 call, and its rows are read in place.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 

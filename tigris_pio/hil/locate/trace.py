@@ -1,7 +1,5 @@
 """Runs a sample on board and host and observes its kernel calls: requests TRACE and ROWS."""
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ call. So bisection finds a call that differs after one that does not. From there
 its inputs, as long as one of these differs.
 """
 
-from __future__ import annotations
-
 from tigris_pio.hil.locate.first_wrong import Difference, PlanNames, compare_rows, find_writer, span_of
 from tigris_pio.hil.locate.trace import Replay, TracePoints
 

@@ -1,7 +1,5 @@
 """Separates the bytes of a line into the firmware's lines of text and the frames among them."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 

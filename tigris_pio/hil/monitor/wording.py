@@ -1,7 +1,5 @@
 """Frames as text for `tigris hil monitor`: the request's name and the fields of its record that are not 0."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Finds a build's images for flash: by ESP-IDF's flasher_args.json, or by PlatformIO's metadata."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

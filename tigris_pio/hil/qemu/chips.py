@@ -4,8 +4,6 @@ Sources: qemu/esp32, qemu/esp32s3 and qemu/esp32c3 in github.com/espressif/esp-t
 tools/idf_py_actions/qemu_ext.py. Chip numbers: "Firmware Image Format" in esptool's documentation.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 #: Sizes of flash chips that the machines support, in bytes.

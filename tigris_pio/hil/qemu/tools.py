@@ -1,7 +1,5 @@
 """External programs: Espressif's QEMU, and esptool, which merges a build's images or uploads them."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

@@ -11,8 +11,6 @@
     upload_port = "/dev/ttyACM0"      # the port for flashing if it is not `port`
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import sys

@@ -1,7 +1,5 @@
 """Chooses the boards of a test run: from options to places."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -4,8 +4,6 @@ labgrid runs in its own process, because of its event loop and its fork of pyser
 `labgrid-client` in PATH. LG_COORDINATOR names the coordinator.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

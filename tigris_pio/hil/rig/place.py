@@ -1,7 +1,5 @@
 """A place: the address of a board, and the firmware that it should have."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from tigris_pio.hil.lock import lock_path

@@ -5,8 +5,6 @@ it holds boards for one test, then pauses so that waiting processes see a free b
 in the same order.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
