@@ -34,23 +34,16 @@ OPTIONS: Mapping[str, tuple[str, str, str, str]] = {
     "mem": ("-m", "custom_tigris_mem", "MEM", "fast"),
     "flash": ("-f", "custom_tigris_flash", "FLASH", "flash"),
     "dims": ("--dim", "custom_tigris_dims", "DIMS", "dims"),
-    "set": ("--set", "custom_tigris_set", "SET", "set"),
-    "state": ("--state", "custom_tigris_state", "STATE", "state"),
-    "hop": ("--hop", "custom_tigris_hop", "HOP", "hop"),
-    "stream": ("--stream", "custom_tigris_stream", "STREAM", "stream"),
-    "slot_size": ("--slot-size", "custom_tigris_slot_size", "SLOT_SIZE", "slot_size"),
-    "xip": ("--xip", "custom_tigris_xip", "XIP", "xip"),
-    "compress": ("--compress", "custom_tigris_compress", "COMPRESS", "compress"),
+    **{name: (f"--{name.replace('_', '-')}", f"custom_tigris_{name}", name.upper(), name)
+       for name in ("set", "state", "hop", "stream", "slot_size", "xip", "compress", "backend", "cores")},
     # Builds set these two themselves: platformio.ini has an option for neither, CMake none for the alignment.
     "copy_weights": ("--copy-weights", "copy_weights", "COPY_WEIGHTS", "copy_weights"),
     "alignment": ("--align", "alignment", "alignment", "alignment"),
-    "backend": ("--backend", "custom_tigris_backend", "BACKEND", "backend"),
     "chip": ("--chip", "board_build.mcu", "IDF_TARGET", "chip"),
-    "cores": ("--cores", "custom_tigris_cores", "CORES", "cores"),
     "limit": ("--limit", "custom_tigris_limits", "LIMITS", "limits"),
     "name": ("--name", "custom_tigris_models", "NAME", "name"),
     "table": ("--table", "board_build.partitions", "the partition table", "table"),
-}
+}  # fmt: skip
 
 _caller: ContextVar[Caller] = ContextVar("caller", default=Caller.PYTHON)
 

@@ -29,6 +29,16 @@ void board_panic(const char *text)
         board_wait_uart();
 }
 
+void _exit(int status);
+
+void _exit(int status)
+{
+    (void)status;
+    board_panic("exit");
+    for (;;) {
+    }
+}
+
 #if defined(__PICOLIBC__) || defined(_PICOLIBC__)
 
 static int put_character(char character, FILE *file)
@@ -55,14 +65,6 @@ FILE *const stdin = &console;
 FILE *const stdout = &console;
 FILE *const stderr = &console;
 
-void _exit(int status)
-{
-    (void)status;
-    board_panic("exit");
-    for (;;) {
-    }
-}
-
 #else
 
 #include <errno.h>
@@ -77,7 +79,6 @@ int _lseek(int file, int offset, int whence);
 int _getpid(void);
 int _kill(int process, int signal);
 void *_sbrk(int bytes);
-void _exit(int status);
 
 int _write(int file, const char *text, int bytes)
 {
@@ -151,14 +152,6 @@ void *_sbrk(int bytes)
     }
     top += bytes;
     return previous;
-}
-
-void _exit(int status)
-{
-    (void)status;
-    board_panic("exit");
-    for (;;) {
-    }
 }
 
 #endif
