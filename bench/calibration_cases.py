@@ -24,20 +24,20 @@ BUDGETS = ("256K", "64K", "32K", "16K", "8K", "4K")
 SMALL_FLOATS = ("ad", "kws", "micro_speech", "sww")
 
 
-def _conv(channels: int, height: int, width: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> Layer:
+def conv(channels: int, height: int, width: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> Layer:
     name = f"conv {kernel}x{kernel} s{stride} g{groups} {height}x{width}x{channels}-{outputs}"
     return Layer(name, (1, channels, height, width), (outputs, channels // groups, kernel, kernel), stride, groups)
 
 
-def _depthwise(channels: int, height: int, width: int, kernel: int, stride: int = 1) -> Layer:
-    return _conv(channels, height, width, channels, kernel, stride, channels)
+def depthwise(channels: int, height: int, width: int, kernel: int, stride: int = 1) -> Layer:
+    return conv(channels, height, width, channels, kernel, stride, channels)
 
 
 def _with_strays(layer: Layer, strays: int) -> Layer:
     return dataclasses.replace(layer, name=f"{layer.name}, {strays} strays", strays=strays)
 
 
-def _dense(inputs: int, outputs: int) -> Layer:
+def dense(inputs: int, outputs: int) -> Layer:
     return Layer(f"dense {inputs}-{outputs}", (1, inputs), (inputs, outputs))
 
 
@@ -47,24 +47,24 @@ def _with_4_bits(layer: Layer) -> Layer:
 
 SHAPES = (
     *LAYERS,
-    _conv(8, 16, 16, 8, 1), _conv(24, 12, 12, 48, 1), _conv(64, 25, 5, 64, 1), _conv(3, 16, 16, 32, 1),
-    _conv(33, 9, 9, 17, 1), _conv(96, 12, 12, 24, 1), _conv(16, 12, 12, 32, 1, 2), _conv(3, 24, 24, 8, 3),
-    _conv(16, 16, 16, 16, 3, 2), _conv(32, 9, 7, 20, 3), _conv(8, 16, 16, 8, 5), _conv(1, 30, 10, 16, 5, 2),
-    _conv(16, 12, 12, 32, 3, 1, 4), _conv(64, 6, 6, 64, 3), _conv(12, 16, 3, 12, 3), _conv(160, 4, 4, 40, 1),
-    _depthwise(8, 24, 24, 3), _depthwise(64, 25, 5, 3), _depthwise(17, 9, 9, 3), _depthwise(16, 24, 24, 3, 2),
-    _depthwise(48, 6, 6, 3, 2), _depthwise(16, 12, 12, 5), _depthwise(128, 3, 3, 3), _depthwise(32, 30, 3, 3),
-    _depthwise(10, 14, 14, 5, 2), _depthwise(64, 5, 5, 3), _depthwise(16, 8, 20, 3), _depthwise(32, 4, 9, 3),
-    _conv(64, 1, 5, 64, 1), _conv(32, 3, 3, 16, 1), _conv(16, 1, 3, 48, 1), _conv(128, 1, 1, 64, 1),
-    _conv(96, 1, 3, 20, 1), _conv(30, 3, 1, 12, 1), _conv(4, 1, 3, 16, 3),
-    _depthwise(32, 24, 24, 5), _depthwise(64, 6, 6, 7), _depthwise(24, 12, 12, 5, 2), _depthwise(16, 7, 7, 5),
-    _with_strays(_depthwise(8, 24, 24, 3), 5), _with_strays(_depthwise(64, 25, 5, 3), 20),
-    _with_strays(_depthwise(16, 24, 24, 3, 2), 9), _with_strays(_conv(32, 9, 7, 20, 3), 7),
-    _dense(64, 12), _dense(100, 10), _dense(256, 64), _dense(33, 7),
+    conv(8, 16, 16, 8, 1), conv(24, 12, 12, 48, 1), conv(64, 25, 5, 64, 1), conv(3, 16, 16, 32, 1),
+    conv(33, 9, 9, 17, 1), conv(96, 12, 12, 24, 1), conv(16, 12, 12, 32, 1, 2), conv(3, 24, 24, 8, 3),
+    conv(16, 16, 16, 16, 3, 2), conv(32, 9, 7, 20, 3), conv(8, 16, 16, 8, 5), conv(1, 30, 10, 16, 5, 2),
+    conv(16, 12, 12, 32, 3, 1, 4), conv(64, 6, 6, 64, 3), conv(12, 16, 3, 12, 3), conv(160, 4, 4, 40, 1),
+    depthwise(8, 24, 24, 3), depthwise(64, 25, 5, 3), depthwise(17, 9, 9, 3), depthwise(16, 24, 24, 3, 2),
+    depthwise(48, 6, 6, 3, 2), depthwise(16, 12, 12, 5), depthwise(128, 3, 3, 3), depthwise(32, 30, 3, 3),
+    depthwise(10, 14, 14, 5, 2), depthwise(64, 5, 5, 3), depthwise(16, 8, 20, 3), depthwise(32, 4, 9, 3),
+    conv(64, 1, 5, 64, 1), conv(32, 3, 3, 16, 1), conv(16, 1, 3, 48, 1), conv(128, 1, 1, 64, 1),
+    conv(96, 1, 3, 20, 1), conv(30, 3, 1, 12, 1), conv(4, 1, 3, 16, 3),
+    depthwise(32, 24, 24, 5), depthwise(64, 6, 6, 7), depthwise(24, 12, 12, 5, 2), depthwise(16, 7, 7, 5),
+    _with_strays(depthwise(8, 24, 24, 3), 5), _with_strays(depthwise(64, 25, 5, 3), 20),
+    _with_strays(depthwise(16, 24, 24, 3, 2), 9), _with_strays(conv(32, 9, 7, 20, 3), 7),
+    dense(64, 12), dense(100, 10), dense(256, 64), dense(33, 7),
     *map(_with_4_bits, (
-        _conv(64, 25, 5, 128, 1), _conv(128, 6, 6, 128, 1), _conv(64, 6, 6, 64, 3), _conv(96, 12, 12, 96, 1),
-        _conv(32, 9, 7, 40, 3), _conv(128, 1, 1, 96, 1), _conv(64, 1, 5, 136, 1), _conv(160, 4, 4, 60, 1),
-        _conv(24, 12, 12, 40, 3, 2), _conv(16, 16, 16, 64, 3), _conv(32, 16, 16, 256, 1), _dense(256, 64),
-        _dense(128, 128), _dense(102, 90), _dense(640, 9), _dense(64, 300))),
+        conv(64, 25, 5, 128, 1), conv(128, 6, 6, 128, 1), conv(64, 6, 6, 64, 3), conv(96, 12, 12, 96, 1),
+        conv(32, 9, 7, 40, 3), conv(128, 1, 1, 96, 1), conv(64, 1, 5, 136, 1), conv(160, 4, 4, 60, 1),
+        conv(24, 12, 12, 40, 3, 2), conv(16, 16, 16, 64, 3), conv(32, 16, 16, 256, 1), dense(256, 64),
+        dense(128, 128), dense(102, 90), dense(640, 9), dense(64, 300))),
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from bench.calibration_cases import Subject
 from bench.command import Row, command, parser_of, print_table, write_json
 from bench.emulator import work_folder
 from bench.layers import Layer, build_layer
+from bench.zoo import INVERTED
 from tigris_pio import compile_model
 from tigris_pio.compiler.backends.pie import CHIP
 from tigris_pio.sizes import round_up
@@ -71,20 +72,16 @@ class Case:
 def mobilenet() -> Iterator[Case]:
     """The layers of MobileNetV2 of width 1 for 224x224 pixels, equal ones once."""
     size, channels = 112, 32
-    yield Case("first", 3, 32, (224, 224), 3, 2)
-    yield Case("depthwise", 32, 32, (112, 112), 3)
-    yield Case("project", 32, 16, (112, 112))
-    channels = 16
-    for outputs, count, stride in ((24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1)):
-        wide, small = 6 * channels, size // stride
-        yield Case("expand", channels, wide, (size, size))
-        yield Case("depthwise", wide, wide, (size, size), 3, stride)
-        yield Case("project", wide, outputs, (small, small))
-        if count > 1:
-            yield Case("expand", outputs, 6 * outputs, (small, small), times=count - 1)
-            yield Case("depthwise", 6 * outputs, 6 * outputs, (small, small), 3, times=count - 1)
-            yield Case("project", 6 * outputs, outputs, (small, small), times=count - 1)
-        size, channels = small, outputs
+    yield Case("first", 3, channels, (224, 224), 3, 2)
+    for expansion, outputs, count, stride in INVERTED:
+        for inputs, step, times in ((channels, stride, 1), (outputs, 1, count - 1))[:count]:
+            wide = expansion * inputs
+            if expansion > 1:
+                yield Case("expand", inputs, wide, (size, size), times=times)
+            yield Case("depthwise", wide, wide, (size, size), 3, step, times)
+            size //= step
+            yield Case("project", wide, outputs, (size, size), times=times)
+        channels = outputs
     yield Case("last", 320, 1280, (7, 7))
     yield Case("classes", 1280, 1000, (1, 1))
 

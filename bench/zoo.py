@@ -13,7 +13,7 @@ import onnx
 from bench.quantised_net import QuantisedNet
 
 #: MobileNetV2's blocks: expansion, channels at width 1, repeats, stride of the first.
-_INVERTED = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+INVERTED = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 
 
 def _rounded(channels: float) -> int:
@@ -33,7 +33,7 @@ def mobilenet_v2(size: int, width: float = 0.35) -> onnx.ModelProto:
     """MobileNetV2 for square images."""
     net = QuantisedNet(f"mobilenet_v2_{size}", 3, (size, size))
     x = net.conv(net.image, _rounded(32 * width), stride=2)
-    for expansion, channels, repeats, stride in _INVERTED:
+    for expansion, channels, repeats, stride in INVERTED:
         for place in range(repeats):
             x = _inverted_residual(net, x, expansion, _rounded(channels * width), 1 if place else stride)
     return net.model(net.classified(net.conv(x, 1280 if width < 1 else round(1280 * width), 1), 1000))

@@ -14,7 +14,8 @@ from pathlib import Path
 from bench.assembly.memory import Memory
 from bench.assembly.program import Program
 from bench.assembly.source import read
-from bench.layers import Layer, build_layer
+from bench.calibration_cases import conv, dense, depthwise
+from bench.layers import build_layer
 from bench.riscv.machine import COPY, COPY_BYTE
 from bench.xtensa.machine import Machine
 from tigris_pio import compile_model
@@ -181,33 +182,23 @@ def _program(checkout: Path) -> Program:
     return read(sorted((checkout / "src").rglob("*_esp32s3.S")))
 
 
-def _conv(inputs: int, size: tuple[int, int], outputs: int, kernel: int, stride: int = 1) -> Layer:
-    name = f"conv {kernel}x{kernel} {size} {inputs}-{outputs} s{stride}"
-    return Layer(name, (1, inputs, *size), (outputs, inputs, kernel, kernel), stride)
-
-
-def _depthwise(channels: int, size: tuple[int, int], kernel: int, stride: int = 1) -> Layer:
-    name = f"depthwise {kernel}x{kernel} {size} {channels} s{stride}"
-    return Layer(name, (1, channels, *size), (channels, 1, kernel, kernel), stride, channels)
-
-
 #: Small, for the interpreter is slow: what grows with each size is told apart.
 LAYERS = (
-    *(_conv(inputs, size, outputs, 1) for inputs, size, outputs in (
+    *(conv(inputs, *size, outputs, 1) for inputs, size, outputs in (
         (8, (8, 8), 16), (16, (6, 4), 32), (32, (4, 4), 32), (32, (8, 2), 64), (64, (4, 4), 16), (64, (5, 5), 64),
         (128, (4, 2), 32), (24, (7, 3), 48), (256, (4, 2), 64))),
-    *(_conv(inputs, size, outputs, 3, stride) for inputs, size, outputs, stride in (
+    *(conv(inputs, *size, outputs, 3, stride) for inputs, size, outputs, stride in (
         (16, (6, 6), 16, 1), (16, (4, 9), 32, 1), (32, (4, 4), 16, 1), (32, (5, 5), 32, 2), (64, (3, 4), 32, 1),
         (64, (4, 4), 64, 2), (24, (4, 6), 16, 1), (8, (6, 6), 8, 1))),
-    _conv(16, (7, 7), 32, 1, 2), _conv(32, (6, 6), 64, 1, 2), _conv(32, (5, 5), 16, 5),
-    _conv(3, (16, 16), 16, 3), _conv(3, (12, 12), 32, 3, 2), _conv(1, (16, 10), 16, 4), _conv(1, (24, 20), 8, 5, 2),
-    _conv(3, (16, 16), 8, 3, 2),
-    *(_depthwise(channels, size, 3, stride) for channels, size, stride in (
+    conv(16, 7, 7, 32, 1, 2), conv(32, 6, 6, 64, 1, 2), conv(32, 5, 5, 16, 5),
+    conv(3, 16, 16, 16, 3), conv(3, 12, 12, 32, 3, 2), conv(1, 16, 10, 16, 4), conv(1, 24, 20, 8, 5, 2),
+    conv(3, 16, 16, 8, 3, 2),
+    *(depthwise(channels, *size, 3, stride) for channels, size, stride in (
         (16, (8, 8), 1), (32, (6, 6), 1), (64, (5, 5), 1), (16, (12, 4), 1), (128, (3, 3), 1), (32, (9, 9), 2),
         (64, (6, 6), 2), (48, (4, 10), 1), (24, (6, 6), 1), (8, (8, 8), 1))),
-    _depthwise(16, (6, 6), 5), _depthwise(32, (5, 5), 5), _depthwise(8, (9, 9), 5, 2), _depthwise(12, (6, 6), 5),
-    _depthwise(16, (8, 4), 4),
-    *(Layer(f"dense {inputs}-{outputs}", (1, inputs), (inputs, outputs)) for inputs, outputs in (
+    depthwise(16, 6, 6, 5), depthwise(32, 5, 5, 5), depthwise(8, 9, 9, 5, 2), depthwise(12, 6, 6, 5),
+    depthwise(16, 8, 4, 4),
+    *(dense(*sizes) for sizes in (
         (64, 12), (256, 10), (640, 32), (100, 10), (33, 7), (128, 128))),
 )  # fmt: skip
 
