@@ -109,8 +109,7 @@ def compiler(machine: Machine) -> list[str]:
     return [f"{machine.toolchain}-gcc", *machine.flags, "-std=gnu99", *SECTIONS, f"-I{RUNTIME / 'include'}"]
 
 
-def link(machine: Machine, target: Path, main: str | Path, *others: str | Path,
-         optimise: str = "-O2") -> Path:  # fmt: skip
+def link(machine: Machine, target: Path, main: str | Path, *others: str | Path, optimise: str = "-O2") -> Path:
     """Builds the ELF file `target` of a file of the firmware, or elsewhere, and of other sources, objects and flags."""
     run_tool([
         *compiler(machine), optimise, "-nostartfiles", f"-I{FIRMWARE}", str(FIRMWARE / main),

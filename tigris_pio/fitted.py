@@ -62,8 +62,7 @@ class FittedTable:
         yield table
         hidden = [column.title for index, column in enumerate(self.columns) if index not in shown]
         if hidden:
-            yield Text(f"not shown: {', '.join(hidden)}; --wide shows all", style="dim", no_wrap=False,
-                       overflow="fold")
+            yield Text(f"not shown: {', '.join(hidden)}; --wide shows all", style="dim", no_wrap=False, overflow="fold")
 
 
 def _cell(given: str | Text, text: str, width: int) -> Text:

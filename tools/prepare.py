@@ -25,11 +25,7 @@ import python_environment
 import system_packages
 
 ROOT = Path(__file__).resolve().parent.parent
-FAILURES = (
-    system_packages.MissingPackages,
-    python_environment.EnvironmentFailure,
-    platformio_core.CoreFailure,
-)
+FAILURES = (system_packages.MissingPackages, python_environment.EnvironmentFailure, platformio_core.CoreFailure)
 
 
 def set_up(purpose: str) -> None:

@@ -21,11 +21,7 @@ from bench.emulator import build, work_folder
 from bench.networks import fit, int8_networks, recorded, smallest
 
 #: Reading 32 bytes takes 8 clocks of command, 6 of address (DIO 12), some 6 of dummies (4) and 64 of data (128).
-MEMORIES = {
-    "sram": Cache(0, 1, 32, 0),
-    "c3": Cache(16384, 8, 32, 160),
-    "slow-flash": Cache(16384, 8, 32, 608),
-}
+MEMORIES = {"sram": Cache(0, 1, 32, 0), "c3": Cache(16384, 8, 32, 160), "slow-flash": Cache(16384, 8, 32, 608)}
 COLUMNS = ["network", "budget", "memory", "instructions", "cycles", "predicted", "data_misses", "code_misses",
            ("lines of weights", "weight_lines"), "right"]  # fmt: skip
 OP_COLUMNS = [("operator", "name"), "kind", "instructions", "cycles", "data_misses", "code_misses"]

@@ -191,8 +191,7 @@ def test_options_that_pages_name_exist() -> None:
 
 def test_names_of_the_c_api_exist() -> None:
     """`tigris_…`, `TIGRIS_…` and fields of a session anywhere in the prose."""
-    folders = ("runtime", "tigris_pio", "cmake", "tests", "Makefile", "setup.py", "bench",
-               "integrations")
+    folders = ("runtime", "tigris_pio", "cmake", "tests", "Makefile", "setup.py", "bench", "integrations")
     files = [path for name in folders for path in (ROOT / name, *(ROOT / name).rglob("*"))]
     known = {word for path in files if path.suffix in (".h", ".c", ".py", ".cmake", ".j2", "") and path.is_file()
              for word in re.findall(r"\b(?:tigris|TIGRIS)_\w+", path.read_text("utf-8", "replace"))}  # fmt: skip

@@ -122,10 +122,7 @@ def test_external_data(tmp_path: Path) -> None:
 # Little fast memory for networks of tokens: what takes it, with nothing computed again, and how exact refusals are.
 
 #: Bytes that are enough without slow memory.
-ENOUGH = {
-    float_model: {"mlp_mixer": 38_000, "tiny_vit": 152_500},
-    int8_model: {"mlp_mixer": 9_600, "tiny_vit": 38_500},
-}
+ENOUGH = {float_model: {"mlp_mixer": 38_000, "tiny_vit": 152_500}, int8_model: {"mlp_mixer": 9_600, "tiny_vit": 38_500}}
 
 
 CASES = [(kind, name) for kind, names in ENOUGH.items() for name in names]

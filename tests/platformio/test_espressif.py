@@ -54,8 +54,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("chip", "framework", "like", "table", "offset"),
-                         sampled(CASES, ["esp32s3"]))
+@pytest.mark.parametrize(("chip", "framework", "like", "table", "offset"), sampled(CASES, ["esp32s3"]))
 def test_one_call_flashes_everything_and_then_the_plan_alone(
     make, esptool_calls, fake_compiler, chip, framework, like, table, offset
 ):

@@ -129,8 +129,7 @@ def test_what_is_no_number_in_float_is_not_compared(tmp_path: Path) -> None:
 
 
 def test_an_input_of_bytes_that_is_cast_stays_bytes(tmp_path: Path) -> None:
-    network(tmp_path / "m.onnx", "Cast x f to=1; Conv f w c pads=[1,1,1,1]; Relu c y",
-            types={"x": TensorProto.UINT8})
+    network(tmp_path / "m.onnx", "Cast x f to=1; Conv f w c pads=[1,1,1,1]; Relu c y", types={"x": TensorProto.UINT8})
     found = quantize(tmp_path, x=np.random.default_rng(1).integers(0, 256, (24, 3, 8, 8)).astype(np.uint8))
     assert found["float_ops"] == [] and found["error"] < 0.05
 

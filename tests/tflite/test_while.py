@@ -81,8 +81,7 @@ def loop(form: str, dtype: str = "int8", nested: bool = False) -> bytes:
     start = [whole("k", 0), *start[1:]]
     outside = [counter("l"), *last[1:]]
     around = Operator("WHILE", outer, [item.name for item in outside], {"condSubgraphIndex": 3, "bodySubgraphIndex": 4})
-    return write([*start, sequence("x", dtype), *outside], [around], ["x"], ["y", "z"],
-                 [condition, body, twice, again])
+    return write([*start, sequence("x", dtype), *outside], [around], ["x"], ["y", "z"], [condition, body, twice, again])
 
 
 @pytest.mark.parametrize("form", CONDITIONS)

@@ -255,9 +255,7 @@ def _partitions(env: Any, settings: options.Settings) -> dict[str, partitions.Pa
     limit = settings.slot_size or flash
     least = table.slots_bytes(settings.slots, limit or partitions.MMU_PAGE)
     most = partitions.align_up(least, partitions.MMU_PAGE) if settings.slots == 2 and limit else limit
-    wanted = {
-        label: (least, most * len(settings.models_in(label)) if most else None) for label in settings.labels
-    }
+    wanted = {label: (least, most * len(settings.models_in(label)) if most else None) for label in settings.labels}
     result, found = partitions.add_model_partitions(rows, _flash_bytes(env), wanted, frameworks.table_offset(env)[0])
     if result != rows:
         # The file keeps its name: for a name that ends in tinyuf2.csv Arduino adds a bootloader.
@@ -382,9 +380,7 @@ def _layout_node(env: Any, settings: options.Settings, parts: list[_Image], head
             _write_if_changed(path, data)
 
     _drop_changed(wanted, (header, *made))
-    read = [
-        _file(env, path) for part in parts for out in part.outputs.values() for path in (out.plan, out.header)
-    ]
+    read = [_file(env, path) for part in parts for out in part.outputs.values() for path in (out.plan, out.header)]
     node = _command(env, [_file(env, path) for path in (header, *made)], read, build, "Generating $TARGET")
     inputs = (settings.match, settings.check, settings.slots, settings.slot_size)
     env.Depends(node, env.Value(repr(([part.partition for part in parts], *inputs))))

@@ -33,9 +33,7 @@ _CHANGES_SHOWN = 5
 @target_options
 @MODEL
 @input_options()
-@click.option(
-    "--runs", default=20, show_default=True, type=click.IntRange(min=2), metavar="N", help="Number of runs."
-)
+@click.option("--runs", default=20, show_default=True, type=click.IntRange(min=2), metavar="N", help="Number of runs.")
 @click.option("--compare", "earlier", metavar="FILE.json", help="Compare with the output of an earlier bench --json.")
 @click.option(
     "--threshold",

@@ -37,9 +37,7 @@ _DEFAULT_SAMPLES = 8
     "--tolerance", default=0.0, metavar="REL", help="Largest relative difference of float32 outputs that passes. "
     "Default: 0.",
 )  # fmt: skip
-@click.option(
-    "--no-locate", is_flag=True, help="On a mismatch, do not run again to find the first wrong operator."
-)
+@click.option("--no-locate", is_flag=True, help="On a mismatch, do not run again to find the first wrong operator.")
 @click.option("--junit", "junit_file", metavar="FILE.xml", help="Write a JUnit report with one test case per run.")
 @pages.REPORT
 @click.option("--info", "info_only", is_flag=True, help="Print the board's name, runtime and models; run nothing.")

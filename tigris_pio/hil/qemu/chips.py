@@ -71,9 +71,7 @@ def arguments(
 def _without_watchdogs(chip: Chip) -> list[str]:
     # Older QEMUs give the ESP32-S3's timers the ESP32-C3's name; an unknown name is no error.
     names = [chip.name, *(["esp32c3"] if chip.name == "esp32s3" else [])]
-    return [
-        word for name in names for word in ("-global", f"driver=timer.{name}.timg,property=wdt_disable,value=true")
-    ]
+    return [word for name in names for word in ("-global", f"driver=timer.{name}.timg,property=wdt_disable,value=true")]
 
 
 def _quoted(path: str) -> str:

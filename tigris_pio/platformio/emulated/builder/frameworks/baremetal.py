@@ -28,12 +28,7 @@ env.Append(
     CPPDEFINES=defines,
     CPPPATH=[os.path.join(SUPPORT, "include")],
     LIBPATH=[os.path.join(SUPPORT, "ld")],
-    LINKFLAGS=[
-        *machine_flags,
-        *board.get("build.libc_flags"),
-        "-nostartfiles",
-        "-Wl,--gc-sections",
-    ],
+    LINKFLAGS=[*machine_flags, *board.get("build.libc_flags"), "-nostartfiles", "-Wl,--gc-sections"],
     LIBS=["m"],
 )
 env.Replace(LDSCRIPT_PATH=board.get("build.ldscript"))
