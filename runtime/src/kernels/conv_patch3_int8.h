@@ -1,7 +1,7 @@
-/* Part of conv_2d_int8.h, for DSP instructions: a patch holds all taps of some tiles of three pixels. Two channels at a
- * time are computed for all tiles of a patch; their sums stay in registers from the bias to the outputs. The pixels are
- * those of a dense 1x1 (conv_1x1_int8.h), or are gathered: one group, undilated columns and at most TIGRIS_PATCH_TAPS
- * taps. One or two remaining pixels are computed together with pixels before them, once more. */
+/* Part of conv_2d_int8.h, for DSP instructions: a patch holds all taps of some tiles of three pixels. The last patch may
+ * have one tile of two pixels, or two. Two channels at a time are computed for all tiles of a patch; their sums stay in
+ * registers from the bias to the outputs. The pixels are those of a dense 1x1 (conv_1x1_int8.h), or are gathered: one
+ * group, undilated columns and at most TIGRIS_PATCH_TAPS taps. */
 #ifndef TIGRIS_CONV_PATCH3_INT8_H
 #define TIGRIS_CONV_PATCH3_INT8_H
 
@@ -17,7 +17,8 @@ typedef struct patch3 {
     int32_t words;       /* of a pixel's whole weight tiles in a patch, two taps a word */
     int32_t tail;        /* taps behind them, */
     uint32_t tails[2];   /* and their weights as a weight tile */
-    const uint32_t *end; /* of the first pixels of all tiles */
+    int32_t pixels;      /* of a tile */
+    const uint32_t *end; /* the tile behind the last */
     uint32_t bias[2];
     uint32_t doubled[2]; /* the scales, on the fast path */
     int32_t right[2];
@@ -26,36 +27,54 @@ typedef struct patch3 {
 } patch3;
 
 /* Requantises the sums of channel `i` of two. */
-TIGRIS_INLINE void requantise_fast_pixels(const patch3 *p, int32_t i, const uint32_t sums[3], int8_t *to,
+TIGRIS_INLINE void requantise_fast_pixels(const patch3 *p, int32_t i, const uint32_t sums[3], int32_t pixels, int8_t *to,
                                           int32_t stride)
 {
     const tigris_output_stage none = {0, 0, 0};
     const tigris_scale scale = {p->doubled[i], p->right[i], p->offset};
     to[0] = (int8_t)tigris_requantise_fast(sums[0], scale, none);
     to[stride] = (int8_t)tigris_requantise_fast(sums[1], scale, none);
-    to[2 * stride] = (int8_t)tigris_requantise_fast(sums[2], scale, none);
+    if (pixels == 3) {
+        to[2 * stride] = (int8_t)tigris_requantise_fast(sums[2], scale, none);
+    }
 }
 
-/* Sums of both channels at three pixels. Returns the next tile. */
-TIGRIS_INLINE const uint32_t *sum_tile(const patch3 *p, const uint32_t *patch, uint32_t sums[6])
+/* Sums of both channels at a tile's pixels. Returns the next tile. */
+TIGRIS_INLINE const uint32_t *sum_tile(const patch3 *p, const uint32_t *patch, int32_t pixels, uint32_t sums[6])
 {
     sums[0] = sums[1] = sums[2] = p->bias[0];
     sums[3] = sums[4] = sums[5] = p->bias[1];
-    patch = tigris_add_pixels3(patch, p->weights, p->words, sums);
-    return p->tail == 0 ? patch : tigris_add_pixels3_tail(patch, p->tails, sums);
+    patch = tigris_add_pixels3(patch, p->weights, p->words, pixels, sums);
+    return p->tail == 0 ? patch : tigris_add_pixels3_tail(patch, p->tails, pixels, sums);
 }
 
-/* Two channels of all tiles, on the fast path. */
-static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_fast_tiles(const patch3 *p, const uint32_t *patch, int8_t *to)
+/* Two channels of all tiles, on the fast path. `pixels` is a constant. */
+TIGRIS_INLINE void run_fast_tiles(const patch3 *p, const uint32_t *patch, int32_t pixels, int8_t *to)
 {
     do {
         uint32_t sums[6];
-        patch = sum_tile(p, patch, sums);
+        patch = sum_tile(p, patch, pixels, sums);
         const int32_t stride = p->stride;
-        requantise_fast_pixels(p, 0, &sums[0], to, stride);
-        requantise_fast_pixels(p, 1, &sums[3], to + 1, stride);
-        to += 3 * stride;
+        requantise_fast_pixels(p, 0, &sums[0], pixels, to, stride);
+        requantise_fast_pixels(p, 1, &sums[3], pixels, to + 1, stride);
+        to += pixels * stride;
     } while (patch != p->end);
+}
+
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_fast_twos(const patch3 *p, const uint32_t *patch, int8_t *to)
+{
+    run_fast_tiles(p, patch, 2, to);
+}
+
+static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_fast_threes(const patch3 *p, const uint32_t *patch, int8_t *to)
+{
+    run_fast_tiles(p, patch, 3, to);
+}
+
+/* The number of words of a pixel in a patch. */
+static inline int32_t words_of(const patch3 *p)
+{
+    return p->words + (p->tail == 0 ? 0 : TIGRIS_TILE_TAPS / 2);
 }
 
 /* Two channels of all tiles, from `channel` on, on any path. */
@@ -63,16 +82,10 @@ static TIGRIS_NOINLINE void run_slow_tiles(const patch3 *p, const uint32_t *patc
 {
     uint32_t sums[6];
     while (patch != p->end) {
-        patch = sum_tile(p, patch, sums);
-        requantise_channels(p->call, sums, sums + 6, 3, channel, to, p->stride, 2 * p->stride);
-        to += 3 * p->stride;
+        patch = p->pixels == 3 ? sum_tile(p, patch, 3, sums) : sum_tile(p, patch, 2, sums);
+        requantise_channels(p->call, sums, sums + 6, 3, channel, to, p->stride, (p->pixels - 1) * p->stride);
+        to += p->pixels * p->stride;
     }
-}
-
-/* The number of words of a pixel in a patch. */
-static inline int32_t words_of(const patch3 *p)
-{
-    return p->words + (p->tail == 0 ? 0 : TIGRIS_TILE_TAPS / 2);
 }
 
 /* The channels of a pass for all tiles. */
@@ -86,6 +99,7 @@ static TIGRIS_NOINLINE void run_channels(patch3 *p, const uint32_t *patch)
     const int8_t *shifts = tigris_int8_data(call, params->shift);
     const int32_t taps = 2 * p->words + p->tail, fast_above = tigris_fast_above(stage);
     int8_t *const output = tigris_int8_output(call) + p->first * p->stride;
+    void (*const run)(const patch3 *, const uint32_t *, int8_t *) = p->pixels == 3 ? run_fast_threes : run_fast_twos;
     p->weights = tigris_int8_data(call, params->weights) + p->channel * taps;
     p->offset = tigris_scale_of(0, 0, stage).offset;
     for (int32_t channel = p->channel; channel != p->last; channel += 2) {
@@ -101,7 +115,7 @@ static TIGRIS_NOINLINE void run_channels(patch3 *p, const uint32_t *patch)
             p->tails[1] = tigris_tail_tile(from + 1, p->tail);
         }
         if (TIGRIS_LIKELY((m0 & m1) > fast_above && tigris_is_right_shift(s0) && tigris_is_right_shift(s1))) {
-            run_fast_tiles(p, patch, output + channel);
+            run(p, patch, output + channel);
         } else {
             run_slow_tiles(p, patch, channel, output);
         }
@@ -116,7 +130,7 @@ static TIGRIS_NOINLINE void fill_dense3(const patch3 *p, uint32_t *patch)
     const int32_t words = p->words;
     const int8_t *input = tigris_int8_input(p->call) + p->first * 2 * words;
     for (const uint32_t *const last = p->end; patch != last; patch += words) {
-        for (int32_t i = 0; i < 3 * (TIGRIS_PIXELS_TAPS / 2); i += TIGRIS_PIXELS_TAPS / 2) {
+        for (int32_t i = 0; i < p->pixels * (TIGRIS_PIXELS_TAPS / 2); i += TIGRIS_PIXELS_TAPS / 2) {
             uint32_t *to = patch + i, *const end = to + words;
             if ((words & 2) != 0) {
                 to = tigris_store_words(to, input);
@@ -131,44 +145,36 @@ static TIGRIS_NOINLINE void fill_dense3(const patch3 *p, uint32_t *patch)
     }
 }
 
-/* Fills a pixel of a patch row by row, padding included. */
-static TIGRIS_NOINLINE void gather_pixel3(const tigris_kernel_call *call, const tigris_pixel *pixel, int16_t *to)
+/* Fills a pixel of a patch row by row. If taps are outside the input, all are padding first. */
+static TIGRIS_NOINLINE void gather_pixel3(const patch3 *p, const tigris_pixel *pixel, uint32_t *patch)
 {
-    const tigris_conv_int8_params *params = tigris_params(call);
-    const tigris_tensor_record *input = tigris_input_tensor(call, 0);
-    const int8_t padding = (int8_t)params->input_zero_point;
+    const tigris_conv_int8_params *params = tigris_params(p->call);
+    const tigris_tensor_record *input = tigris_input_tensor(p->call, 0);
     const int32_t depth = (int32_t)input->channels, taps = params->kernel_width * depth;
-    const int32_t before = pixel->columns.first * depth, inside = tigris_tap_count(pixel->columns) * depth;
+    const int32_t inside = tigris_tap_count(pixel->columns) * depth, rows = tigris_tap_count(pixel->rows);
     const int32_t step = (int32_t)(params->dilation_height * input->width * (uint32_t)depth);
-    const int32_t first = inside == 0 ? params->kernel_height : pixel->rows.first; /* of the rows inside */
-    const uint32_t at = tigris_tap_offset(call, pixel, first, pixel->columns.first);
-    const int8_t *from = tigris_int8_input(call) + at;
-    const int32_t behind = taps - before - inside;
-    if (inside == taps && taps >= TIGRIS_TILE_TAPS && tigris_tap_count(pixel->rows) == params->kernel_height) {
-        for (int32_t left = params->kernel_height; left > 0; left--) {
+    const int8_t *from = tigris_int8_input(p->call) +
+                         tigris_tap_offset(p->call, pixel, pixel->rows.first, pixel->columns.first);
+    int16_t *to = (int16_t *)(void *)patch;
+    if (inside == taps && taps >= TIGRIS_TILE_TAPS && rows == params->kernel_height) {
+        patch[words_of(p) - 2] = patch[words_of(p) - 1] = 0U; /* behind the last tap */
+        for (int32_t left = rows; left > 0; left--) {
             tigris_fill_four_or_more(to, from, taps);
             to += taps;
             from += step;
         }
         return;
     }
-    int16_t *const end = to + params->kernel_height * taps;
-    if (first > 0) {
-        tigris_fill_taps(to, &padding, 0, first * taps);
-        to += first * taps;
+    const uint32_t padding = ((uint32_t)params->input_zero_point & 0xFFFFU) * 0x10001U;
+    for (const uint32_t *const end = patch + words_of(p); patch != end;) {
+        *patch++ = padding;
     }
-    for (int32_t left = inside == 0 ? 0 : tigris_tap_count(pixel->rows); left > 0; left--) {
-        if (before != 0) {
-            tigris_fill_taps(to, &padding, 0, before);
-        }
-        tigris_fill_taps(to + before, from, 1, inside);
+    to += pixel->rows.first * taps + pixel->columns.first * depth;
+    for (int32_t left = inside == 0 ? 0 : rows; left > 0; left--) {
+        tigris_fill_taps(to, from, 1, inside);
         to += taps;
         from += step;
-        if (behind != 0) {
-            tigris_fill_taps(to - behind, &padding, 0, behind);
-        }
     }
-    tigris_fill_taps(to, &padding, 0, (int32_t)(end - to));
 }
 
 /* Fills a patch with the taps under any kernel. */
@@ -177,12 +183,17 @@ static TIGRIS_NOINLINE void gather3(const patch3 *p, uint32_t *patch)
     tigris_pixel_loop loop;
     tigris_start_pixels(&loop, p->call, p->first);
     for (; patch != p->end; patch += words_of(p)) {
-        for (int32_t i = 0; i < 3 * (TIGRIS_PIXELS_TAPS / 2); i += TIGRIS_PIXELS_TAPS / 2) {
-            patch[i + words_of(p) - 2] = patch[i + words_of(p) - 1] = 0U; /* behind the last tap */
-            gather_pixel3(p->call, &loop.pixel, (int16_t *)(void *)(patch + i));
-            tigris_next_pixel(&loop);
+        for (int32_t i = 0; i < p->pixels * (TIGRIS_PIXELS_TAPS / 2); i += TIGRIS_PIXELS_TAPS / 2) {
+            gather_pixel3(p, &loop.pixel, patch + i);
+            tigris_next_pixel_inline(&loop);
         }
     }
+}
+
+/* Tiles of three among `pixels` pixels, at least two: as many as leave no single pixel. */
+static int32_t count_threes(int32_t pixels)
+{
+    return (pixels % 3 == 1 ? pixels - 4 : pixels) / 3; /* of two none */
 }
 
 /* Whether run_patches3 can compute a call. */
@@ -190,7 +201,7 @@ static TIGRIS_NOINLINE int has_patches3(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = tigris_params(call);
     const uint32_t depth = tigris_input_tensor(call, 0)->channels;
-    return pixels_of(call) > 2 &&
+    return pixels_of(call) > 1 &&
            (is_dense_1x1(call) ||
             (params->groups == 1 && params->dilation_width == 1 &&
              (uint32_t)params->kernel_height * params->kernel_width * depth <= TIGRIS_PATCH_TAPS &&
@@ -208,15 +219,16 @@ static TIGRIS_NOINLINE void run_patches3(const tigris_kernel_call *call, int32_t
     p.tail = taps & (TIGRIS_TILE_TAPS - 1);
     p.words = (taps - p.tail) / 2;
     p.stride = (int32_t)tigris_output_tensor(call)->channels;
-    const int32_t room = TIGRIS_PIXELS_TAPS / 2 / words_of(&p), pixels = pixels_of(call);
-    const int32_t most = 3 * (room < pixels / 3 ? room : pixels / 3);
+    const int32_t room = TIGRIS_PIXELS_TAPS / 2 / words_of(&p), pixels = pixels_of(call), dense = is_dense_1x1(call);
+    int32_t tiles;
     for (p.channel = 0; p.channel < p.stride; p.channel = p.last) {
         p.last = p.stride - p.channel < step ? p.stride : p.channel + step;
-        for (int32_t left = pixels; left > 0; left -= most) {
-            const int32_t count = left < most ? (left + 2) / 3 * 3 : most;
-            p.first = left < count ? pixels - count : pixels - left;
-            p.end = patch + count / 3 * words_of(&p);
-            if (is_dense_1x1(call)) {
+        for (p.first = 0; p.first != pixels; p.first += tiles * p.pixels) {
+            const int32_t left = pixels - p.first, threes = count_threes(left), all = threes != 0 ? threes : left / 2;
+            tiles = all < room ? all : room;
+            p.pixels = threes != 0 ? 3 : 2;
+            p.end = patch + tiles * words_of(&p);
+            if (dense) {
                 fill_dense3(&p, patch);
             } else {
                 gather3(&p, patch);

@@ -28,12 +28,6 @@ typedef struct pixels3 {
     tigris_steps steps;
 } pixels3;
 
-/* Tiles of three among `pixels` pixels, at least two: as many as leave no single pixel. */
-static int32_t count_threes(int32_t pixels)
-{
-    return (pixels % 3 == 1 ? pixels - 4 : pixels) / 3; /* of two none */
-}
-
 /* Whether the pixels share columns. */
 static inline int has_shared_columns(const pixels3 *t)
 {

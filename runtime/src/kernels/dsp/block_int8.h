@@ -231,40 +231,49 @@ TIGRIS_INLINE void tigris_unpack_pixels(const uint32_t *sum, int32_t pixels, uin
     *d = 0U;
 }
 
-/* Adds a tile of two channels; `sum` holds three sums of each. */
-TIGRIS_INLINE void tigris_add_pixels3_words(const uint32_t **patch, tigris_taps_4 w0, tigris_taps_4 w1, uint32_t sum[6])
+/* Adds a tile of two channels at `pixels` pixels, a constant; `sum` holds three sums of each channel, the third unused for
+ * two pixels. */
+TIGRIS_INLINE void tigris_add_pixels3_words(const uint32_t **patch, tigris_taps_4 w0, tigris_taps_4 w1, int32_t pixels,
+                                            uint32_t sum[6])
 {
     tigris_taps_4 a, b, c;
     TIGRIS_LOAD_TAPS(a, *patch, 2 * TIGRIS_PIXELS_TAPS);
     sum[0] = tigris_add_4(sum[0], a, w0);
     sum[3] = tigris_add_4(sum[3], a, w1);
-    TIGRIS_LOAD_TAPS(b, *patch, 2 * TIGRIS_PIXELS_TAPS);
+    if (pixels == 2) {
+        TIGRIS_LOAD_TAPS(b, *patch, 8 - 2 * TIGRIS_PIXELS_TAPS);
+    } else {
+        TIGRIS_LOAD_TAPS(b, *patch, 2 * TIGRIS_PIXELS_TAPS);
+    }
     sum[1] = tigris_add_4(sum[1], b, w0);
     sum[4] = tigris_add_4(sum[4], b, w1);
-    TIGRIS_LOAD_TAPS(c, *patch, 8 - 4 * TIGRIS_PIXELS_TAPS);
-    sum[2] = tigris_add_4(sum[2], c, w0);
-    sum[5] = tigris_add_4(sum[5], c, w1);
+    if (pixels == 3) {
+        TIGRIS_LOAD_TAPS(c, *patch, 8 - 4 * TIGRIS_PIXELS_TAPS);
+        sum[2] = tigris_add_4(sum[2], c, w0);
+        sum[5] = tigris_add_4(sum[5], c, w1);
+    }
 }
 
-TIGRIS_INLINE void tigris_add_pixels3_tile(const uint32_t **patch, const int8_t **w, uint32_t sum[6])
+TIGRIS_INLINE void tigris_add_pixels3_tile(const uint32_t **patch, const int8_t **w, int32_t pixels, uint32_t sum[6])
 {
     const tigris_taps_4 w0 = tigris_load_weights(w);
-    tigris_add_pixels3_words(patch, w0, tigris_load_second_weights(w), sum);
+    tigris_add_pixels3_words(patch, w0, tigris_load_second_weights(w), pixels, sum);
 }
 
-/* Adds the products of `words` words of each of three pixels with two channels of a block, whose weights start at w.
- * Returns the end of the first pixel's words. */
-TIGRIS_INLINE const uint32_t *tigris_add_pixels3(const uint32_t *patch, const int8_t *w, int32_t words, uint32_t sum[6])
+/* Adds the products of `words` words of each pixel with two channels of a block, whose weights start at w. Returns the
+ * end of the first pixel's words. */
+TIGRIS_INLINE const uint32_t *tigris_add_pixels3(const uint32_t *patch, const int8_t *w, int32_t words, int32_t pixels,
+                                                 uint32_t sum[6])
 {
     const uint32_t *const end = patch + words;
     for (int32_t left = words & 6; left != 0; left -= 2) {
-        tigris_add_pixels3_tile(&patch, &w, sum);
+        tigris_add_pixels3_tile(&patch, &w, pixels, sum);
     }
     while (patch != end) {
-        tigris_add_pixels3_tile(&patch, &w, sum);
-        tigris_add_pixels3_tile(&patch, &w, sum);
-        tigris_add_pixels3_tile(&patch, &w, sum);
-        tigris_add_pixels3_tile(&patch, &w, sum);
+        tigris_add_pixels3_tile(&patch, &w, pixels, sum);
+        tigris_add_pixels3_tile(&patch, &w, pixels, sum);
+        tigris_add_pixels3_tile(&patch, &w, pixels, sum);
+        tigris_add_pixels3_tile(&patch, &w, pixels, sum);
     }
     return patch;
 }
@@ -280,9 +289,10 @@ TIGRIS_INLINE uint32_t tigris_tail_tile(const int8_t *from, int32_t count)
 }
 
 /* Adds the tile behind the last whole one, whose weights are `tails`. Returns the next tile. */
-TIGRIS_INLINE const uint32_t *tigris_add_pixels3_tail(const uint32_t *patch, const uint32_t tails[2], uint32_t sum[6])
+TIGRIS_INLINE const uint32_t *tigris_add_pixels3_tail(const uint32_t *patch, const uint32_t tails[2], int32_t pixels,
+                                                      uint32_t sum[6])
 {
-    tigris_add_pixels3_words(&patch, tigris_widen_word(tails[0]), tigris_widen_word(tails[1]), sum);
+    tigris_add_pixels3_words(&patch, tigris_widen_word(tails[0]), tigris_widen_word(tails[1]), pixels, sum);
     return patch;
 }
 

@@ -39,43 +39,25 @@ TIGRIS_INLINE uint32_t *tigris_fill_im2col_padding(uint32_t *to, int8_t tap)
     return to;
 }
 
-/* Loads four taps of a pixel and advances `from` to the next pixel's. The variants for the last pixel, the second of
- * two or the third, advance to the first pixel's next four taps. */
-TIGRIS_INLINE tigris_taps_4 tigris_load_im2col(const uint32_t **from)
-{
-    tigris_taps_4 taps;
-    TIGRIS_LOAD_TAPS(taps, *from, TIGRIS_IM2COL_BYTES);
-    return taps;
-}
-
-TIGRIS_INLINE tigris_taps_4 tigris_load_im2col_second(const uint32_t **from)
-{
-    tigris_taps_4 taps;
-    TIGRIS_LOAD_TAPS(taps, *from, 8 - TIGRIS_IM2COL_BYTES);
-    return taps;
-}
-
-TIGRIS_INLINE tigris_taps_4 tigris_load_im2col_third(const uint32_t **from)
-{
-    tigris_taps_4 taps;
-    TIGRIS_LOAD_TAPS(taps, *from, 8 - 2 * TIGRIS_IM2COL_BYTES);
-    return taps;
-}
-
 /* Adds a weight tile of two channels of a block; `sum` holds three sums of each channel, the third unused for two
- * pixels. */
+ * pixels. A load advances `from` to the next pixel's taps, the last one to the first pixel's next four. */
 TIGRIS_INLINE void tigris_add_im2col_tile(const uint32_t **from, const int8_t **w, uint32_t sum[6], int three)
 {
     const tigris_taps_4 w0 = tigris_load_weights(w);
     const tigris_taps_4 w1 = tigris_load_second_weights(w);
-    const tigris_taps_4 a = tigris_load_im2col(from);
+    tigris_taps_4 a, b, c;
+    TIGRIS_LOAD_TAPS(a, *from, TIGRIS_IM2COL_BYTES);
     sum[0] = tigris_add_4(sum[0], a, w0);
     sum[3] = tigris_add_4(sum[3], a, w1);
-    const tigris_taps_4 b = three ? tigris_load_im2col(from) : tigris_load_im2col_second(from);
+    if (three) {
+        TIGRIS_LOAD_TAPS(b, *from, TIGRIS_IM2COL_BYTES);
+    } else {
+        TIGRIS_LOAD_TAPS(b, *from, 8 - TIGRIS_IM2COL_BYTES);
+    }
     sum[1] = tigris_add_4(sum[1], b, w0);
     sum[4] = tigris_add_4(sum[4], b, w1);
     if (three) {
-        const tigris_taps_4 c = tigris_load_im2col_third(from);
+        TIGRIS_LOAD_TAPS(c, *from, 8 - 2 * TIGRIS_IM2COL_BYTES);
         sum[2] = tigris_add_4(sum[2], c, w0);
         sum[5] = tigris_add_4(sum[5], c, w1);
     }
