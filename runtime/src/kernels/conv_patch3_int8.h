@@ -1,7 +1,7 @@
-/* Part of conv_2d_int8.h, for DSP instructions: a patch holds all taps of some tiles of three pixels. The last patch may
- * have one tile of two pixels, or two. Two channels at a time are computed for all tiles of a patch; their sums stay in
- * registers from the bias to the outputs. The pixels are those of a dense 1x1 (conv_1x1_int8.h), or are gathered: one
- * group, undilated columns and at most TIGRIS_PATCH_TAPS taps. */
+/* Part of conv_2d_int8.h, for DSP instructions: a patch holds all taps of some tiles of three pixels. The last patch
+ * may have one tile of two pixels, or two. Two channels at a time are computed for all tiles of a patch; their sums stay
+ * in registers from the bias to the outputs. The pixels are those of a dense 1x1 (conv_1x1_int8.h), or are gathered:
+ * one group, undilated columns and at most TIGRIS_PATCH_TAPS taps. */
 #ifndef TIGRIS_CONV_PATCH3_INT8_H
 #define TIGRIS_CONV_PATCH3_INT8_H
 
@@ -27,8 +27,8 @@ typedef struct patch3 {
 } patch3;
 
 /* Requantises the sums of channel `i` of two. */
-TIGRIS_INLINE void requantise_fast_pixels(const patch3 *p, int32_t i, const uint32_t sums[3], int32_t pixels, int8_t *to,
-                                          int32_t stride)
+TIGRIS_INLINE void requantise_fast_pixels(const patch3 *p, int32_t i, const uint32_t sums[3], int32_t pixels,
+                                          int8_t *to, int32_t stride)
 {
     const tigris_output_stage none = {0, 0, 0};
     const tigris_scale scale = {p->doubled[i], p->right[i], p->offset};

@@ -231,8 +231,8 @@ TIGRIS_INLINE void tigris_unpack_pixels(const uint32_t *sum, int32_t pixels, uin
     *d = 0U;
 }
 
-/* Adds a tile of two channels at `pixels` pixels, a constant; `sum` holds three sums of each channel, the third unused for
- * two pixels. */
+/* Adds a tile of two channels at `pixels` pixels, a constant; `sum` holds three sums of each channel, the third unused
+ * for two pixels. */
 TIGRIS_INLINE void tigris_add_pixels3_words(const uint32_t **patch, tigris_taps_4 w0, tigris_taps_4 w1, int32_t pixels,
                                             uint32_t sum[6])
 {
