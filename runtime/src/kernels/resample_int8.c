@@ -2,8 +2,8 @@
  * integer ResizeBilinear. Sums fit 64 bits with any weights: 2^12 taps of 2^37. */
 #include <string.h>
 
-#include "requantise.h"
 #include "resample.h"
+#include "scale_int8.h"
 #include "tigris_kernels.h"
 
 #define UNIT_BITS 20
@@ -81,7 +81,7 @@ static int gather_taps(pixel_taps *taps, const tigris_resample_taps *rows, const
 static inline int8_t rounded(int32_t sum)
 {
     const int32_t half = (int32_t)(UNIT / 2) - (sum < 0 ? 1 : 0);
-    return (int8_t)tigris_clamp((sum + half) >> UNIT_BITS, INT8_MIN, INT8_MAX);
+    return (int8_t)tigris_shift_20_to_int8(sum + half);
 }
 
 static int32_t sum_one(const pixel_taps *taps, const int8_t *data)

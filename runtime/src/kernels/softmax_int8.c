@@ -14,6 +14,7 @@
 #include "tigris_kernels.h"
 
 #define SUM_INTEGER_BITS 12       /* the sum of exponentials is Q12.19 */
+#define PART 2048                 /* exponentials whose sum fits 32 bits, whatever the plan's table holds */
 
 static int32_t largest_of(const int8_t *values, uint32_t length)
 {
@@ -37,10 +38,13 @@ static uint32_t sum_of_exponentials(const int32_t *exponentials, const int8_t *i
     }
 #endif
     uint32_t sum = 0U;
-    for (const int8_t *const end = input + length; input != end; input++) {
-        const uint32_t term = (uint32_t)exponentials[largest - *input];
-        const uint32_t rounded = (term + (1U << (SUM_INTEGER_BITS - 1))) >> SUM_INTEGER_BITS;
-        sum = rounded > UINT32_MAX - sum ? UINT32_MAX : sum + rounded;
+    for (const int8_t *const end = input + length; input != end;) {
+        const int8_t *const part_end = end - input > PART ? input + PART : end;
+        uint32_t part = 0U;
+        for (; input != part_end; input++) {
+            part += ((uint32_t)exponentials[largest - *input] + (1U << (SUM_INTEGER_BITS - 1))) >> SUM_INTEGER_BITS;
+        }
+        sum = part > UINT32_MAX - sum ? UINT32_MAX : sum + part;
     }
     return sum;
 }
@@ -65,7 +69,8 @@ static divisor divisor_of(const int32_t *exponentials, const int8_t *input, uint
     return by;
 }
 
-/* The share of an exponential: scaled by the reciprocal, divided by 2^shift, rounded both times. */
+/* The share of an exponential: scaled by the reciprocal, divided by 2^shift, rounded both times. The whole is
+ * 2^bits, one more than the largest output. */
 static inline uint32_t share(int32_t exponential, divisor by)
 {
     const uint32_t value = (uint32_t)tigris_high_product((uint32_t)exponential, by.doubled);
@@ -80,7 +85,7 @@ static void softmax(const int32_t *exponentials, const int8_t *input, uint32_t l
 #else
     for (const int8_t *const end = input + length; input != end; input++) {
         const uint32_t rounded = share(exponentials[by.largest - *input], by);
-        *output++ = (int8_t)((rounded > UINT8_MAX ? UINT8_MAX : (int32_t)rounded) + INT8_MIN);
+        *output++ = (int8_t)((rounded - (rounded >> 8)) ^ 0x80U);
     }
 #endif
 }
@@ -90,7 +95,7 @@ static void softmax_to_int16(const int32_t *exponentials, const int8_t *input, u
     const divisor by = divisor_of(exponentials, input, length, 16);
     for (const int8_t *const end = input + length; input != end; input++) {
         const uint32_t rounded = share(exponentials[by.largest - *input], by);
-        *output++ = (int16_t)((rounded > UINT16_MAX ? UINT16_MAX : (int32_t)rounded) + INT16_MIN);
+        *output++ = (int16_t)((rounded - (rounded >> 16)) ^ 0x8000U);
     }
 }
 
