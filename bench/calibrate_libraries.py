@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from bench.calibration_cases import SHAPES, Subject
+from bench.calibration_cases import SHAPES, Subject, accelerated
 from bench.command import Row, command, parser_of
 from bench.emulator import FIRMWARE, MACHINES, NETWORKS, BenchError, build, measure, work_folder
 from bench.fit import Sample, fit_rows, write_table
@@ -76,12 +76,12 @@ def plans(subject: Subject, library: str, chip: str) -> Iterator[Compiled]:
 
 
 def samples(name: str, plan: ExecutionPlan, counts: Sequence[float]) -> Iterator[Count]:
-    """The counts of each operator that the library runs."""
+    """The counts of each operator that the library runs or speeds up."""
     ops, total = plan.program.ops, sum(counts)
     for stage in plan.stages:
         found = plan_stage_calls(plan, stage)
         for step, calls in enumerate(found.calls, stage.first_op):
-            if ops[step].backend:
+            if ops[step].backend or ops[step].accelerated_by:
                 kernel = kernel_of(ops[step], plan.program.tensors)
                 share = 0.0 if " " in name else counts[step] / total
                 made = {rows: count * ops[step].images for rows, count in calls.items()}
@@ -134,7 +134,7 @@ class PieCounter:
 def own_kernels(folder: Path) -> Iterator[Count]:
     """Counts for the runtime's own kernels on the ESP32-S3. Large networks are counted at one budget."""
     counter = PieCounter(folder)
-    for subject in models():
+    for subject in (*models(), *accelerated()):
         small = subject if subject.name not in _LARGE else dataclasses.replace(subject, budgets=BUDGETS[:1])
         for compiled in plans(small, "pie", ESP32S3):
             yield from samples(subject.name, compiled.plan, counter.counts(subject, compiled))

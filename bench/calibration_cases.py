@@ -66,6 +66,13 @@ SHAPES = (
         conv(24, 12, 12, 40, 3, 2), conv(16, 16, 16, 64, 3), conv(32, 16, 16, 256, 1), dense(256, 64),
         dense(128, 128), dense(102, 90), dense(640, 9), dense(64, 300))),
 )  # fmt: skip
+SHAPES_INT16 = (
+    conv(64, 25, 5, 64, 1), conv(32, 8, 8, 48, 1), conv(24, 8, 8, 20, 1), conv(128, 4, 4, 64, 1),
+    conv(32, 9, 7, 32, 3), conv(16, 12, 12, 24, 3, 2), conv(64, 6, 6, 16, 3), conv(8, 12, 12, 8, 5),
+    conv(1, 30, 20, 8, 5), conv(3, 16, 16, 16, 3), conv(3, 24, 24, 8, 3, 2), conv(1, 16, 16, 16, 3),
+    depthwise(64, 25, 5, 3), depthwise(32, 12, 12, 3, 2), depthwise(16, 16, 16, 3), depthwise(24, 9, 9, 5),
+    depthwise(8, 24, 24, 3), dense(256, 64), dense(640, 32), dense(64, 12), dense(128, 128),
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +141,19 @@ def _plain() -> onnx.ModelProto:
     x = net.conv(net.conv(net.image, 8, stride=2), 16)
     x = net.pool(net.add(net.conv(net.depthwise(x), 16, 1), x))
     return net.model(net.classified(net.conv(x, 32), 10))
+
+
+def accelerated() -> Iterator[Subject]:
+    """Pools, and layers of int16: portable kernels that the ESP32-S3's vectors speed up."""
+    for channels, size in ((8, (24, 20)), (16, (12, 14)), (24, (9, 9)), (64, (16, 6)), (32, (48, 48))):
+        net = QuantisedNet(f"pools of {channels} channels", channels, size)
+        x = net.image
+        for kernel, stride, pad in ((3, 1, 1), (2, 2, 0)):
+            x = net.pool(net.pool(x, "MaxPool", kernel, stride, pad), "AveragePool", kernel, stride, pad)
+        yield Subject(net.name, "int8", net.model(net.mean(x)), ("256K",))
+    for layer in SHAPES_INT16:
+        name = f"{layer.name}, int16"
+        yield Subject(name, "int16", build_layer(dataclasses.replace(layer, name=name, int16=True)), ("512K",))
 
 
 def subjects(folder: Path = NETWORKS) -> Iterator[Subject]:

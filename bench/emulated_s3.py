@@ -51,7 +51,8 @@ def shares(plan: ExecutionPlan, backend: str) -> Mapping[str, float]:
     for stage in plan.stages:
         calls = plan_stage_calls(plan, stage).calls
         for op, counts in zip(plan.program.ops[stage.first_op : stage.end_op], calls, strict=True):
-            name = row_name(rows, kernel_of(op, tensors).name) if (op.backend or "portable") == backend else None
+            own = (op.backend or op.accelerated_by or "portable") == backend
+            name = row_name(rows, kernel_of(op, tensors).name) if own else None
             found[name or ""] += op.images * model.calls(op, tensors, counts)
     found[""] += predicted_instructions(plan, CHIP) - sum(found.values())
     return found

@@ -14,7 +14,8 @@ WEIGHT_SCALE = 0.02
 @dataclasses.dataclass(frozen=True)
 class Layer:
     """One layer; `weights` is [out, in / groups, height, width], or [in, out] for a fully connected one. `strays`: so
-    many channels have products with larger steps than outputs, as few have in networks. `bits`: of a weight."""
+    many channels have products with larger steps than outputs, as few have in networks. `bits`: of a weight. `int16`:
+    the type of activations."""
 
     name: str
     input: tuple[int, ...]  #: [1, channels, height, width], or [1, features]
@@ -23,6 +24,7 @@ class Layer:
     groups: int = 1
     strays: int = 0
     bits: int = 8
+    int16: bool = False
 
 
 LAYERS = (
@@ -40,7 +42,7 @@ LAYERS = (
 
 def build_layer(layer: Layer) -> onnx.ModelProto:
     """The layer with QuantizeLinear and DequantizeLinear around it; random weights per channel, the same each time."""
-    random, model = np.random.default_rng(7), Model(layer.input, zero_point=INPUT_ZERO_POINT)
+    random, model = np.random.default_rng(7), Model(layer.input, 0 if layer.int16 else INPUT_ZERO_POINT, layer.int16)
     image = len(layer.input) == 4
     outputs = layer.weights[0] if image else layer.weights[1]
     taps = int(np.prod(layer.weights)) // outputs
@@ -61,4 +63,4 @@ def build_layer(layer: Layer) -> onnx.ModelProto:
         pads = [*(total // 2 for total in totals), *(total - total // 2 for total in totals)]
         attributes = {"pads": pads, "group": layer.groups, "strides": [layer.stride] * 2}
     y = model.node("Conv" if image else "Gemm", [model.input, w, b], name=MEASURED, **attributes)
-    return model.finish(y, output_scale, 5)
+    return model.finish(y, output_scale, 0 if layer.int16 else 5)

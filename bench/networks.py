@@ -41,7 +41,8 @@ def content_of(compiled: Compiled, inputs: np.ndarray | None = None) -> bytes:
         (source,), result = session.inputs, session.outputs[0]
         if inputs is None:
             stored = np.random.default_rng(1).integers(-128, 128, source.stored_shape)
-            x = stored.astype(np.int8) if source.stored_dtype == np.int8 else stored.astype(np.float32) / 32
+            is_float = source.stored_dtype == np.float32
+            x = stored.astype(np.float32) / 32 if is_float else stored.astype(source.stored_dtype)
         else:
             x = source.to_stored(inputs.reshape(source.shape))
         return samples(x.tobytes(), session.run_raw({source.name: x})[result.name].tobytes())

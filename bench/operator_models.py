@@ -19,8 +19,9 @@ Shape = tuple[int, ...]
 class Model:
     """One input, quantised; what a case adds; one output, quantised."""
 
-    def __init__(self, shape: Shape, zero_point: int = 3) -> None:
+    def __init__(self, shape: Shape, zero_point: int = 3, int16: bool = False) -> None:
         self.shape = shape
+        self._dtype = np.int16 if int16 else np.int8
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self._count = 0
@@ -41,7 +42,7 @@ class Model:
 
     def pair(self, name: str, scale: float, zero_point: int) -> str:
         """`name` quantised and back."""
-        by = [self.constant(np.array(scale, np.float32)), self.constant(np.array(zero_point, np.int8))]
+        by = [self.constant(np.array(scale, np.float32)), self.constant(np.array(zero_point, self._dtype))]
         return self.node("DequantizeLinear", [self.node("QuantizeLinear", [name, *by]), *by])
 
     def other(self, shape: Shape | None = None) -> str:

@@ -70,7 +70,8 @@ def test_plan_and_scratch_fit_the_budget_together(name: str, fast: str, models_d
     assert memory["fast_peak"] + memory["backend_scratch"] <= fast_bytes(compiled.plan) <= int(fast[:-1]) * 1024
     assert memory["total_ram"] == memory["fast_peak"] + memory["backend_scratch"] + memory["slow_peak"]
     for entry in compiled.report["backend"]["portable"]:
-        assert "not used for" in entry["reason"] or "does not fit beside the activations" in entry["reason"]
+        reasons = ("not used for", "does not fit beside the activations", "run the loops of its portable kernel")
+        assert any(reason in entry["reason"] for reason in reasons)
 
 
 def test_a_chip_without_need_for_scratch_gets_none(models_dir: Path) -> None:

@@ -7,19 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.runtime.kernel_harness import SAME
 from tigris_pio import Session, compile_model
 from tigris_pio.compiler.backends import find_backend, pie
 from tigris_pio.compiler.backends.pie_scales import Scale, vector_scale
 from tigris_pio.compiler.backends.pie_sums import sum_params
 from tigris_pio.compiler.backends.shape import PlainShape
 from tigris_pio.compiler.emit.model_header import kernel_symbols
+from tigris_pio.compiler.ir.program import Operand, Program, ProgramOp, ProgramTensor
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.pipeline import front
 from tigris_pio.errors import UsageError
 from tigris_pio.format.enums import DType, OpKind, Packing
-from tigris_pio.format.params import PieSumInt8Params
+from tigris_pio.format.params import ConvInt16Params, LookupParams, PieSumInt8Params, PoolInt8Params
 from tigris_pio.format.pie import Ending, stream_bytes
 from tigris_pio.format.reader import read_plan
+from tigris_pio.format.record import Record
 
 SHAPE = PlainShape(16, 16, 8, 8, 8, 8, (3, 3), depthwise=True)
 
@@ -105,6 +108,34 @@ def test_sums_that_stay_portable(models_dir: Path) -> None:
                                  output_zero_point=0, output_multiplier=1 << 30, output_shift=-19)  # fmt: skip
     half = dataclasses.replace(op, params=halves)
     assert sum_params(program, half) == "pie has no constants that give the same bytes for its scales"
+
+
+def pool(**fields: int) -> PoolInt8Params:
+    shape = dict.fromkeys([field.name for field in PoolInt8Params.layout()], 0)
+    return PoolInt8Params(**{**shape, "kernel_height": 3, "kernel_width": 3, **fields})
+
+
+def conv_int16(**fields: int) -> ConvInt16Params:
+    shape = dict.fromkeys([field.name for field in ConvInt16Params.layout()], 1)
+    return ConvInt16Params(**{**shape, "kernel_height": 3, "kernel_width": 3, **fields})
+
+
+@pytest.mark.parametrize("kind, dtype, channels, params, helps", [
+    (OpKind.MAX_POOL, DType.INT8, 24, pool(), True), (OpKind.MAX_POOL, DType.INT8, 12, pool(), False),
+    (OpKind.AVERAGE_POOL, DType.INT8, 8, pool(rescale=2), True),
+    (OpKind.AVERAGE_POOL, DType.INT8, 8, pool(rescale=1), False),
+    (OpKind.AVERAGE_POOL, DType.INT8, 8, pool(kernel_height=22), False),
+    (OpKind.CONV_2D, DType.INT16, 64, conv_int16(), True), (OpKind.CONV_2D, DType.INT16, 20, conv_int16(), True),
+    (OpKind.CONV_2D, DType.INT16, 30, conv_int16(), False),
+    (OpKind.CONV_2D, DType.INT16, 8, conv_int16(groups=2), False),
+    (OpKind.CONV_2D, DType.INT16, 64, conv_int16(weight_bytes=2), False),
+    (OpKind.DEPTHWISE_CONV_2D, DType.INT16, 12, conv_int16(), False), (OpKind.LOOKUP, DType.INT8, 16, None, False),
+])  # fmt: skip
+def test_portable_kernels_that_the_vectors_speed_up(kind: OpKind, dtype: DType, channels: int, params: Record | None,
+                                                    helps: bool) -> None:  # fmt: skip
+    op = ProgramOp("op", kind, dtype, (Operand("x", SAME),), "x", params or LookupParams(0))
+    program = Program("", b"", {"x": ProgramTensor("x", 1, 9, 9, channels, dtype)}, (op,), (), ())
+    assert pie.accelerates(program, op) is helps
 
 
 def test_other_chips_and_alignments_are_refused(models_dir: Path) -> None:

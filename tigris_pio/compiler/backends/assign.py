@@ -57,7 +57,10 @@ class Assignment:
         return reason
 
     def _assigned(self, program: Program, op: ProgramOp) -> ProgramOp:
-        if not self.backend.runs(op) or self._refusal(program, op) is not None:
+        if not self.backend.runs(op):
+            by = self.backend.name if self.backend.accelerates(program, op) else ""
+            return dataclasses.replace(op, accelerated_by=by) if by else op
+        if self._refusal(program, op) is not None:
             return op
         kind = self.backend.kinds[op.kind]
         own = dataclasses.replace(op, kind=kind, backend=self.backend.name)
@@ -82,6 +85,8 @@ class Assignment:
         return dataclasses.replace(op, packing=packing, stream=stream, scratch_bytes=scratch)
 
     def _why_portable(self, program: Program, op: ProgramOp) -> str:
+        if op.accelerated_by:
+            return f"the instructions of {op.accelerated_by} run the loops of its portable kernel"
         if not self.backend.runs(op):
             return f"{self.backend.name} is not used for {op.kind.name} in {op.dtype.name.lower()}"
         return self._refusal(program, op) or "its bias without the input's zero point does not fit 32 bits"

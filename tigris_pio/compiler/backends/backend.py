@@ -36,6 +36,7 @@ class Backend:
     chips: chips that have its instructions; empty for all
     refuses_on: from an operator, its shape and a chip ("" for any), why the chip's kernels cannot run it, or None
     slower_on: from a shape and a chip, why the portable kernel is probably faster, or None
+    accelerates: from a program and an operator that it does not run, whether its instructions run the portable kernel
     """
 
     name: str
@@ -51,6 +52,7 @@ class Backend:
     chips: tuple[str, ...] = ()
     refuses_on: Callable[[ProgramOp, PlainShape, str], str | None] | None = None
     slower_on: Callable[[PlainShape, str], str | None] | None = None
+    accelerates: Callable[[Program, ProgramOp], bool] = lambda program, op: False
 
     def runs(self, op: ProgramOp) -> bool:
         """Whether the backend has kernels for the operator's kind and type."""
@@ -71,7 +73,7 @@ BACKENDS = {
         Backend("esp-nn", "tigris_esp_nn", esp_nn.refuses, esp_nn.scratch_bytes, refuses_on=esp_nn.refuses_on),
         Backend("cmsis-nn", "tigris_cmsis_nn", cmsis_nn.refuses, cmsis_nn.scratch_bytes),
         Backend("pie", "tigris_pie", pie.refuses, pie.scratch_bytes, pie.KINDS, Packing.PIE, True, pie.stream,
-                sum_params, pie.ALIGNMENT, (pie.CHIP,)),
+                sum_params, pie.ALIGNMENT, (pie.CHIP,), accelerates=pie.accelerates),
         Backend("mve", "tigris_mve", mve.refuses, lambda shape, chip: 0, mve.KINDS, Packing.ROWS_16, True,
                 chips=mve.CHIPS),
     )

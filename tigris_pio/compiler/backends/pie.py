@@ -10,16 +10,24 @@ from numpy.typing import NDArray
 from tigris_pio.compiler.backends.pie_scales import Scale
 from tigris_pio.compiler.backends.pie_streams import Layer, dense, depthwise
 from tigris_pio.compiler.backends.shape import PlainShape
-from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.format.enums import OpKind
+from tigris_pio.compiler.ir.program import Program, ProgramOp
+from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.kinds import PLAIN_KINDS
-from tigris_pio.format.params import ConvInt8Params, FullyConnectedInt8Params
+from tigris_pio.format.params import (
+    ConvInt8Params,
+    ConvInt16Params,
+    FullyConnectedInt8Params,
+    FullyConnectedInt16Params,
+    PoolInt8Params,
+)
 from tigris_pio.format.pie import LANES
 from tigris_pio.sizes import round_up
 
 CHIP = "esp32s3"
 ALIGNMENT = LANES
 KINDS = {kind: kind for kind in (*PLAIN_KINDS, OpKind.ADD, OpKind.SUB)}
+#: The most taps of a window that is averaged, and of a window of int16 that is copied.
+_LARGEST_POOL, _LARGEST_PATCH = 64, 256
 #: Layers whose words are cached: the search takes up to seconds, and a model is planned many times.
 _KEPT = 512
 
@@ -31,6 +39,25 @@ def refuses(shape: PlainShape) -> str | None:
     if shape.depthwise and shape.outputs != shape.inputs:
         return f"pie has no depthwise kernel of {shape.outputs // shape.inputs} outputs per channel"
     return None
+
+
+def accelerates(program: Program, op: ProgramOp) -> bool:
+    """Whether the chip's instructions run a portable kernel's loops, as pool_int8.c, int16.c and map_mean_int8.c do."""
+    channels, params = program.tensors[op.operands[0].tensor].channels if op.operands else 0, op.params
+    if op.dtype is DType.INT8 and isinstance(params, PoolInt8Params):
+        is_small: bool = params.kernel_height * params.kernel_width <= _LARGEST_POOL
+        return channels % 8 == 0 and (op.kind is OpKind.MAX_POOL or (params.rescale != 1 and is_small))
+    if isinstance(params, FullyConnectedInt16Params):
+        features: int = params.in_features
+        return features % 8 == 0
+    if isinstance(params, ConvInt16Params) and op.kind is OpKind.DEPTHWISE_CONV_2D:
+        return channels % 8 == 0 and program.tensors[op.output].channels == channels
+    if isinstance(params, ConvInt16Params):
+        in_place: bool = channels % 8 == 0 and params.dilation_width == 1
+        copied: bool = params.kernel_height * params.kernel_width * channels <= _LARGEST_PATCH
+        groups: int = params.groups
+        return groups == params.weight_bytes == 1 and (in_place or copied)
+    return op.kind is OpKind.SUM_MAP and op.dtype is DType.INT8 and channels % LANES == 0
 
 
 def scratch_bytes(shape: PlainShape, chip: str) -> int:

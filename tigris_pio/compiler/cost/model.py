@@ -49,7 +49,7 @@ class CostModel:
         A library's kernel counts as the portable one on processors where the library was not counted.
         """
         kernel, made = kernel_of(op, tensors), tensors[op.output].height if rows is None else rows
-        row = _nearest(self.libraries.get(op.backend, {}), kernel.name)
+        row = _nearest(self.libraries.get(op.backend or op.accelerated_by, {}), kernel.name)
         return self.portable(kernel, made) if row is None else price(row, kernel, made)
 
     def portable(self, kernel: Kernel, rows: int) -> float:

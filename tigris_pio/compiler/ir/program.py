@@ -128,6 +128,7 @@ class ProgramOp:
     in_place: indices of operands that the output may overwrite, from the same address on, if one call makes all rows
     aliases: operands that share bytes with the output
     backend: the kernel library that runs it; "" for the portable kernel
+    accelerated_by: the instruction set that runs the loops of its portable kernel, or ""
     packing: the order of its weights in the plan
     stream: replaces the weights in the plan if the kernel needs another form than an order of them
     """
@@ -145,6 +146,7 @@ class ProgramOp:
     in_place: tuple[int, ...] = ()
     aliases: tuple[Alias, ...] = ()
     backend: str = ""
+    accelerated_by: str = ""
     packing: Packing = Packing.PORTABLE
     stream: np.ndarray | None = None
 
