@@ -41,8 +41,11 @@ def taken_apart(target: Path, plugin: Path) -> list[Plain]:
     for line in listing.splitlines():
         if match := INSTRUCTION.match(line):
             name = match[2].removesuffix(".n")
+            operands = _operands(match[3])
+            if name == "or" and operands[1] == operands[2]:  # a move that was widened before a loop
+                name, operands = "mov", operands[:2]
             if name not in PADDING:
-                found.append((int(match[1], 16), name, _operands(match[3])))
+                found.append((int(match[1], 16), name, operands))
         elif (match := RELOCATION.match(line)) and found[-1][1] == "l32r":
             _, _, place = match[1].partition("+")
             at, _, operands = found[-1]

@@ -3,7 +3,7 @@
 
     .text
 
-/* tigris_pie_…_pool(input, output, window, channels, pool, pixels): q5, q6 = the limits, a15 = 0 if channels and pointers
+/* tigris_pie_…_pool(input, output, window, channels, pool, pixels): q5, q6 = the limits, a13 = 0 if channels and pointers
  * are whole vectors. */
     .macro TIGRIS_PIE_ENTER_POOL name
     .type   \name, @function
@@ -19,9 +19,9 @@
     addi    a14, a6, 4
     ee.vldbc.8.ip   q5, a14, 1
     ee.vldbc.8.ip   q6, a14, 1
-    or      a15, a2, a3
-    or      a15, a15, a5
-    extui   a15, a15, 0, 4
+    or      a13, a2, a3
+    or      a13, a13, a5
+    extui   a13, a13, 0, 4
     .endm
 
 /* Loads the taps of `size` channels to q0; `work` for each. */
@@ -67,7 +67,7 @@
     .endm
 
     TIGRIS_PIE_ENTER_POOL tigris_pie_max_pool
-    bnez    a15, 4f
+    bnez    a13, 4f
     TIGRIS_PIE_MAX_STEP ee.vld.128.xp, ee.vst.128.ip, 16
 4:
     TIGRIS_PIE_MAX_STEP ee.vld.l.64.xp, ee.vst.l.64.ip, 8
@@ -112,7 +112,6 @@
     addi    a14, a6, 2
     ee.vldbc.16.ip  q4, a14, 2
     ee.zero.q       q7
-    mov     a13, a15
     addi    a15, a14, 2
     bnez    a13, 4f
     TIGRIS_PIE_AVERAGE_STEP ee.vld.128.xp, ee.vst.128.ip, 16, 1
