@@ -113,24 +113,23 @@ typedef struct requantisation {
     tigris_output_stage stage;
     int32_t multiplier;
     int32_t shift;
+    int is_fast;
 } requantisation;
 
 static inline requantisation requantisation_of(const tigris_mat_mul_int8_params *p)
 {
     const tigris_output_stage stage = {p->output_zero_point, p->activation_min, p->activation_max};
-    const requantisation made = {tigris_scale_of(p->output_multiplier, p->output_shift, stage), stage,
-                                 p->output_multiplier, p->output_shift};
+    const int32_t multiplier = p->output_multiplier, shift = p->output_shift;
+    const requantisation made = {tigris_scale_of(multiplier, shift, stage), stage, multiplier, shift,
+                                 tigris_is_fast_scale(multiplier, shift, tigris_fast_above(stage))};
     return made;
 }
 
 /* Requantises a sum from which the correction has been subtracted. */
 TIGRIS_INLINE int8_t finish(requantisation r, uint32_t sum)
 {
-    if (TIGRIS_LIKELY(tigris_is_right_shift(r.shift))) {
-        return (int8_t)tigris_requantise_right_shift(sum, r.scale, r.stage);
-    }
-    return (int8_t)tigris_requantise_any_shift((int32_t)sum, r.multiplier, r.shift, r.stage.zero_point, r.stage.low,
-                                               r.stage.high);
+    return (int8_t)(TIGRIS_LIKELY(r.is_fast) ? tigris_requantise_fast(sum, r.scale, r.stage)
+                                             : tigris_requantise_slow(sum, r.multiplier, r.shift, r.stage));
 }
 
 /* Columns [first, end) of one row of the output. Constants are copied: the compiler must assume that writing outputs
@@ -179,43 +178,32 @@ typedef struct product_rows {
     uint32_t step;        /* from a row of the output to the next */
 } product_rows;
 
-/* Adds the products of a block's `terms` terms to the sums of all rows. */
+/* Adds the products of a block's `terms` terms to the sums of all rows. `is_first`: there are no sums yet. */
 static TIGRIS_NOINLINE void add_rows(const uint32_t *block, const int8_t *row, uint32_t step, uint32_t rows,
-                                     int32_t terms, uint32_t *sums)
+                                     int32_t terms, int is_first, uint32_t *sums)
 {
     for (uint32_t first = 0; first < rows; first += TIGRIS_ROW_TILE) {
-        tigris_add_row_tile(block, row, step, rows - first, terms, sums);
+        tigris_add_row_tile(block, row, step, rows - first, terms, is_first, sums);
         row += TIGRIS_ROW_TILE * step;
         sums += 2 * TIGRIS_ROW_TILE;
     }
 }
 
-/* The sums of columns `column` and the next, of all rows, without the corrections of zero points. `column_sums`: of the
- * columns themselves. */
-static void multiply_columns(const tigris_mat_mul_int8_params *p, const product_rows *rows, uint32_t column,
-                             uint32_t *sums, uint32_t column_sums[2])
-{
-    const uint32_t step = p->depth_step_b, apart = p->columns - column < 2U ? 0U : p->column_step_b;
-    const int8_t *from = rows->matrix + column * p->column_step_b;
-    const int8_t *row = rows->row;
-    uint32_t block[BLOCK_TERMS];
-    for (uint32_t left = p->depth; left != 0U;) {
-        const uint32_t terms = left < BLOCK_TERMS ? left : BLOCK_TERMS;
-        tigris_pack_columns(block, from, from + apart, step, (int32_t)terms, column_sums);
-        add_rows(block, row, p->row_step_a, rows->count, (int32_t)terms, sums);
-        from += terms * step;
-        row += terms;
-        left -= terms;
-    }
-}
-
-/* Writes a column of the output; `sums` of its rows alternate with those of the next column. */
-static TIGRIS_NOINLINE void write_column(const tigris_mat_mul_int8_params *p, const uint32_t *sums, const uint32_t *end,
-                                         uint32_t correction, int8_t *to, uint32_t step)
+/* Writes two columns of the output, or one. Sums of a row are adjacent; `initial`: what a row adds to both. */
+static TIGRIS_NOINLINE void write_columns(const tigris_mat_mul_int8_params *p, const product_rows *rows,
+                                          const uint32_t *sums, const uint32_t *initial, const uint32_t column_sums[2],
+                                          int has_two, int8_t *to)
 {
     const requantisation requantised = requantisation_of(p);
-    for (; sums < end; sums += 2) {
-        *to = finish(requantised, *sums - correction);
+    const uint32_t zero = (uint32_t)p->zero_point[0], a = zero * column_sums[0], b = zero * column_sums[1];
+    const uint32_t step = rows->step;
+    for (const uint32_t *const end = initial + rows->count; initial != end;) {
+        const uint32_t correction = *initial++;
+        to[0] = finish(requantised, sums[0] + correction - a);
+        if (has_two) {
+            to[1] = finish(requantised, sums[1] + correction - b);
+        }
+        sums += 2;
         to += step;
     }
 }
@@ -224,23 +212,25 @@ static TIGRIS_NOINLINE void write_column(const tigris_mat_mul_int8_params *p, co
 static TIGRIS_NOINLINE void multiply_many_rows(const tigris_mat_mul_int8_params *p, const product_rows *rows,
                                                int8_t *to)
 {
+    uint32_t block[BLOCK_TERMS];
     uint32_t initial[BLOCK_ROWS];
     uint32_t sums[2 * BLOCK_ROWS];
-    const uint32_t zero = 0U - (uint32_t)p->zero_point[1];
+    const uint32_t zero = 0U - (uint32_t)p->zero_point[1], step = p->depth_step_b;
     for (uint32_t i = 0; i < rows->count; i++) {
         initial[i] = zero * sum_of(rows->row + i * p->row_step_a, 1U, p->zero_point[0], p->depth);
     }
     for (uint32_t column = 0; column < p->columns; column += 2U) {
+        const int8_t *from = rows->matrix + column * p->column_step_b;
+        const int has_two = p->columns - column > 1U;
         uint32_t column_sums[2] = {0U, 0U};
-        uint32_t *const end = sums + 2U * rows->count;
-        const uint32_t *from = initial;
-        for (uint32_t *sum = sums; sum != end; sum += 2) {
-            sum[0] = sum[1] = *from++;
+        for (uint32_t at = 0, terms; at < p->depth; at += terms) {
+            terms = p->depth - at < BLOCK_TERMS ? p->depth - at : BLOCK_TERMS;
+            tigris_pack_columns(block, from, from + (has_two ? p->column_step_b : 0U), step, (int32_t)terms,
+                                column_sums);
+            add_rows(block, rows->row + at, p->row_step_a, rows->count, (int32_t)terms, at == 0U, sums);
+            from += terms * step;
         }
-        multiply_columns(p, rows, column, sums, column_sums);
-        for (uint32_t i = 0; i < 2U && column + i < p->columns; i++) {
-            write_column(p, sums + i, end, (uint32_t)p->zero_point[0] * column_sums[i], to + column + i, rows->step);
-        }
+        write_columns(p, rows, sums, initial, column_sums, has_two, to + column);
     }
 }
 

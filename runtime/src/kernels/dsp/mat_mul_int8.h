@@ -43,11 +43,14 @@ static TIGRIS_NOINLINE void tigris_pack_columns(uint32_t *block, const int8_t *a
 /* Adds the products of `count` terms of a block and of TIGRIS_ROW_TILE rows, `step` from each other. Behind
  * the last of `rows` rows it is repeated. */
 TIGRIS_INLINE void tigris_add_row_tile(const uint32_t *block, const int8_t *first, uint32_t step, uint32_t rows,
-                                       int32_t count, uint32_t sums[2 * TIGRIS_ROW_TILE])
+                                       int32_t count, int is_first, uint32_t sums[2 * TIGRIS_ROW_TILE])
 {
     const uint32_t *const end = block + (count & ~(TIGRIS_TILE_TAPS - 1));
     const int8_t *second = rows > 1U ? first + step : first;
-    uint32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    uint32_t s0 = 0U, s1 = 0U, s2 = 0U, s3 = 0U;
+    if (!is_first) {
+        s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    }
     while (block != end) {
         const tigris_taps_4 p = tigris_load_weights(&first), q = tigris_load_weights(&second);
         const tigris_taps_4 a = tigris_load_taps(&block), b = tigris_load_taps(&block);

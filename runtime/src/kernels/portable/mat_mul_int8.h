@@ -31,11 +31,11 @@ static TIGRIS_NOINLINE void tigris_pack_columns(uint32_t *block, const int8_t *a
     sums[1] += (uint32_t)((int32_t)(sum - low) >> 16);
 }
 
-/* Adds the totals of two columns to their sums. */
-TIGRIS_INLINE void tigris_add_totals(tigris_totals totals, uint32_t sums[2])
+/* Adds the totals of two columns to their sums, which are 0 if `is_first`. */
+TIGRIS_INLINE void tigris_add_totals(tigris_totals totals, int is_first, uint32_t sums[2])
 {
-    sums[0] += totals.both - (totals.high << 16);
-    sums[1] += totals.high;
+    sums[0] = (is_first ? 0U : sums[0]) + totals.both - (totals.high << 16);
+    sums[1] = (is_first ? 0U : sums[1]) + totals.high;
 }
 
 /* Totals of TIGRIS_ROW_TILE rows or more. */
@@ -64,7 +64,7 @@ TIGRIS_INLINE void tigris_add_terms(tigris_row_totals *s, uint32_t p, uint32_t q
 /* Adds the products of `count` terms of a block and of TIGRIS_ROW_TILE rows, `step` from each other. Behind
  * the last of `rows` rows it is repeated. */
 TIGRIS_INLINE void tigris_add_row_tile(const uint32_t *block, const int8_t *a, uint32_t step, uint32_t rows,
-                                       int32_t count, uint32_t sums[2 * TIGRIS_ROW_TILE])
+                                       int32_t count, int is_first, uint32_t sums[2 * TIGRIS_ROW_TILE])
 {
     const uint32_t *const last = block + count, *const end = block + (count & ~(TIGRIS_TILE_TAPS - 1));
     const int8_t *b = rows > 1U ? a + step : a, *c = rows > 2U ? b + step : b, *d = rows > 3U ? c + step : c;
@@ -88,11 +88,11 @@ TIGRIS_INLINE void tigris_add_row_tile(const uint32_t *block, const int8_t *a, u
         tigris_add_one(&s.d, *block, *d++);
 #endif
     }
-    tigris_add_totals(s.a, sums);
-    tigris_add_totals(s.b, sums + 2);
+    tigris_add_totals(s.a, is_first, sums);
+    tigris_add_totals(s.b, is_first, sums + 2);
 #if TIGRIS_ROW_TILE == 4
-    tigris_add_totals(s.c, sums + 4);
-    tigris_add_totals(s.d, sums + 6);
+    tigris_add_totals(s.c, is_first, sums + 4);
+    tigris_add_totals(s.d, is_first, sums + 6);
 #endif
 }
 
