@@ -23,6 +23,7 @@
 
 #define TIGRIS_INT4_BLOCK 4
 #define TIGRIS_INT4_TAPS 4   /* of a tile */
+#define TIGRIS_INT4_TILES 4  /* by as many loops are unrolled */
 #define TIGRIS_INT4_RAISED 8U
 #define TIGRIS_INT4_LANES 0x000F000FU
 
@@ -42,8 +43,6 @@ static inline uint32_t tigris_int4_words(uint32_t taps, uint32_t outputs)
 
 #if defined(TIGRIS_DSP)
 #include "dsp/arm_dsp.h"
-
-#define TIGRIS_INT4_TILES 2 /* as many as the loop is unrolled by */
 
 /* Loads two words and advances `from` behind them. */
 TIGRIS_INLINE void tigris_int4_load(const uint32_t **from, uint32_t words[2])
@@ -92,8 +91,6 @@ TIGRIS_INLINE uint32_t tigris_int4_end(uint32_t initial, uint32_t sum)
     return sum;
 }
 #else
-#define TIGRIS_INT4_TILES 4
-
 TIGRIS_INLINE void tigris_int4_load(const uint32_t **from, uint32_t words[2])
 {
     words[0] = (*from)[0];
@@ -213,10 +210,8 @@ static TIGRIS_NOINLINE void tigris_int4_add_1x4(const uint32_t *patch, const uin
         tigris_int4_start_four(totals, sums);
         tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
         tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
-        if (TIGRIS_INT4_TILES == 4) {
-            tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
-            tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
-        }
+        tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
+        tigris_int4_add_tile_1x4(&patch, &w, lanes, sums);
         tigris_int4_end_four(totals, sums);
     }
     tigris_int4_start_four(totals, sums);
@@ -261,10 +256,8 @@ TIGRIS_INLINE void tigris_int4_add_2x2(const uint32_t *patch, const uint32_t *w,
         tigris_int4_start_four(totals, sums);
         tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
         tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
-        if (TIGRIS_INT4_TILES == 4) {
-            tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
-            tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
-        }
+        tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
+        tigris_int4_add_tile_2x2(&patch, &w, lanes, sums);
         tigris_int4_end_four(totals, sums);
     }
     tigris_int4_start_four(totals, sums);
