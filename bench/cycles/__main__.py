@@ -63,16 +63,16 @@ def main() -> int:
     parser.add_argument("--memory", action="append", type=memory, help="may be repeated; default: the first three")
     parser.add_argument("--ops", action="store_true", help="also print each run's operators (second inference)")
     parser.add_argument("--hot", action="store_true", help="with kernels and executor in SRAM (custom_tigris_hot)")
+    parser.add_argument("--size", dest="level", action="store_const", const="-Os", default="-O2", help="code at -Os")
     options = parser.parse_args()
-    hot = ("-DTIGRIS_HOT_IN_IRAM",) if options.hot else ()
     with work_folder() as folder:
-        program = read_program(build(MACHINE, folder, extra=hot))
+        program = read_program(build(MACHINE, folder, options.level, ("-DTIGRIS_HOT_IN_IRAM",) * options.hot))
     found = []
     for row, operators in rows(options, program):
         found.append(row)
         if options.ops:
             print_table(f"{row['network']} at {row['budget']}, {row['memory']}", operators, OP_COLUMNS)
-    print_table("rv32imc, -O2, the first inference; predicted: for c3", found, COLUMNS)
+    print_table(f"rv32imc, {options.level}, the first inference; predicted: for c3 at -O2", found, COLUMNS)
     write_json(options.json, found)
     wrong = [f"{row['network']} at {row['budget']}" for row in found if not row["right"]]
     if wrong:

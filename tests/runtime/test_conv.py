@@ -134,8 +134,8 @@ SPECIAL = [
     *((CONV, same(size, 1), (1, *channels), size[0] * 100 + channels[1], False) for size, channels in
       itertools.product(((1, 1), (1, 5), (5, 1), (7, 6)), ((1, 1), (3, 4), (8, 3), (16, 17)))),
     (CONV, Window((3, 3), (1, 1), (1, 1), (1, 1), (2, 1, 1, 2), (6, 6)), (1, 5, 6), 3, False),
-    *((CONV, same(size, kernel), (1, *channels), 4, True) for size, kernel, channels in
-      (((3, 5), 3, (48, 38)), ((1, 5), 1, (256, 68)), ((1, 1), 1, (512, 36)))),
+    *((CONV, same(size, kernel), channels, 4, True) for size, kernel, channels in
+      (((3, 5), 3, (1, 48, 38)), ((1, 5), 1, (1, 256, 68)), ((1, 1), 1, (1, 512, 36)), ((3, 5), 3, (2, 48, 38)))),
 ]  # fmt: skip
 
 

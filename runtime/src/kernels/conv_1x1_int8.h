@@ -40,7 +40,7 @@ TIGRIS_INLINE void run_patch(const conv_pass *pass, const uint32_t *patch, int32
         tigris_add_pixels(patch, most, weights, taps, sums, pixels);
         weights += taps * BLOCK;
         for (const uint32_t *sum = sums; sum != sums + pixels * BLOCK; sum += pixels) {
-            requantise_pixels(sum, pixels, NULL, *multipliers++, *shifts++, stage, fast_above, output++,
+            requantise_pixels(sum, pixels, *multipliers++, *shifts++, stage, fast_above, output++,
                               stride, (pixels - 1) * stride);
         }
     }
@@ -90,8 +90,10 @@ static TIGRIS_NOINLINE void run_dense_pixels(const conv_pass *pass)
     if ((pixels & 1) != 0) {
         const int32_t depth = (int32_t)tigris_input_tensor(pass->call, 0)->channels;
         const int32_t channels = (int32_t)tigris_output_tensor(pass->call)->channels;
-        run_taps(pass, depth, tigris_int8_input(pass->call) + last * depth,
-                 tigris_int8_output(pass->call) + last * channels);
+        conv c;
+        unpack(&c, pass);
+        run_taps(&c, pass, tigris_int8_input(pass->call) + last * depth,
+                 tigris_int8_output(pass->call) + last * channels + pass->channel);
     }
 }
 #endif

@@ -1,4 +1,4 @@
-/* Conv2D, int8, with groups: run() makes passes over the pixels of a band, each for a block of output channels, and
+/* Conv2D, int8: run() makes passes over the pixels of a band, each for a group or a block of its output channels, and
  * run() and run_pass() choose their functions. Pixels are computed in tiles of two; a tile's pixels need not be adjacent
  * (conv_pixels2_int8.h). Tiles of four and three serve processors and shapes that allow them (conv_1x1_int8.h,
  * conv_pixels4_int8.h, conv_patch3_int8.h, conv_pixels3_int8.h); conv_pixel1_int8.h computes a last odd pixel.
@@ -39,41 +39,14 @@
 #include "conv_pixels4_int8.h"
 #include "conv_pixels3_int8.h"
 
-#if HAS_PIXEL1
-/* Weights of one pass over the pixels, in bytes. A pass reads its weights again for each pixel tile, from flash through
- * a cache of 16 KB, which also holds the code: larger layers take several passes. At -Os there is one. One constant
- * serves all chips. With 16,384 visual wake words takes as many cycles before a cache of 32 KB and 13 % more before one
- * of 16 KB. Without waiting it takes .03 % fewer. 4,096 saves 9 % before 8 KB (bench.cycles --memory 8192,4,32,160). */
-#define PASS_BYTES 8192
-/* Channels that a pass has at least, and a multiple of: those whose sums the tiles of conv_pixels*_int8.h keep. */
-#if defined(TIGRIS_DSP)
+/* Channels that a pass has at least, and a multiple of: those whose sums the tiles keep. */
+#if HAS_TILES && defined(TIGRIS_DSP)
 #define PASS_BLOCK 32
 #else
-#define PASS_BLOCK 16
+#define PASS_BLOCK TIGRIS_PAIR_ROWS
 #endif
 
-/* The output channels of a pass. A convolution with groups reads the weights of one group at a time: one pass. */
-TIGRIS_HOT
-static int32_t channels_of_pass(const tigris_kernel_call *call)
-{
-    const tigris_conv_int8_params *params = tigris_params(call);
-    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
-    if (params->groups != 1) {
-        return channels;
-    }
-    const int32_t taps = params->kernel_height * params->kernel_width * (int32_t)tigris_input_tensor(call, 0)->channels;
-    if (taps * channels <= 3 * PASS_BYTES / 2) {
-        return channels;
-    }
-    return taps < PASS_BYTES / PASS_BLOCK ? PASS_BYTES / taps & ~(PASS_BLOCK - 1) : PASS_BLOCK;
-}
-
-/* run_pixels2 outside the loop over passes, which would lack registers. */
-static TIGRIS_NOINLINE void run_remaining(const conv_pass *pass, int32_t first, int32_t skip_last)
-{
-    run_pixels2(pass, first, skip_last);
-}
-
+#if HAS_PIXEL1
 /* Computes the channels of a pass for all pixels. */
 TIGRIS_HOT
 static void run_pass(const conv_pass *pass)
@@ -97,40 +70,35 @@ static void run_pass(const conv_pass *pass)
         run_last_pixel(pass);
     }
     if (first + single < pixels) {
-        run_remaining(pass, first, single);
+        run_pixels2(pass, first, single);
     }
 }
 #endif
 
-#if HAS_PIXEL1
-/* All passes of `step` channels. */
-static TIGRIS_NOINLINE void run_passes(const tigris_kernel_call *call, int32_t step)
-{
-    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
-    conv_pass pass = {call, 0, channels};
-    for (; pass.channel < channels; pass.channel += step) {
-        pass.end = channels - pass.channel < step ? channels : pass.channel + step;
-        run_pass(&pass);
-    }
-}
-#endif
-
+/* Makes the passes. Each computes the channels of a group or, if their weights exceed a flash cache, a block of them. */
 TIGRIS_HOT
 static void run(const tigris_kernel_call *call)
 {
-#if HAS_PIXEL1
-    const int32_t step = channels_of_pass(call);
+    const tigris_conv_int8_params *params = tigris_params(call);
+    const int32_t channels = (int32_t)tigris_output_tensor(call)->channels, outputs = channels / params->groups;
+    const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels / params->groups;
+    const int32_t most = tigris_pass_rows(params->kernel_height * params->kernel_width * depth, outputs, PASS_BLOCK);
 #if HAS_TILES && defined(TIGRIS_DSP)
     if (has_patches3(call)) {
-        run_patches3(call, step);
+        run_patches3(call, most);
         return;
     }
 #endif
-    run_passes(call, step);
+    conv_pass pass = {call, 0, 0};
+    for (; pass.channel < channels; pass.channel = pass.end) {
+        const int32_t left = outputs - pass.channel % outputs;
+        pass.end = pass.channel + (left < most ? left : most);
+#if HAS_PIXEL1
+        run_pass(&pass);
 #else
-    const conv_pass pass = {call, 0, (int32_t)tigris_output_tensor(call)->channels};
-    run_pixels2(&pass, 0, 0);
+        run_pixels2(&pass, 0, 0);
 #endif
+    }
 }
 
 static tigris_status check(const tigris_check_call *call)

@@ -28,26 +28,27 @@ TIGRIS_INLINE int8_t *fill_pixel_taps(int8_t *to, const int8_t *from, int32_t st
 }
 
 /* Copies the taps of a pixel as bytes. A row's taps lie side by side in the input, except with groups or dilation. */
-static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, int8_t *to)
+static TIGRIS_NOINLINE void gather_pixel(const conv *c, const tigris_pixel *pixel, int8_t *to)
 {
-    const tigris_conv_int8_params *params = c->params;
-    const tigris_pixel *pixel = &work->pixels[0];
+    const tigris_conv_int8_params *params = tigris_params(c->call);
+    const int8_t padding = (int8_t)params->input_zero_point;
     const uint32_t channels = input_of(c)->channels;
+    const int32_t row_taps = params->kernel_width * c->group_inputs;
     const int8_t *input = tigris_int8_input(c->call);
     const int32_t before = pixel->columns.first * (int32_t)channels;
     const int32_t end_inside = pixel->columns.end * (int32_t)channels;
     const int together = params->groups == 1 && params->dilation_width == 1 && end_inside > before;
     for (int32_t row = 0; row < params->kernel_height; row++) {
-        uint32_t from = tigris_tap_offset(c->call, pixel, row, 0) + (uint32_t)(work->group * c->group_inputs);
+        uint32_t from = tigris_tap_offset(c->call, pixel, row, 0) + (uint32_t)c->first_input;
         if (together && is_valid(pixel, row, pixel->columns.first)) {
-            to = fill_pixel_taps(to, &c->padding, 0, before);
+            to = fill_pixel_taps(to, &padding, 0, before);
             to = fill_pixel_taps(to, input + (from + (uint32_t)before), 1, end_inside - before);
-            to = fill_pixel_taps(to, &c->padding, 0, c->row_taps - end_inside);
+            to = fill_pixel_taps(to, &padding, 0, row_taps - end_inside);
             continue;
         }
         for (int32_t column = 0; column < params->kernel_width; column++) {
             const int step = is_valid(pixel, row, column);
-            const int8_t *tap = step ? input + from : &c->padding;
+            const int8_t *tap = step ? input + from : &padding;
             for (const int8_t *const end = to + c->group_inputs; to != end; tap += step) {
                 *to++ = *tap;
             }
@@ -56,39 +57,25 @@ static TIGRIS_NOINLINE void gather_pixel(const conv *c, const conv_work *work, i
     }
 }
 
-/* The channels of a pass for one pixel, from its `count` taps. `output`: of channel 0. */
-static TIGRIS_NOINLINE void run_taps(const conv_pass *pass, int32_t count, const int8_t *taps, int8_t *output)
+/* The channels of a pass for one pixel, from its taps. */
+static TIGRIS_NOINLINE void run_taps(const conv *c, const conv_pass *pass, const int8_t *taps, int8_t *output)
 {
-    const tigris_kernel_call *call = pass->call;
-    const tigris_conv_int8_params *params = tigris_params(call);
-    const int32_t first = pass->channel, outputs = pass->end - first;
-    const tigris_layer layer = {
-        {tigris_int8_data(call, params->weights) + first * count, count, outputs & ~(BLOCK - 1)},
-        outputs, 1, tigris_int32_data(call, params->bias) + first,
-        tigris_int32_data(call, params->multiplier) + first, tigris_int8_data(call, params->shift) + first,
-        {params->output_zero_point, params->activation_min, params->activation_max}};
-    const int8_t *zeros = NULL;
-#if TIGRIS_WEIGHT_ZEROS
-    const tigris_asymmetric_conv_int8_params *own = tigris_params(call);
-    zeros = tigris_int8_data(call, own->weight_zero_points) + first;
-#endif
-    tigris_run_layer(&layer, zeros, taps, output + first);
+    tigris_layer layer;
+    set_layer(&layer, c, pass);
+    tigris_run_layer(&layer, taps, output);
 }
 
-/* All channels of a group for one pixel whose taps are contiguous or fit a patch. */
-static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_work *work)
+/* Likewise for a pixel whose taps are contiguous or fit a patch. */
+static TIGRIS_NOINLINE void run_pixel(const conv *c, const conv_pass *pass, const tigris_pixel *pixel, int8_t *output)
 {
-    const int32_t first = c->channel + work->group * c->group_outputs;
-    const conv_pass group = {c->call, first, first + c->group_outputs};
     uint32_t patch[TIGRIS_PATCH_TAPS / sizeof(uint32_t)];
     const int8_t *taps = (const int8_t *)(const void *)patch;
-    if (is_contiguous(c, &work->pixels[0])) {
-        taps = tigris_int8_input(c->call) + tigris_tap_offset(c->call, &work->pixels[0], 0, 0) +
-               work->group * c->group_inputs;
+    if (is_contiguous(c, pixel)) {
+        taps = tigris_int8_input(c->call) + tigris_tap_offset(c->call, pixel, 0, 0) + c->first_input;
     } else {
-        gather_pixel(c, work, (int8_t *)(void *)patch);
+        gather_pixel(c, pixel, (int8_t *)(void *)patch);
     }
-    run_taps(&group, c->kernel_size, taps, work->output);
+    run_taps(c, pass, taps, output);
 }
 
 /* Whether there is a last odd pixel that run_last_pixel can compute: its taps fit a patch or are contiguous. */
@@ -121,14 +108,12 @@ static TIGRIS_NOINLINE void run_last_pixel(const conv_pass *pass)
 {
     const tigris_kernel_call *call = pass->call;
     const int32_t last = pixels_of(call) - 1;
+    int8_t *output = tigris_int8_output(call) + last * (int32_t)tigris_output_tensor(call)->channels + pass->channel;
     conv c;
-    conv_work work;
+    tigris_pixel pixel;
     unpack(&c, pass);
-    find_pixel(call, last, &work.pixels[0]);
-    work.output = tigris_int8_output(call) + last * (int32_t)tigris_output_tensor(call)->channels;
-    for (work.group = 0; work.group < c.params->groups; work.group++) {
-        run_pixel(&c, &work);
-    }
+    find_pixel(call, last, &pixel);
+    run_pixel(&c, pass, &pixel, output);
 }
 #endif
 #endif

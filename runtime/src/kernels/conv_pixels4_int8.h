@@ -26,19 +26,20 @@ static TIGRIS_NOINLINE TIGRIS_FLATTEN void run_small_patch(const conv_pass *pass
 static TIGRIS_NOINLINE int32_t run_gathered_pixels4(const conv_pass *pass, int32_t count)
 {
     uint32_t patch[2 * PIXELS4_TAPS];
-    tigris_pixel pixels[4];
     tigris_pixel_loop loop;
     conv c;
+    tigris_pixel pixels[4];
     unpack(&c, pass);
     tigris_start_pixels(&loop, pass->call, 0);
     for (int32_t first = 0; first != count; first += 4) {
-        for (int32_t i = 0; i < 4; i++) { /* in the order 0 2 1 3 */
-            pixels[2 * (i & 1) + i / 2] = loop.pixel;
+        for (int32_t i = 0; i < 4; i++) {
+            pixels[i] = loop.pixel;
             tigris_next_pixel(&loop);
         }
         for (int32_t i = 0; i < 2; i++) {
-            conv_part all = {0, c.kernel_size, 0, 0};
-            gather(&c, pixels + 2 * i, 0, &all, patch + i * PIXELS4_TAPS);
+            c.pixels[0] = &pixels[i];
+            c.pixels[1] = &pixels[i + 2];
+            gather(&c, 0, c.kernel_size, patch + i * PIXELS4_TAPS);
         }
         run_small_patch(pass, patch, c.kernel_size, first);
     }
@@ -140,18 +141,18 @@ static TIGRIS_NOINLINE int32_t run_first_pixels4(const conv_pass *pass)
     const tigris_conv_int8_params *params = tigris_params(call);
     const tigris_band *in = tigris_input_band(call, 0);
     const int32_t pixels = pixels_of(call), width = (int32_t)tigris_output_tensor(call)->width;
-    const int32_t size = params->kernel_height, depth = (int32_t)tigris_tensor_of(in)->channels;
+    const int32_t size = params->kernel_height, depth = (int32_t)tigris_tensor_of(in)->channels / params->groups;
     if (is_dense_1x1(call)) {
         run_dense_pixels(pass);
         return pixels;
     }
-    if (pixels < 4 || params->groups != 1 || (tigris_output_tensor(call)->channels & (BLOCK - 1)) != 0U) {
+    if (pixels < 4 || ((pass->end - pass->channel) & (BLOCK - 1)) != 0) {
         return 0;
     }
     if (size * params->kernel_width * depth <= PIXELS4_TAPS) {
         return run_gathered_pixels4(pass, pixels & ~3);
     }
-    if (params->kernel_width != size || params->stride_height * params->stride_width != 1 ||
+    if (params->kernel_width != size || params->stride_height * params->stride_width * params->groups != 1 ||
         (int32_t)tigris_tensor_of(in)->width != width) {
         return 0;
     }

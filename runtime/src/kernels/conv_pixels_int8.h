@@ -11,26 +11,18 @@ typedef struct conv_pass {
     int32_t end;
 } conv_pass;
 
-/* One pass, its fields unpacked. */
+/* One pass, its fields unpacked, and two of its pixels. */
 typedef struct conv {
+#if TIGRIS_WEIGHT_ZEROS
+    uint32_t totals[2]; /* of the pixels' taps; packed up to the last */
+#endif
     const tigris_kernel_call *call;
-    const tigris_conv_int8_params *params;
-    int32_t group_inputs;  /* input channels of one group */
-    int32_t group_outputs; /* output channels of one group, from `channel` on */
-    int32_t channel;       /* first channel of the pass */
-    int32_t kernel_size;   /* weights of one output channel */
-    int32_t row_taps;      /* weights of one kernel row of one output channel */
-    uint32_t block_bias;
-    int8_t padding; /* value of a tap in the padding */
+    int32_t first_input;  /* first input channel of the pass's group */
+    int32_t group_inputs; /* input channels of one group */
+    int32_t kernel_size;  /* weights of one output channel */
+    const tigris_pixel *pixels[2];
+    int32_t row; /* kernel row of their next tap */
 } conv;
-
-/* A part of a kernel's taps. */
-typedef struct conv_part {
-    int32_t at;
-    int32_t taps;
-    int32_t row;    /* kernel row of its first tap */
-    int32_t in_row; /* index of that tap in its kernel row */
-} conv_part;
 
 TIGRIS_HOT
 static const tigris_tensor_record *input_of(const conv *c)
@@ -43,18 +35,13 @@ static void unpack(conv *c, const conv_pass *pass)
 {
     const tigris_conv_int8_params *params = tigris_params(pass->call);
     c->call = pass->call;
-    c->channel = pass->channel;
-    c->params = params;
     c->group_inputs = (int32_t)input_of(c)->channels / params->groups;
-    c->group_outputs = (pass->end - pass->channel) / params->groups;
-    c->row_taps = params->kernel_width * c->group_inputs;
-    c->kernel_size = params->kernel_height * c->row_taps;
-    c->block_bias = tigris_block_bias(c->kernel_size);
-    c->padding = (int8_t)params->input_zero_point;
+    const int32_t group = pass->channel * params->groups / (int32_t)tigris_output_tensor(pass->call)->channels;
+    c->first_input = group * c->group_inputs;
+    c->kernel_size = params->kernel_height * params->kernel_width * c->group_inputs;
 }
 
-TIGRIS_HOT
-static int32_t pixels_of(const tigris_kernel_call *call)
+static inline int32_t pixels_of(const tigris_kernel_call *call)
 {
     return tigris_output_rows(call) * (int32_t)tigris_output_tensor(call)->width;
 }
@@ -69,76 +56,124 @@ static inline int is_among(tigris_taps taps, int32_t tap)
 TIGRIS_HOT
 static int is_inside(const conv *c, const tigris_pixel *pixel)
 {
-    return tigris_tap_count(pixel->columns) == c->params->kernel_width;
+    return tigris_tap_count(pixel->columns) == ((const tigris_conv_int8_params *)tigris_params(c->call))->kernel_width;
 }
 
 /* The end of the run of columns from `column` on that lie in the input, or in the padding, alike for both pixels. */
-static inline int32_t run_end(const conv *c, const tigris_pixel *pixels, int32_t column)
+static inline int32_t run_end(const conv *c, int32_t column)
 {
-    int32_t end = c->params->kernel_width;
+    int32_t end = ((const tigris_conv_int8_params *)tigris_params(c->call))->kernel_width;
     for (int32_t i = 0; i < 2; i++) {
-        const int32_t first = pixels[i].columns.first, last = pixels[i].columns.end;
+        const int32_t first = c->pixels[i]->columns.first, last = c->pixels[i]->columns.end;
         end = column < first && first < end ? first : column < last && last < end ? last : end;
     }
     return end;
 }
 
-/* Fills the patch with the taps of `part` of two pixels, and advances `part` behind them. */
-static TIGRIS_NOINLINE void gather(const conv *c, const tigris_pixel *pixels, int32_t group, conv_part *part,
-                                   uint32_t *patch)
+#if TIGRIS_WEIGHT_ZEROS
+#define EIGHT_ONES 1, 1, 1, 1, 1, 1, 1, 1
+/* A channel that sums up its taps. */
+static const int8_t ones[TIGRIS_PATCH_TAPS] = {EIGHT_ONES, EIGHT_ONES, EIGHT_ONES, EIGHT_ONES,
+                                               EIGHT_ONES, EIGHT_ONES, EIGHT_ONES, EIGHT_ONES};
+
+/* Sums the taps of a patch. */
+static void add_taps(conv *c, int32_t at, int32_t count, const uint32_t *patch)
 {
-    const tigris_conv_int8_params *params = c->params;
+    if (at == 0) {
+        tigris_init_pair(&c->totals[0], &c->totals[1], 0, tigris_block_bias(c->kernel_size));
+    }
+    tigris_add_channel(patch, ones, count, c->totals);
+    if (at + count == c->kernel_size) {
+        tigris_unpack_pair(c->totals, &c->totals[0], &c->totals[1]);
+    }
+}
+#endif
+
+/* Fills a patch with `count` taps of two pixels, from tap `at` on: a tigris_fill_pair. */
+static TIGRIS_NOINLINE void gather(void *vectors, int32_t at, int32_t count, uint32_t *patch)
+{
+    conv *c = vectors;
+    const tigris_pixel *a = c->pixels[0], *b = c->pixels[1];
+    const tigris_conv_int8_params *params = tigris_params(c->call);
     const uint32_t channels = input_of(c)->channels;
     const uint32_t row_step = params->dilation_height * input_of(c)->width * channels;
     const int together = params->groups == 1 && params->dilation_width == 1;
-    const int whole_rows = together && is_inside(c, &pixels[0]) && is_inside(c, &pixels[1]);
-    const int32_t depth = c->group_inputs;
+    const int whole_rows = together && is_inside(c, a) && is_inside(c, b);
+    const int32_t depth = c->group_inputs, row_taps = params->kernel_width * depth;
+    const int8_t padding = (int8_t)params->input_zero_point;
     const int8_t *input = tigris_int8_input(c->call);
-    const uint32_t first_a = tigris_tap_offset(c->call, &pixels[0], 0, 0);
-    const uint32_t first_b = tigris_tap_offset(c->call, &pixels[1], 0, 0);
-    for (int32_t done = 0; done < part->taps;) {
-        uint32_t offset = (uint32_t)part->in_row;
-        int32_t count = c->row_taps - part->in_row;
-        int step_a = is_among(pixels[0].rows, part->row), step_b = is_among(pixels[1].rows, part->row);
+    const uint32_t first_a = tigris_tap_offset(c->call, a, 0, 0);
+    const uint32_t first_b = tigris_tap_offset(c->call, b, 0, 0);
+    int32_t row = at == 0 ? 0 : c->row, in_row = at - row * row_taps;
+    for (int32_t done = 0; done < count;) {
+        uint32_t offset = (uint32_t)in_row;
+        int32_t some = row_taps - in_row;
+        int step_a = is_among(a->rows, row), step_b = is_among(b->rows, row);
         if (!whole_rows) {
-            const int32_t column = depth == 1 ? part->in_row : part->in_row / depth;
-            const int32_t done_of_pixel = part->in_row - column * depth;
-            step_a &= is_among(pixels[0].columns, column);
-            step_b &= is_among(pixels[1].columns, column);
-            const int32_t end = HAS_PIXEL1 && together ? run_end(c, pixels, column) : column + 1;
-            count = (end - column) * depth - done_of_pixel;
+            const int32_t column = depth == 1 ? in_row : in_row / depth;
+            const int32_t done_of_pixel = in_row - column * depth;
+            step_a &= is_among(a->columns, column);
+            step_b &= is_among(b->columns, column);
+            const int32_t end = HAS_PIXEL1 && together ? run_end(c, column) : column + 1;
+            some = (end - column) * depth - done_of_pixel;
             offset = (uint32_t)(column * params->dilation_width) * channels +
-                     (uint32_t)(group * depth + done_of_pixel);
+                     (uint32_t)(c->first_input + done_of_pixel);
         }
-        if (count > part->taps - done) {
-            count = part->taps - done;
+        if (some > count - done) {
+            some = count - done;
         }
-        offset += (uint32_t)part->row * row_step;
-        tigris_fill_patch(patch, done, step_a ? input + (first_a + offset) : &c->padding, step_a,
-                          step_b ? input + (first_b + offset) : &c->padding, step_b, count);
-        done += count;
-        part->in_row += count;
-        if (part->in_row == c->row_taps) {
-            part->in_row = 0;
-            part->row++;
+        offset += (uint32_t)row * row_step;
+        tigris_fill_patch(patch, done, step_a ? input + (first_a + offset) : &padding, step_a,
+                          step_b ? input + (first_b + offset) : &padding, step_b, some);
+        done += some;
+        in_row += some;
+        if (in_row == row_taps) {
+            in_row = 0;
+            row++;
         }
     }
+    c->row = row;
+#if TIGRIS_WEIGHT_ZEROS
+    add_taps(c, at, count, patch);
+#endif
 }
 
+/* Sets the layer of a pass. */
+TIGRIS_HOT
+static void set_layer(tigris_layer *layer, const conv *c, const conv_pass *pass)
+{
+    const tigris_conv_int8_params *params = tigris_params(c->call);
+    const int32_t channel = pass->channel;
+    layer->rows.weights = tigris_int8_data(c->call, params->weights) + channel * c->kernel_size;
+    layer->rows.length = c->kernel_size;
+    layer->outputs = pass->end - channel;
+    layer->rows.blocked = layer->outputs & ~(BLOCK - 1);
+    layer->step = 1;
+    layer->bias = tigris_int32_data(c->call, params->bias) + channel;
+    layer->multiplier = tigris_int32_data(c->call, params->multiplier) + channel;
+    layer->shift = tigris_int8_data(c->call, params->shift) + channel;
+    layer->output.zero_point = params->output_zero_point;
+    layer->output.low = params->activation_min;
+    layer->output.high = params->activation_max;
+#if TIGRIS_WEIGHT_ZEROS
+    const tigris_asymmetric_conv_int8_params *own = tigris_params(c->call);
+    layer->zeros = tigris_int8_data(c->call, own->weight_zero_points) + channel;
+#else
+    layer->zeros = NULL;
+#endif
+}
+
+#if HAS_TILES
 /* ---- outputs ---- */
 
-/* Requantises the sums of one channel at `pixels` pixels, a constant. `lost`: what each sum loses, or NULL; `stride`:
- * bytes from a pixel's output to the next's; `last`: from the first pixel's to the last's. */
-TIGRIS_INLINE void requantise_pixels(const uint32_t *sum, int32_t pixels, const uint32_t *lost, int32_t multiplier,
-                                     int32_t shift, tigris_output_stage stage, int32_t fast_above, int8_t *to,
-                                     int32_t stride, int32_t last)
+/* Requantises the sums of one channel at `pixels` pixels, a constant. `stride`: bytes from a pixel's output to the
+ * next's; `last`: from the first pixel's to the last's. */
+TIGRIS_INLINE void requantise_pixels(const uint32_t *sum, int32_t pixels, int32_t multiplier, int32_t shift,
+                                     tigris_output_stage stage, int32_t fast_above, int8_t *to, int32_t stride,
+                                     int32_t last)
 {
     uint32_t a, b, c = 0U, d = 0U;
     tigris_unpack_pixels(sum, pixels, &a, &b, &c, &d);
-    if (lost != NULL) {
-        a -= lost[0];
-        b -= lost[1];
-    }
     if (tigris_is_fast_scale(multiplier, shift, fast_above)) {
         const tigris_scale scale = tigris_scale_of(multiplier, shift, stage);
         d = pixels > 3 ? (uint32_t)tigris_requantise_fast(d, scale, stage) : d;
@@ -172,11 +207,10 @@ TIGRIS_INLINE void requantise_channels(const tigris_kernel_call *call, const uin
     const int8_t *shifts = tigris_int8_data(call, params->shift) + channel;
     to += channel;
     for (; sums != end; sums += pixels) {
-        requantise_pixels(sums, pixels, NULL, *multipliers++, *shifts++, stage, fast_above, to++, stride, last);
+        requantise_pixels(sums, pixels, *multipliers++, *shifts++, stage, fast_above, to++, stride, last);
     }
 }
 
-#if HAS_TILES
 /* Initialises the sums of a tile up to `end`, of the channels from `channel` on. `taps`: of a channel. */
 static TIGRIS_NOINLINE void init_tile(const tigris_kernel_call *call, int32_t channel, int32_t taps, uint32_t *sums,
                                       const uint32_t *end)

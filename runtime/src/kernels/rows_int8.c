@@ -15,26 +15,18 @@ typedef struct row_part {
     tigris_vector vector;
 } row_part;
 
-/* Sums of a block of rows from `first` on, or of one or two of `left` behind the blocks: `initial` and the products of
- * the whole tiles. Returns the number of rows. */
+/* Sums of a block of rows from `first` on, or of one behind the blocks: `initial` and the products of the whole tiles.
+ * Returns the number of rows. */
 TIGRIS_HOT
-static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, int32_t left, const uint32_t *initial,
-                         uint32_t *sum)
+static int32_t add_tiles(const tigris_rows *rows, const row_part *p, int32_t first, const uint32_t *initial, uint32_t *sum)
 {
-    const int32_t length = rows->length;
-    const int8_t *w = rows->weights + first * length;
+    const int8_t *w = rows->weights + first * rows->length;
     if (first < rows->blocked) {
         tigris_vector_block(&p->vector, w + p->at * TIGRIS_CHANNEL_BLOCK, p->tiled, initial, sum);
         return TIGRIS_CHANNEL_BLOCK;
     }
-    uint32_t unused = 0;
-    sum[0] = initial[0];
-    w += p->at;
-    if (left > 1) {
-        sum[1] = initial[1];
-    }
-    tigris_vector_two(&p->vector, w, left == 1 ? w : w + length, p->tiled, sum, left == 1 ? &unused : sum + 1);
-    return left == 1 ? 1 : 2;
+    *sum = tigris_vector_channel(&p->vector, w + p->at, p->tiled, *initial);
+    return 1;
 }
 
 /* Adds the taps behind the whole tiles of one row. */
@@ -61,15 +53,17 @@ static void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector,
             p->tiled = p->taps & ~(TIGRIS_TILE_TAPS - 1);
             tigris_fill_vector(&p->vector, vector + p->at, p->taps);
         }
-        const int8_t *w = rows->weights + (first * rows->length + p->at * TIGRIS_CHANNEL_BLOCK);
         int32_t i = 0;
+#if !defined(__OPTIMIZE_SIZE__) /* 440 bytes on RISC-V, and 6 % of ad's instructions */
+        const int8_t *w = rows->weights + (first * rows->length + p->at * TIGRIS_CHANNEL_BLOCK);
         for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
             const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
             tigris_vector_blocks(&p->vector, w, v, p->tiled, initial + i, sums + i);
             w = v + rows->length * TIGRIS_CHANNEL_BLOCK;
         }
+#endif
         while (i < count) {
-            i += add_tiles(rows, p, first + i, count - i, initial + i, sums + i);
+            i += add_tiles(rows, p, first + i, initial + i, sums + i);
         }
         for (i = 0; i < count && p->tiled != p->taps; i++) {
             add_tail(rows, p, first + i, sums + i);
@@ -102,7 +96,7 @@ static void subtract_zeros(const int8_t *zeros, const int8_t *vector, int32_t le
 }
 
 TIGRIS_HOT
-void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output)
+void tigris_run_layer(const tigris_layer *layer, const int8_t *vector, int8_t *output)
 {
     uint32_t sums[TIGRIS_ROWS];
     row_part p;
@@ -115,8 +109,8 @@ void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8
         } else {
             tigris_add_rows(&layer->rows, vector, first, count, initial, sums);
         }
-        if (zeros != NULL) {
-            subtract_zeros(zeros + first, vector, layer->rows.length, count, sums);
+        if (layer->zeros != NULL) {
+            subtract_zeros(layer->zeros + first, vector, layer->rows.length, count, sums);
         }
         tigris_requantise_channels(sums, count, layer->multiplier + first * layer->step,
                                    layer->shift + first * layer->step, layer->step, &layer->output, output + first);
@@ -125,21 +119,34 @@ void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8
 
 /* ---- two vectors ---- */
 
-/* Rows whose sums stay between patches, a multiple of a block. At -Os an inference takes less than 1 KB of stack. */
-#if defined(__OPTIMIZE_SIZE__)
-#define BATCH 8
-#else
-#define BATCH 16
-#endif
-
-/* Adds the products of a patch's `count` taps to the sums of blocks up to `end`; `step`: from a block's weights to the
- * next's. */
-static TIGRIS_NOINLINE void add_blocks(const uint32_t *patch, const int8_t *weights, int32_t step, int32_t count,
-                                       uint32_t *sums, const uint32_t *end)
+/* Adds the products of the patch to the sums of whole blocks up to `end`. `bias`: initialises them, or NULL. */
+static TIGRIS_NOINLINE void add_blocks(const uint32_t *patch, const int8_t *weights, int32_t length, int32_t count,
+                                       const int32_t *bias, uint32_t block_bias, uint32_t *sums, const uint32_t *end)
 {
     for (; sums != end; sums += 2 * TIGRIS_CHANNEL_BLOCK) {
-        tigris_add_block(patch, weights, count, sums);
-        weights += step;
+        uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK];
+        if (bias != NULL) {
+            tigris_init_pair(&sum[0], &sum[1], bias[0], block_bias);
+            tigris_init_pair(&sum[2], &sum[3], bias[1], block_bias);
+            tigris_init_pair(&sum[4], &sum[5], bias[2], block_bias);
+            tigris_init_pair(&sum[6], &sum[7], bias[3], block_bias);
+            bias += TIGRIS_CHANNEL_BLOCK;
+        } else {
+            memcpy(sum, sums, sizeof sum);
+        }
+        tigris_add_block(patch, weights, count, sum);
+        memcpy(sums, sum, sizeof sum);
+        weights += length * TIGRIS_CHANNEL_BLOCK;
+    }
+}
+
+/* Subtracts from the sums before `end` the rows' zero points times the totals of both vectors. */
+static TIGRIS_NOINLINE void subtract_totals(const int8_t *zeros, const uint32_t totals[2], uint32_t *sums,
+                                            const uint32_t *end)
+{
+    for (; sums != end; sums += 2) {
+        const uint32_t zero = (uint32_t)(int32_t)*zeros++;
+        tigris_subtract_pair(sums, zero * totals[0], zero * totals[1]);
     }
 }
 
@@ -171,30 +178,36 @@ static TIGRIS_NOINLINE void write_pairs(const tigris_layer *layer, int32_t first
 }
 
 TIGRIS_HOT
-void tigris_run_pair(const tigris_layer *layer, tigris_fill_pair fill, const void *vectors, int8_t *output,
-                     int32_t step)
+void tigris_run_pair(const tigris_layer *layer, tigris_fill_pair fill, void *vectors, int8_t *output, int32_t step)
 {
     uint32_t patch[TIGRIS_PATCH_TAPS];
-    uint32_t sums[2 * BATCH];
+    uint32_t sums[2 * TIGRIS_PAIR_ROWS];
     const int32_t taps = layer->rows.length;
     const uint32_t block_bias = tigris_block_bias(taps);
-    for (int32_t first = 0; first < layer->outputs; first += BATCH) {
-        const int32_t rows = layer->outputs - first < BATCH ? layer->outputs - first : BATCH;
+    for (int32_t first = 0; first < layer->outputs; first += TIGRIS_PAIR_ROWS) {
+        const int32_t rows = layer->outputs - first < TIGRIS_PAIR_ROWS ? layer->outputs - first : TIGRIS_PAIR_ROWS;
         const int32_t blocked = rows & ~(TIGRIS_CHANNEL_BLOCK - 1);
         const int8_t *weights = layer->rows.weights + first * taps;
-        for (int32_t i = 0; i < rows; i++) {
-            tigris_init_pair(&sums[2 * i], &sums[2 * i + 1], layer->bias[first + i], block_bias);
-        }
-        for (int32_t at = 0; at < taps; at += TIGRIS_PATCH_TAPS) {
+        const int32_t *bias = layer->bias + first;
+        int32_t at = 0;
+        do { /* once without taps */
             const int32_t count = taps - at < TIGRIS_PATCH_TAPS ? taps - at : TIGRIS_PATCH_TAPS;
             if (first == 0 || taps > TIGRIS_PATCH_TAPS) { /* else the patch holds all taps already */
                 fill(vectors, at, count, patch);
             }
-            add_blocks(patch, weights + at * TIGRIS_CHANNEL_BLOCK, taps * TIGRIS_CHANNEL_BLOCK, count, sums,
+            add_blocks(patch, weights + at * TIGRIS_CHANNEL_BLOCK, taps, count, bias, block_bias, sums,
                        sums + 2 * blocked);
             for (int32_t i = blocked; i < rows; i++) {
+                if (bias != NULL) {
+                    tigris_init_pair(&sums[2 * i], &sums[2 * i + 1], bias[i], block_bias);
+                }
                 tigris_add_channel(patch, weights + i * taps + at, count, sums + 2 * i);
             }
+            bias = NULL;
+            at += TIGRIS_PATCH_TAPS;
+        } while (at < taps);
+        if (layer->zeros != NULL) {
+            subtract_totals(layer->zeros + first, vectors, sums, sums + 2 * rows);
         }
         write_pairs(layer, first, sums, sums + 2 * rows, output + first, step);
     }

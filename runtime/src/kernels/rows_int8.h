@@ -28,17 +28,38 @@ typedef struct tigris_layer {
     const int32_t *multiplier;
     const int8_t *shift;
     tigris_output_stage output;
+    const int8_t *zeros; /* weight zero points of the rows, or NULL; an output's sum loses its zero point times the sum
+                          * of its vector */
 } tigris_layer;
 
-/* Computes all outputs of a vector. `zeros`: the rows' weight zero points, or NULL; an output's sum loses its zero
- * point times the sum of the vector. */
-void tigris_run_layer(const tigris_layer *layer, const int8_t *zeros, const int8_t *vector, int8_t *output);
+/* Computes all outputs of a vector. */
+void tigris_run_layer(const tigris_layer *layer, const int8_t *vector, int8_t *output);
 
-/* Fills a patch with `count` taps of two vectors from tap `at` on. */
-typedef void (*tigris_fill_pair)(const void *vectors, int32_t at, int32_t count, uint32_t *patch);
+/* Weights of one pass over the vectors or pixels of a call, in bytes. A pass reads its weights again for each pixel tile,
+ * from flash through a cache of 16 KB, which also holds the code: larger layers take several passes. One constant serves
+ * all chips. With 16,384 visual wake words takes as many cycles before a cache of 32 KB and 13 % more before one of
+ * 16 KB. Without waiting it takes .03 % fewer. 4,096 saves 9 % before 8 KB (bench.cycles --memory 8192,4,32,160). */
+#define TIGRIS_PASS_BYTES 8192
+
+/* The most rows of a pass over `rows` rows of `length` taps: all, or a multiple of `block`. */
+static inline int32_t tigris_pass_rows(int32_t length, int32_t rows, int32_t block)
+{
+    if (length * rows <= 3 * TIGRIS_PASS_BYTES / 2) {
+        return rows;
+    }
+    const int32_t blocks = TIGRIS_PASS_BYTES / block / length;
+    return blocks > 1 ? blocks * block : block;
+}
+
+/* Rows whose sums tigris_run_pair keeps between patches, a multiple of a block. With 24 an inference takes more than
+ * 1 KB of stack at -Os. */
+#define TIGRIS_PAIR_ROWS 16
+
+/* Fills a patch with `count` taps of two vectors from tap `at` on. If the layer has zero points, `vectors` begins with
+ * two words that hold the sums of both vectors once the last tap is filled. */
+typedef void (*tigris_fill_pair)(void *vectors, int32_t at, int32_t count, uint32_t *patch);
 
 /* Computes all outputs of two vectors, written to `output` and `step` bytes behind. */
-void tigris_run_pair(const tigris_layer *layer, tigris_fill_pair fill, const void *vectors, int8_t *output,
-                     int32_t step);
+void tigris_run_pair(const tigris_layer *layer, tigris_fill_pair fill, void *vectors, int8_t *output, int32_t step);
 
 #endif

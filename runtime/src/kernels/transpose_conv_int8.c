@@ -16,7 +16,7 @@ typedef struct tile {
 } tile;
 
 /* Fills a patch with `count` taps from number `at` on. */
-static void gather(const void *vectors, int32_t at, int32_t count, uint32_t *patch)
+static void gather(void *vectors, int32_t at, int32_t count, uint32_t *patch)
 {
     const tile *t = vectors;
     const tigris_transpose_conv_int8_params *params = tigris_params(t->call);
@@ -42,20 +42,18 @@ static void gather(const void *vectors, int32_t at, int32_t count, uint32_t *pat
     }
 }
 
-/* Taps of the phases of an axis with remainders below `remainder`. */
-static int32_t taps_before(const tigris_transpose_axis *axis, int32_t remainder)
+/* Finds the taps of a position along an axis without borders: those of its phase. Returns the taps of the phases
+ * before. Its own function: the axis is off the stack when pixels are computed. */
+static TIGRIS_NOINLINE int32_t find_taps(int32_t kernel, int32_t stride, int32_t dilation, int32_t position,
+                                         tigris_transpose_taps *taps)
 {
-    int32_t taps = 0;
-    for (int32_t tap = 0; tap < axis->kernel; tap++) {
-        taps += tap * axis->dilation % axis->stride < remainder;
+    const tigris_transpose_axis axis = tigris_axis_of(kernel, stride, dilation, INT32_MIN, INT32_MAX);
+    int32_t before = 0;
+    *taps = tigris_taps_of(&axis, position);
+    for (int32_t tap = 0; tap < kernel; tap++) {
+        before += tap * dilation % stride < position % stride;
     }
-    return taps;
-}
-
-/* The axis without borders: the taps of a position are those of its phase. */
-static tigris_transpose_axis axis_of(int32_t kernel, int32_t stride, int32_t dilation)
-{
-    return tigris_axis_of(kernel, stride, dilation, INT32_MIN, INT32_MAX);
+    return before;
 }
 
 static void run(const tigris_kernel_call *call)
@@ -64,26 +62,24 @@ static void run(const tigris_kernel_call *call)
     const int32_t groups = (int32_t)params->groups, stride = params->stride_width;
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels;
     const int32_t width = (int32_t)tigris_output_tensor(call)->width;
-    const tigris_transpose_axis rows = axis_of(params->kernel_height, params->stride_height, params->dilation_height);
-    const tigris_transpose_axis columns = axis_of(params->kernel_width, stride, params->dilation_width);
     const int32_t group_outputs = channels / groups;
     tigris_layer layer = {
         {NULL, 0, group_outputs & ~(TIGRIS_CHANNEL_BLOCK - 1)}, group_outputs, 1, NULL, NULL, NULL,
-        {params->output_zero_point, params->activation_min, params->activation_max}};
+        {params->output_zero_point, params->activation_min, params->activation_max}, NULL};
     tile t;
     t.call = call;
     t.depth = (int32_t)tigris_input_tensor(call, 0)->channels / groups;
     for (int32_t y = 0; y < tigris_output_rows(call); y++) {
         const int32_t from_top = tigris_output_first(call) + y + params->pad_top;
         const int32_t row_phase = from_top % params->stride_height;
-        const int32_t before = taps_before(&rows, row_phase) * params->kernel_width;
-        t.rows = tigris_taps_of(&rows, from_top);
+        const int32_t before = params->kernel_width * find_taps(params->kernel_height, params->stride_height,
+                                                                params->dilation_height, from_top, &t.rows);
         for (int32_t first = 0; first < stride && first < width; first++) {
-            const int32_t phase = (first + params->pad_left) % stride;
-            const int32_t taps = before + t.rows.count * taps_before(&columns, phase);
+            const int32_t from_left = first + params->pad_left, phase = from_left % stride;
+            const int32_t taps = before + t.rows.count * find_taps(params->kernel_width, stride, params->dilation_width,
+                                                                   from_left, &t.columns);
             const int8_t *weights = tigris_int8_data(call, params->weights) + taps * t.depth * channels;
             const int32_t *bias = tigris_int32_data(call, params->bias) + (row_phase * stride + phase) * channels;
-            t.columns = tigris_taps_of(&columns, first + params->pad_left);
             layer.rows.length = t.rows.count * t.columns.count * t.depth;
             for (int32_t x = first; x < width; x += 2 * stride) {
                 int8_t *to = tigris_int8_output(call) + (y * width + x) * channels;

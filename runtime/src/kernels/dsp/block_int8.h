@@ -94,6 +94,13 @@ TIGRIS_INLINE void tigris_unpack_pair(const uint32_t sum[2], uint32_t *a, uint32
     *b = sum[1];
 }
 
+/* Subtracts `a` from the sum of the first pixel and `b` from that of the second. */
+TIGRIS_INLINE void tigris_subtract_pair(uint32_t sum[2], uint32_t a, uint32_t b)
+{
+    sum[0] -= a;
+    sum[1] -= b;
+}
+
 TIGRIS_INLINE uint32_t tigris_add_4(uint32_t sum, tigris_taps_4 a, tigris_taps_4 b)
 {
     return tigris_add_both(a.odd, b.odd, tigris_add_both(a.even, b.even, sum));
@@ -352,21 +359,14 @@ static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_
     tigris_vector_block(vector, v, tiled, initial + TIGRIS_CHANNEL_BLOCK, sum + TIGRIS_CHANNEL_BLOCK);
 }
 
-/* Sums of two channels behind the blocks, at x and y. */
-static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t tiled,
-                                     uint32_t *sum_x, uint32_t *sum_y)
+/* The sum of a channel behind the blocks, at w. */
+static inline uint32_t tigris_vector_channel(const tigris_vector *vector, const int8_t *w, int32_t tiled, uint32_t sum)
 {
     const uint32_t *from = vector->taps;
-    uint32_t s0 = *sum_x, s1 = *sum_y;
-    for (const uint32_t *const end = from + tiled / 2; from != end;) {
-        const tigris_taps_4 a = tigris_load_taps(&from);
-        s0 = tigris_add_4(s0, a, tigris_widen(x));
-        s1 = tigris_add_4(s1, a, tigris_widen(y));
-        x += TIGRIS_TILE_TAPS;
-        y += TIGRIS_TILE_TAPS;
+    for (const uint32_t *const end = from + tiled / 2; from != end; w += TIGRIS_TILE_TAPS) {
+        sum = tigris_add_4(sum, tigris_load_taps(&from), tigris_widen(w));
     }
-    *sum_x = s0;
-    *sum_y = s1;
+    return sum;
 }
 
 #endif

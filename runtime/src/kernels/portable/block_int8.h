@@ -64,6 +64,13 @@ TIGRIS_INLINE void tigris_unpack_pair(const uint32_t sum[2], uint32_t *a, uint32
     *a = sum[0] - (sum[1] << 16);
 }
 
+/* Subtracts `a` from the sum of the first pixel and `b` from that of the second. */
+TIGRIS_INLINE void tigris_subtract_pair(uint32_t sum[2], uint32_t a, uint32_t b)
+{
+    sum[1] -= b;
+    sum[0] -= a + (b << 16);
+}
+
 TIGRIS_INLINE uint32_t tigris_weight(int8_t weight)
 {
     return (uint32_t)(int32_t)weight;
@@ -348,13 +355,6 @@ TIGRIS_INLINE void tigris_add_columns(int8_t value, const int8_t *w, const int8_
     TIGRIS_STEP(); /* 39 % of ad */
 }
 
-/* Adds tap `k` of the tiles of two channels, at x and y. */
-TIGRIS_INLINE void tigris_add_pair(int8_t value, const int8_t *x, const int8_t *y, int32_t k, uint32_t sum[2])
-{
-    tigris_add_product(value, x[k], &sum[0]);
-    tigris_add_product(value, y[k], &sum[1]);
-}
-
 /* Sums of two blocks of four channels, at w and v: `initial` and the products of the whole tiles. */
 static inline void tigris_vector_blocks(const tigris_vector *vector, const int8_t *w, const int8_t *v, int32_t tiled,
                                         const uint32_t *initial, uint32_t sum[2 * TIGRIS_CHANNEL_BLOCK])
@@ -390,22 +390,18 @@ static inline void tigris_vector_block(const tigris_vector *vector, const int8_t
     sum[0] = sums[0], sum[1] = sums[1], sum[2] = sums[2], sum[3] = sums[3];
 }
 
-/* Sums of two channels behind the blocks, at x and y. */
-static inline void tigris_vector_two(const tigris_vector *vector, const int8_t *x, const int8_t *y, int32_t tiled,
-                                     uint32_t *sum_x, uint32_t *sum_y)
+/* The sum of a channel behind the blocks, at w. */
+static inline uint32_t tigris_vector_channel(const tigris_vector *vector, const int8_t *w, int32_t tiled, uint32_t sum)
 {
     const int8_t *a = vector->taps;
-    uint32_t sums[2] = {*sum_x, *sum_y};
     for (const int8_t *const end = a + tiled; a != end; a += TIGRIS_TILE_TAPS) {
-        tigris_add_pair(a[0], x, y, 0, sums);
-        tigris_add_pair(a[1], x, y, 2, sums);
-        tigris_add_pair(a[2], x, y, 1, sums);
-        tigris_add_pair(a[3], x, y, 3, sums);
-        x += TIGRIS_TILE_TAPS;
-        y += TIGRIS_TILE_TAPS;
+        tigris_add_product(a[0], w[0], &sum);
+        tigris_add_product(a[1], w[2], &sum);
+        tigris_add_product(a[2], w[1], &sum);
+        tigris_add_product(a[3], w[3], &sum);
+        w += TIGRIS_TILE_TAPS;
     }
-    *sum_x = sums[0];
-    *sum_y = sums[1];
+    return sum;
 }
 
 #endif
