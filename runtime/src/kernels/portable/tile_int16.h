@@ -37,7 +37,7 @@ TIGRIS_INLINE void tigris_skip_int16_taps(const int16_t **x, const int8_t **w, i
 TIGRIS_INLINE void tigris_add_int16_block(int32_t vectors, const tigris_tile_int16 *tile, const int16_t *vector,
                                           const int8_t *weights, int32_t count, uint32_t *part)
 {
-    const int32_t x_step = tile->vector_step, w_step = tile->row_step;
+    const int32_t x_step = vectors > 1 ? tile->vector_step : 0, w_step = tile->row_step;
     const int16_t *x[] = {vector, vector + x_step, vector + 2 * x_step};
     const int8_t *w[] = {weights, weights + w_step, weights + 2 * w_step, weights + 3 * w_step};
     uint32_t sums[TIGRIS_TILE_VECTORS * TIGRIS_ROW_BLOCK] = {0U};
