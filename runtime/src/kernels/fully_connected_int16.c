@@ -1,4 +1,5 @@
 /* Fully connected layer of int16 with weights of int8. */
+#include "layer_vectors.h"
 #include "set.h"
 #include "tigris_kernels.h"
 #include "tile_int16.h"
@@ -6,18 +7,12 @@
 static void run(const tigris_kernel_call *call)
 {
     const tigris_fully_connected_int16_params *params = tigris_params(call);
-    const tigris_tensor_record *output = tigris_output_tensor(call);
-    const uint32_t row_vectors = tigris_row_elements(output) / params->out_features;
-    const int32_t vectors = tigris_output_rows(call) * (int32_t)row_vectors;
-    const uint32_t first = (uint32_t)tigris_output_first(call) * row_vectors;
-    const uint32_t held =
-        (uint32_t)tigris_first_row(tigris_input_band(call, 0)) * tigris_row_elements(tigris_input_tensor(call, 0));
-    const int16_t *input =
-        (const int16_t *)(const void *)tigris_input_data(call, 0) + (first * params->in_features - held);
+    const tigris_layer_vectors vectors = tigris_layer_vectors_of(call, params->in_features, params->out_features);
     tigris_tile_int16 tile;
     tile.outputs = (tigris_outputs_int16)TIGRIS_OUTPUTS_INT16(call, params);
-    tigris_run_vectors(&tile, tigris_int8_data(call, params->weights), (int32_t)params->out_features, input,
-                       (int32_t)params->in_features, vectors, tigris_int16_output(call));
+    tigris_run_vectors(&tile, tigris_int8_data(call, params->weights), (int32_t)params->out_features,
+                       (const int16_t *)(const void *)tigris_input_data(call, 0) + vectors.first,
+                       (int32_t)params->in_features, (int32_t)vectors.count, tigris_int16_output(call));
 }
 
 static tigris_status check(const tigris_check_call *call)
