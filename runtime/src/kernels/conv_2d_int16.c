@@ -104,7 +104,7 @@ static int are_alike(const tigris_pixel *a, const tigris_pixel *b)
            a->columns.end == b->columns.end;
 }
 
-/* Computes the tile's channels of all pixels. Those of a tile have the same taps, and the same distance. */
+/* Computes the tile's channels of all pixels. The pixels of a tile have the same taps and the same distance. */
 static void run_pixels(const conv *c, tigris_tile_int16 *tile, int32_t channel)
 {
     const int32_t channels = (int32_t)tigris_output_tensor(c->call)->channels;
