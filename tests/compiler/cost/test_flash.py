@@ -36,3 +36,9 @@ def test_plans_have_no_more_cycles_than_plans_without_the_price(name: str, monke
     free = [sum(predict_stage(one.plan, stage).cycles[DEFAULT] for stage in one.plan.stages) for one in plans]
     assert all(with_price <= 1.01 * without for with_price, without in zip(priced, free, strict=True))
     assert min(with_price / without for with_price, without in zip(priced, free, strict=True)) < 0.99
+
+
+def test_copied_weights_are_fetched_once() -> None:
+    plans = [compile_model(OWN / "sww_int8.onnx", fast="64K", copy_weights=copied) for copied in (False, True)]
+    in_place, copied = (plan.report["predicted_cycles"][DEFAULT] for plan in plans)
+    assert 1.0 < copied / in_place < 1.05

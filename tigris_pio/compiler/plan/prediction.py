@@ -42,7 +42,7 @@ def predict_stage(plan: ExecutionPlan, stage: Stage, processors: Sequence[str] =
         instructions = made.instructions[name] = round(model.executor(found.walked) + sum(works))
         if flash := FLASHES.get(name):
             again = made.again[name] = flash.again(ops, called, stage.bands * ops[0].images, weights=weights)
-            lines = again + sum(needed_bytes(op, weights=weights) for op in ops) / flash.line
+            lines = again + sum(map(needed_bytes, ops)) / flash.line  # a copy reads its weights from flash, too
             slower = sum((PACES.get(op.kind, PACE) - PACE) * work for op, work in zip(ops, works, strict=True))
             made.cycles[name] = round(PACE * instructions + slower + flash.miss * lines)
     return made
