@@ -51,8 +51,8 @@ static inline int32_t tigris_pass_rows(int32_t length, int32_t rows, int32_t blo
     return blocks > 1 ? blocks * block : block;
 }
 
-/* Rows whose sums tigris_run_pair keeps between patches, a multiple of a block. With 24 an inference takes more than
- * 1 KB of stack at -Os. */
+/* Rows whose sums tigris_run_pair keeps between patches, a multiple of a block. 24 would
+ * take 64 bytes more of stack. */
 #define TIGRIS_PAIR_ROWS 16
 
 /* Fills a patch with `count` taps of two vectors from tap `at` on. If the layer has zero points, `vectors` begins with
