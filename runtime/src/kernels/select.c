@@ -85,6 +85,10 @@ static uint32_t run_length(const selection *axis, uint32_t channel, uint32_t cha
 {
     const uint32_t begin = channel;
     int32_t next = first;
+    if (first >= 0 && axis->table == NULL && axis->numerator == 1 && axis->denominator == 1) {
+        const uint32_t inside = (uint32_t)(axis->end - first);
+        return inside < channels - channel ? inside : channels - channel;
+    }
     do {
         channel++;
         next += first < 0 ? 0 : 1;
