@@ -64,4 +64,4 @@ def test_the_bench_counts_instructions_of_each_operator(program: Path) -> None:
     pointwise = [row for row in rows if row["operator"] == OpKind.CONV_2D.name][1:]
     assert all(row["kernel"].startswith("dense_64") and row["each"] <= 0.14 for row in pointwise)
     threes = [row for row in rows if row["operator"] == OpKind.DEPTHWISE_CONV_2D.name]
-    assert all(row["each"] <= 0.75 for row in threes)
+    assert all(row["each"] <= 0.9 for row in threes)
