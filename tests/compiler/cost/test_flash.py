@@ -5,6 +5,7 @@ import pytest
 from bench.networks import smallest
 from tests.harness.tiers import sampled
 from tests.networks.folders import OWN
+from tests.tflite.test_memory import Lstm
 from tigris_pio import compile_model
 from tigris_pio.compiler.cost.flash import ALL, CODE, FIRST, FLASHES, Flash
 from tigris_pio.compiler.cost.model import DEFAULT
@@ -23,6 +24,13 @@ def test_a_stage_beyond_the_cache_fetches_its_lines_in_each_band() -> None:
         assert Flash(int(cache), 32, 100).again(ops, [9, 9, 9], 9) == pytest.approx(share * 8 * once, rel=0.01)
     assert SMALL.again(ops, [9, 9, 9], 9) == 0.0
     assert Flash(1, 32, 100).again(ops, [9, 9, 1], 9, weights=False) == pytest.approx(8 * 2 * CODE / 32)
+
+
+@pytest.mark.parametrize(("inputs", "units", "steps", "cycles"), [(32, 64, 49, 9.0e6), (64, 128, 25, 20.0e6)])
+def test_steps_of_a_recurrent_layer_fetch_its_weights_again(inputs: int, units: int, steps: int, cycles: float) -> None:
+    """`python -m bench.cycles` counted the cycles."""
+    compiled = compile_model(Lstm(inputs=inputs, units=units, steps=steps).file(), fast="256K")
+    assert compiled.report["predicted_cycles"][DEFAULT] == pytest.approx(cycles, rel=0.1)
 
 
 @pytest.mark.parametrize("name", sampled(["kws", "sww"], ["sww"]))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tigris_pio.compiler.ir.program import ProgramOp
-from tigris_pio.format.enums import OpKind
+from tigris_pio.format.enums import DType, OpKind
 from tigris_pio.format.packing import packed_bytes
 
 #: Bytes of code that a call of a kernel reads, the executor's around it included: one that multiplies, and another.
@@ -45,6 +45,17 @@ class Flash:
         needed = [needed_bytes(op, weights=weights) for op in ops]
         share = self.share(sum(size * count for size, count in zip(needed, calls, strict=True)) / bands)
         return float(share * sum(size * (count - 1) for size, count in zip(needed, calls, strict=True)) / self.line)
+
+    def in_steps(self, op: ProgramOp, calls: int) -> float:
+        """The lines that the time steps of a recurrent layer fetch again beside the first of each call: a step reads
+        the weights backwards if the one before read them forwards, and finds what the cache still holds. Weights of
+        inputs serve many steps of an int8 layer at once."""
+        if op.kind is not OpKind.RECURRENT:
+            return 0.0
+        of_inputs, recurrent = op.blobs["input_weights"], op.blobs["recurrent_weights"]
+        read = CODE + recurrent.nbytes + (of_inputs.nbytes if op.dtype is DType.FLOAT32 else 0)
+        steps = op.macs / (of_inputs.size + recurrent.size)
+        return max(0.0, read - FIRST * self.cache) * max(0.0, steps - calls) / self.line
 
     @property
     def price(self) -> float:

@@ -42,6 +42,8 @@ def predict_stage(plan: ExecutionPlan, stage: Stage, processors: Sequence[str] =
         instructions = made.instructions[name] = round(model.executor(found.walked) + sum(works))
         if flash := FLASHES.get(name):
             again = made.again[name] = flash.again(ops, called, stage.bands * ops[0].images, weights=weights)
+            if weights:
+                again = made.again[name] = again + sum(map(flash.in_steps, ops, called))
             lines = again + sum(map(needed_bytes, ops)) / flash.line  # a copy reads its weights from flash, too
             slower = sum((PACES.get(op.kind, PACE) - PACE) * work for op, work in zip(ops, works, strict=True))
             made.cycles[name] = round(PACE * instructions + slower + flash.miss * lines)
