@@ -47,9 +47,11 @@ class Flash:
         return float(share * sum(size * (count - 1) for size, count in zip(needed, calls, strict=True)) / self.line)
 
     def in_steps(self, op: ProgramOp, calls: int) -> float:
-        """The lines that the time steps of a recurrent layer fetch again beside the first of each call: a step reads
-        the weights backwards if the one before read them forwards, and finds what the cache still holds. Weights of
-        inputs serve many steps of an int8 layer at once."""
+        """The lines that the time steps of a recurrent layer fetch again beside the first of each call.
+
+        A step reads the weights in the other direction than the one before, and finds what the cache still holds.
+        Weights of inputs serve many steps of an int8 layer at once.
+        """
         if op.kind is not OpKind.RECURRENT:
             return 0.0
         of_inputs, recurrent = op.blobs["input_weights"], op.blobs["recurrent_weights"]
