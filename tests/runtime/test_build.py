@@ -144,10 +144,10 @@ def test_no_writable_data(small_objects: list[Path]) -> None:
 
 
 def test_a_model_links_only_its_kernels(small_objects: list[Path], models_dir: Path, tmp_path: Path) -> None:
-    """Keyword spotting with the table of its generated header: all code, C library included, in 17,320 bytes."""
+    """Keyword spotting with the table of its generated header: all code, C library included, in 17,336 bytes."""
     compiled = compile_model(models_dir / "kws_int8.onnx", fast="64K", name="model")
     program = link_model(MACHINES["rv32imc"], small_objects, compiled, tmp_path)
-    assert text_bytes(MACHINES["rv32imc"], program) <= 17320
+    assert text_bytes(MACHINES["rv32imc"], program) <= 17336
     symbols = output("riscv64-unknown-elf-nm", program)
     assert "dynamic_placement" not in symbols, "placement in small arenas is linked when asked for"
     assert "tigris_camera_add_line" not in symbols, "so is the camera adapter"

@@ -26,7 +26,7 @@ TIGRIS_INLINE void run_patch(const conv_pass *pass, const uint32_t *patch, int32
     const tigris_conv_int8_params *params = tigris_params(call);
     const tigris_output_stage stage = {params->output_zero_point, params->activation_min, params->activation_max};
     const int32_t stride = (int32_t)tigris_output_tensor(call)->channels, fast_above = tigris_fast_above(stage);
-    const int8_t *weights = tigris_int8_data(call, params->weights) + pass->channel * taps;
+    const int8_t *weights = pass->weights;
     const int32_t *bias = tigris_int32_data(call, params->bias) + pass->channel;
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier) + pass->channel;
     const int8_t *shifts = tigris_int8_data(call, params->shift) + pass->channel;

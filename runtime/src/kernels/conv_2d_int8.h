@@ -46,8 +46,8 @@
 #define PASS_BLOCK TIGRIS_PAIR_ROWS
 #endif
 
-#if HAS_PIXEL1
 /* Computes the channels of a pass for all pixels. */
+#if HAS_PIXEL1
 TIGRIS_HOT
 static void run_pass(const conv_pass *pass)
 {
@@ -57,6 +57,10 @@ static void run_pass(const conv_pass *pass)
     first = run_first_pixels4(pass);
 #endif
 #if HAS_TILES && defined(TIGRIS_DSP)
+    if (has_patches3(pass->call)) {
+        run_patches3(pass);
+        return;
+    }
     if (has_pixels3(pass->call)) {
         run_pixels3_rows(pass);
         return;
@@ -73,7 +77,20 @@ static void run_pass(const conv_pass *pass)
         run_pixels2(pass, first, single);
     }
 }
+#else
+TIGRIS_INLINE void run_pass(const conv_pass *pass)
+{
+    run_pixels2(pass, 0, 0);
+}
 #endif
+
+/* The taps of an output channel. */
+static inline int32_t taps_of(const tigris_kernel_call *call)
+{
+    const tigris_conv_int8_params *params = tigris_params(call);
+    return params->kernel_height * params->kernel_width * (int32_t)tigris_input_tensor(call, 0)->channels /
+           params->groups;
+}
 
 /* Makes the passes. Each computes the channels of a group or, if their weights exceed a flash cache, a block of them. */
 TIGRIS_HOT
@@ -81,23 +98,14 @@ static void run(const tigris_kernel_call *call)
 {
     const tigris_conv_int8_params *params = tigris_params(call);
     const int32_t channels = (int32_t)tigris_output_tensor(call)->channels, outputs = channels / params->groups;
-    const int32_t depth = (int32_t)tigris_input_tensor(call, 0)->channels / params->groups;
-    const int32_t most = tigris_pass_rows(params->kernel_height * params->kernel_width * depth, outputs, PASS_BLOCK);
-#if HAS_TILES && defined(TIGRIS_DSP)
-    if (has_patches3(call)) {
-        run_patches3(call, most);
-        return;
-    }
-#endif
-    conv_pass pass = {call, 0, 0};
-    for (; pass.channel < channels; pass.channel = pass.end) {
-        const int32_t left = outputs - pass.channel % outputs;
-        pass.end = pass.channel + (left < most ? left : most);
-#if HAS_PIXEL1
+    const int32_t taps = taps_of(call), most = tigris_pass_rows(taps, outputs, PASS_BLOCK);
+    conv_pass pass = {call, tigris_int8_data(call, params->weights), 0, 0};
+    while (pass.channel < channels) {
+        const int32_t left = outputs - pass.channel % outputs, count = left < most ? left : most;
+        pass.end = pass.channel + count;
         run_pass(&pass);
-#else
-        run_pixels2(&pass, 0, 0);
-#endif
+        pass.weights += count * taps;
+        pass.channel = pass.end;
     }
 }
 

@@ -10,8 +10,7 @@
 /* The tiles of a patch, and two channels. */
 typedef struct patch3 {
     const tigris_kernel_call *call;
-    int32_t channel;     /* the pass: from this channel up to `last` */
-    int32_t last;
+    const conv_pass *pass;
     int32_t first;       /* number of the first pixel */
     const int8_t *weights;
     int32_t words;       /* of a pixel's whole weight tiles in a patch, two taps a word */
@@ -97,12 +96,12 @@ static TIGRIS_NOINLINE void run_channels(patch3 *p, const uint32_t *patch)
     const int32_t *biases = tigris_int32_data(call, params->bias);
     const int32_t *multipliers = tigris_int32_data(call, params->multiplier);
     const int8_t *shifts = tigris_int8_data(call, params->shift);
-    const int32_t taps = 2 * p->words + p->tail, fast_above = tigris_fast_above(stage);
+    const int32_t taps = 2 * p->words + p->tail, fast_above = tigris_fast_above(stage), end = p->pass->end;
     int8_t *const output = tigris_int8_output(call) + p->first * p->stride;
-    void (*const run)(const patch3 *, const uint32_t *, int8_t *) = p->pixels == 3 ? run_fast_threes : run_fast_twos;
-    p->weights = tigris_int8_data(call, params->weights) + p->channel * taps;
+    void (*const fast)(const patch3 *, const uint32_t *, int8_t *) = p->pixels == 3 ? run_fast_threes : run_fast_twos;
+    p->weights = p->pass->weights;
     p->offset = tigris_scale_of(0, 0, stage).offset;
-    for (int32_t channel = p->channel; channel != p->last; channel += 2) {
+    for (int32_t channel = p->pass->channel; channel != end; channel += 2) {
         const int32_t *multiplier = multipliers + channel, *bias = biases + channel;
         const int8_t *shift = shifts + channel;
         const int32_t m0 = multiplier[0], m1 = multiplier[1], s0 = shift[0], s1 = shift[1];
@@ -115,7 +114,7 @@ static TIGRIS_NOINLINE void run_channels(patch3 *p, const uint32_t *patch)
             p->tails[1] = tigris_tail_tile(from + 1, p->tail);
         }
         if (TIGRIS_LIKELY((m0 & m1) > fast_above && tigris_is_right_shift(s0) && tigris_is_right_shift(s1))) {
-            run(p, patch, output + channel);
+            fast(p, patch, output + channel);
         } else {
             run_slow_tiles(p, patch, channel, output);
         }
@@ -208,33 +207,32 @@ static TIGRIS_NOINLINE int has_patches3(const tigris_kernel_call *call)
              (tigris_output_tensor(call)->channels & (BLOCK - 1)) == 0U));
 }
 
-/* A call for which has_patches3 is true, in passes of `step` channels. */
-static TIGRIS_NOINLINE void run_patches3(const tigris_kernel_call *call, int32_t step)
+/* A pass of a call for which has_patches3 is true. */
+static TIGRIS_NOINLINE void run_patches3(const conv_pass *pass)
 {
     uint32_t patch[TIGRIS_PIXELS_WORDS];
+    const tigris_kernel_call *call = pass->call;
     const tigris_conv_int8_params *params = tigris_params(call);
     const int32_t taps = params->kernel_height * params->kernel_width * (int32_t)tigris_input_tensor(call, 0)->channels;
     patch3 p;
     p.call = call;
+    p.pass = pass;
     p.tail = taps & (TIGRIS_TILE_TAPS - 1);
     p.words = (taps - p.tail) / 2;
     p.stride = (int32_t)tigris_output_tensor(call)->channels;
     const int32_t room = TIGRIS_PIXELS_TAPS / 2 / words_of(&p), pixels = pixels_of(call), dense = is_dense_1x1(call);
     int32_t tiles;
-    for (p.channel = 0; p.channel < p.stride; p.channel = p.last) {
-        p.last = p.stride - p.channel < step ? p.stride : p.channel + step;
-        for (p.first = 0; p.first != pixels; p.first += tiles * p.pixels) {
-            const int32_t left = pixels - p.first, threes = count_threes(left), all = threes != 0 ? threes : left / 2;
-            tiles = all < room ? all : room;
-            p.pixels = threes != 0 ? 3 : 2;
-            p.end = patch + tiles * words_of(&p);
-            if (dense) {
-                fill_dense3(&p, patch);
-            } else {
-                gather3(&p, patch);
-            }
-            run_channels(&p, patch);
+    for (p.first = 0; p.first != pixels; p.first += tiles * p.pixels) {
+        const int32_t left = pixels - p.first, threes = count_threes(left), all = threes != 0 ? threes : left / 2;
+        tiles = all < room ? all : room;
+        p.pixels = threes != 0 ? 3 : 2;
+        p.end = patch + tiles * words_of(&p);
+        if (dense) {
+            fill_dense3(&p, patch);
+        } else {
+            gather3(&p, patch);
         }
+        run_channels(&p, patch);
     }
 }
 

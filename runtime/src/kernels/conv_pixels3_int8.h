@@ -72,7 +72,7 @@ static TIGRIS_NOINLINE void add_taps(pixels3 *t, int32_t channel, uint32_t *patc
     const tigris_conv_int8_params *params = tigris_params(t->call);
     const int32_t pointwise = params->kernel_width == 1;
     const int32_t columns = pointwise ? depth_of(t) / TAPS : params->kernel_width;
-    const int8_t *weights = tigris_int8_data(t->call, params->weights) + channel * (t->steps.block / BLOCK);
+    const int8_t *weights = t->pass->weights + (channel - t->pass->channel) * (t->steps.block / BLOCK);
     for (int32_t row = 0; row < params->kernel_height; row++) {
         for (int32_t at = 0; at < depth_of(t); at += pointwise ? depth_of(t) : TAPS) {
             for (int32_t k = 0; k < columns; k += t->columns) {

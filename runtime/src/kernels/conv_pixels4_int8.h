@@ -106,7 +106,7 @@ static TIGRIS_NOINLINE int32_t run_im2col_pixels4(const conv_pass *pass, int32_t
     for (int32_t first = 0; first != count; first += 4) {
         for (int32_t channel = pass->channel, left; (left = pass->end - channel) > 0; channel += PIXELS4_BATCH) {
             uint32_t *const end = sums + 4 * (left < PIXELS4_BATCH ? left : PIXELS4_BATCH);
-            const int8_t *const weights = tigris_int8_data(call, params->weights) + channel * taps;
+            const int8_t *const weights = pass->weights + (channel - pass->channel) * taps;
             init_tile(call, channel, taps, sums, end);
             if (params->kernel_height == 1) {
                 for (int32_t at = 0; at < taps; at += 2 * TAPS) {

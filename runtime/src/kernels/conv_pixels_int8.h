@@ -4,9 +4,10 @@
 
 #if defined(HAS_PIXEL1)
 
-/* A pass over the pixels of a call: computes the output channels from `channel` up to `end`. */
+/* A pass over the pixels of a call: computes the output channels from `channel` up to `end` with their `weights`. */
 typedef struct conv_pass {
     const tigris_kernel_call *call;
+    const int8_t *weights;
     int32_t channel;
     int32_t end;
 } conv_pass;
@@ -144,7 +145,7 @@ static void set_layer(tigris_layer *layer, const conv *c, const conv_pass *pass)
 {
     const tigris_conv_int8_params *params = tigris_params(c->call);
     const int32_t channel = pass->channel;
-    layer->rows.weights = tigris_int8_data(c->call, params->weights) + channel * c->kernel_size;
+    layer->rows.weights = pass->weights;
     layer->rows.length = c->kernel_size;
     layer->outputs = pass->end - channel;
     layer->rows.blocked = layer->outputs & ~(BLOCK - 1);
