@@ -45,6 +45,10 @@ def _with_4_bits(layer: Layer) -> Layer:
     return dataclasses.replace(layer, name=f"{layer.name}, 4 bits", bits=4)
 
 
+def _with_table(layer: Layer) -> Layer:
+    return dataclasses.replace(layer, name=f"{layer.name}, table", table=True)
+
+
 SHAPES = (
     *LAYERS,
     conv(8, 16, 16, 8, 1), conv(24, 12, 12, 48, 1), conv(64, 25, 5, 64, 1), conv(3, 16, 16, 32, 1),
@@ -65,6 +69,12 @@ SHAPES = (
         conv(32, 9, 7, 40, 3), conv(128, 1, 1, 96, 1), conv(64, 1, 5, 136, 1), conv(160, 4, 4, 60, 1),
         conv(24, 12, 12, 40, 3, 2), conv(16, 16, 16, 64, 3), conv(32, 16, 16, 256, 1), dense(256, 64),
         dense(128, 128), dense(102, 90), dense(640, 9), dense(64, 300))),
+    *map(_with_table, (
+        conv(64, 25, 5, 64, 1), conv(128, 6, 6, 128, 1), conv(64, 8, 8, 64, 3), conv(64, 12, 12, 64, 1),
+        conv(32, 9, 7, 40, 3), conv(256, 3, 3, 256, 1), conv(128, 6, 6, 256, 1), conv(32, 16, 16, 64, 3, 2),
+        conv(128, 1, 1, 96, 1), conv(64, 1, 5, 136, 1), conv(160, 4, 4, 60, 1), conv(24, 12, 12, 40, 3, 2),
+        conv(16, 16, 16, 64, 3), conv(32, 16, 16, 256, 1), dense(256, 64), dense(128, 128), dense(102, 90),
+        dense(640, 12), dense(64, 300))),
 )  # fmt: skip
 SHAPES_INT16 = (
     conv(64, 25, 5, 64, 1), conv(32, 8, 8, 48, 1), conv(24, 8, 8, 20, 1), conv(128, 4, 4, 64, 1),
@@ -161,7 +171,7 @@ def subjects(folder: Path = NETWORKS) -> Iterator[Subject]:
     yield from network_subjects(folder)
     for layer in SHAPES:
         model = build_layer(layer)
-        yield Subject(layer.name, "int8", model, ("256K",))
+        yield Subject(layer.name, "int8", model, ("256K", "16K", "6K") if layer.table else ("256K",))
         yield Subject(layer.name, "float32", float_twin(model), ("1M",))
     for case in CASES:
         model = case.model()

@@ -19,7 +19,8 @@ MOST_TERMS = 5
 TILE_GAIN, TERM_LOSS = .95, 1.03
 TILES = (*(("pixels", size) for size in (3, 4)), ("rows", 2), *(("channels", size) for size in (4, 8, 16)),
          ("window", 4), ("window", 16))  # fmt: skip
-TILED_KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "INT4_CONV_2D", "INT4_FULLY_CONNECTED")
+TILED_KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "INT4_CONV_2D", "INT4_FULLY_CONNECTED",
+               "TABLE_CONV_2D", "TABLE_FULLY_CONNECTED")
 _STEPS, _CLOSE, _EQUAL = 3, 1e-9, 1.005
 #: Coefficients below this are rounding errors, as are differences of the mean squared error.
 _NOTHING = 1e-6

@@ -14,8 +14,8 @@ WEIGHT_SCALE = 0.02
 @dataclasses.dataclass(frozen=True)
 class Layer:
     """One layer; `weights` is [out, in / groups, height, width], or [in, out] for a fully connected one. `strays`: so
-    many channels have products with larger steps than outputs, as few have in networks. `bits`: of a weight. `int16`:
-    the type of activations."""
+    many channels have products with larger steps than outputs, as few have in networks. `bits`: of a weight. `table`:
+    weights have 16 different values. `int16`: the type of activations."""
 
     name: str
     input: tuple[int, ...]  #: [1, channels, height, width], or [1, features]
@@ -24,6 +24,7 @@ class Layer:
     groups: int = 1
     strays: int = 0
     bits: int = 8
+    table: bool = False
     int16: bool = False
 
 
@@ -37,6 +38,8 @@ LAYERS = (
     Layer("fully connected 640-128", (1, 640), (640, 128)),
     Layer("conv 3x3 16x16x32-32, 4 bits", (1, 32, 16, 16), (32, 32, 3, 3), bits=4),
     Layer("fully connected 640-128, 4 bits", (1, 640), (640, 128), bits=4),
+    Layer("conv 3x3 16x16x32-32, table", (1, 32, 16, 16), (32, 32, 3, 3), table=True),
+    Layer("fully connected 640-128, table", (1, 640), (640, 128), table=True),
 )
 
 
@@ -48,6 +51,8 @@ def build_layer(layer: Layer) -> onnx.ModelProto:
     taps = int(np.prod(layer.weights)) // outputs
     most = (1 << (layer.bits - 1)) - 1
     values = random.integers(-most, most + 1, layer.weights).astype(np.int8)
+    if layer.table:
+        values = random.choice(values.reshape(-1)[:16], layer.weights)
     bias = random.integers(-2000, 2000, outputs).astype(np.int32)
     scales = (WEIGHT_SCALE * random.uniform(0.5, 1.0, outputs)).astype(np.float32)
     scales[: layer.strays] *= 400

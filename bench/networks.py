@@ -35,6 +35,18 @@ def recorded(folder: Path, name: str) -> tuple[Path, bytes]:
     return folder / f"{name}_int8.onnx", samples(data["input_q"][0].tobytes(), data["output_tflm_q"][0].tobytes())
 
 
+def narrowed(network: Path, way: str) -> onnx.ModelProto:
+    """A network with other weights: of 4 bits with "int4", of 16 uneven values with "table"."""
+    model, values = onnx.load(network), np.arange(-8, 8)
+    if way == "table":
+        values = values * abs(values) * 127 // 64
+    for tensor in model.graph.initializer:
+        weights = onnx.numpy_helper.to_array(tensor)
+        if weights.dtype == np.int8 and weights.ndim > 1:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values[(weights >> 4) + 8].astype(np.int8), tensor.name))
+    return model
+
+
 def content_of(compiled: Compiled, inputs: np.ndarray | None = None) -> bytes:
     """The samples of a plan for the firmware: `inputs` or noise, and the host's output."""
     with Session(compiled) as session:

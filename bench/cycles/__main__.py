@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from bench.command import Row, command, parser_of, print_table, write_json
 from bench.cycles.model import MACHINE, Cache, Program, read_program, run
 from bench.emulator import build, work_folder
-from bench.networks import fit, int8_networks, recorded, smallest
+from bench.networks import content_of, fit, int8_networks, narrowed, recorded, smallest
 
 #: Reading 32 bytes takes 8 clocks of command, 6 of address (DIO 12), some 6 of dummies (4) and 64 of data (128).
 MEMORIES = {"sram": Cache(0, 1, 32, 0), "c3": Cache(16384, 8, 32, 160), "slow-flash": Cache(16384, 8, 32, 608)}
@@ -42,9 +42,11 @@ def memory(text: str) -> tuple[str, Cache]:
 def rows(options: argparse.Namespace, program: Program) -> Iterator[tuple[Row, list[Row]]]:
     """Each network at each budget with each memory, and its operators."""
     for network in options.models or int8_networks(options.folder):
-        model, content = recorded(options.folder, network)
+        path, content = recorded(options.folder, network)
+        model = narrowed(path, options.weights) if options.weights else path
         for budget in options.budgets:
             compiled, _ = fit(model, str(smallest(model)) if budget == "smallest" else budget)
+            content = content_of(compiled) if options.weights else content
             names = [{"name": op.name, "kind": op.kind.name} for op in compiled.plan.program.ops]
             for name, cache in options.memory or MEMORIES.items():
                 made = run(program, compiled.data, content, cache)
@@ -64,6 +66,7 @@ def main() -> int:
     parser.add_argument("--ops", action="store_true", help="also print each run's operators (second inference)")
     parser.add_argument("--hot", action="store_true", help="with kernels and executor in SRAM (custom_tigris_hot)")
     parser.add_argument("--size", dest="level", action="store_const", const="-Os", default="-O2", help="code at -Os")
+    parser.add_argument("--weights", choices=("int4", "table"), help="with weights of 4 bits, or of 16 uneven values")
     options = parser.parse_args()
     with work_folder() as folder:
         program = read_program(build(MACHINE, folder, options.level, ("-DTIGRIS_HOT_IN_IRAM",) * options.hot))

@@ -166,10 +166,14 @@ typedef enum tigris_op_kind {
     TIGRIS_OP_KIND_INT4_CONV_2D = 44,
     /* FULLY_CONNECTED with weights of 4 bits */
     TIGRIS_OP_KIND_INT4_FULLY_CONNECTED = 45,
+    /* CONV_2D of one group with weights that are indices of 4 bits into tables of 16 values */
+    TIGRIS_OP_KIND_TABLE_CONV_2D = 46,
     /* products of rows with their parts of a matrix, summed in a folded tensor */
     TIGRIS_OP_KIND_SUM_PRODUCTS = 47,
     /* outputs of a fully connected layer from the last row of SUM_PRODUCTS's result */
     TIGRIS_OP_KIND_SCALE_SUMS = 48,
+    /* FULLY_CONNECTED with weights that are indices of 4 bits into a table of 16 values */
+    TIGRIS_OP_KIND_TABLE_FULLY_CONNECTED = 49,
     /* the larger or the smaller of two int8 */
     TIGRIS_OP_KIND_EXTREME = 50,
     /* int8: negative elements times their slope */

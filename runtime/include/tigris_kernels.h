@@ -79,6 +79,8 @@ extern const tigris_kernel_entry tigris_plain_depthwise_conv_2d_int8;
 extern const tigris_kernel_entry tigris_plain_fully_connected_int8;
 extern const tigris_kernel_entry tigris_int4_conv_2d_int8;
 extern const tigris_kernel_entry tigris_int4_fully_connected_int8;
+extern const tigris_kernel_entry tigris_table_conv_2d_int8;
+extern const tigris_kernel_entry tigris_table_fully_connected_int8;
 extern const tigris_kernel_entry tigris_extreme_int8;
 extern const tigris_kernel_entry tigris_prelu_int8;
 extern const tigris_kernel_entry tigris_divide_int8;

@@ -907,6 +907,53 @@ typedef struct tigris_mean_of_sums_float_params {
 } tigris_mean_of_sums_float_params;
 TIGRIS_STATIC_ASSERT(sizeof(tigris_mean_of_sums_float_params) == 12U, tigris_mean_of_sums_float_params_size);
 
+/* TABLE_CONV_2D: as CONV_2D, with packed indices for weights. Scratch holds the int8 weights of a
+ * pass. Embeds conv_int8_params. */
+typedef struct tigris_table_conv_int8_params {
+    uint16_t kernel_height;
+    uint16_t kernel_width;
+    uint16_t stride_height;
+    uint16_t stride_width;
+    uint16_t dilation_height;
+    uint16_t dilation_width;
+    uint16_t pad_left;
+    uint16_t groups;
+    int32_t input_zero_point;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    uint32_t weights;
+    uint32_t bias;
+    uint32_t multiplier;
+    uint32_t shift;
+    /* 16 values of int8, or 16 for each out channel */
+    uint32_t tables;
+    /* bytes from a channel's table to the next channel's: 16, or 0 with one table */
+    uint32_t table_step;
+    /* out channels of a pass, a multiple of 4 */
+    uint32_t pass_channels;
+} tigris_table_conv_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_table_conv_int8_params) == 60U, tigris_table_conv_int8_params_size);
+
+/* TABLE_FULLY_CONNECTED: as FULLY_CONNECTED, with packed indices for weights. Scratch holds 256
+ * pairs of values. Embeds fully_connected_int8_params. */
+typedef struct tigris_table_fully_connected_int8_params {
+    uint32_t rows;
+    uint32_t in_features;
+    uint32_t out_features;
+    uint32_t requantise_step;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    uint32_t weights;
+    uint32_t bias;
+    uint32_t multiplier;
+    uint32_t shift;
+    /* 16 values of int8, above -128 */
+    uint32_t table;
+} tigris_table_fully_connected_int8_params;
+TIGRIS_STATIC_ASSERT(sizeof(tigris_table_fully_connected_int8_params) == 48U, tigris_table_fully_connected_int8_params_size);
+
 /* The larger or the smaller of two int8 elements of one scale. Element steps are 0 along broadcast
  * axes. Embeds steps. */
 typedef struct tigris_extreme_params {

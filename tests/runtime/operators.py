@@ -189,6 +189,24 @@ def _int4() -> list[Operator]:
             for op in _packed() if op.kind in INT4_KINDS]
 
 
+def _tables() -> list[Operator]:
+    """Layers with weights that are indices into tables, with scratch for two cores."""
+    conv, _, full = _packed()
+    indices = [np.arange(op.blobs["weights"].size, dtype=np.int8).reshape(op.blobs["weights"].shape) & 15
+               for op in (conv, full)]
+    tables = _data(INT8, (4, 16)) | 1
+    given = [dataclasses.asdict(op.params) for op in (conv, full)]
+    return [
+        *(dataclasses.replace(conv, kind=OpKind.TABLE_CONV_2D, scratch_bytes=2 * indices[0].size,
+                              params=p.TableConvInt8Params(**given[0], tables=0, table_step=step, pass_channels=4),
+                              blobs={**conv.blobs, "weights": indices[0], "tables": tables[: 1 + 3 * (step > 0)]})
+          for step in (16, 0)),
+        dataclasses.replace(full, kind=OpKind.TABLE_FULLY_CONNECTED, scratch_bytes=2048,
+                            params=p.TableFullyConnectedInt8Params(**given[1], table=0),
+                            blobs={**full.blobs, "weights": indices[1], "table": tables[:1]}),
+    ]
+
+
 def _lstm() -> Operator:
     """Three steps in one row, which hidden and cell begin."""
     gates = {"input_multiplier": (1 << 30,) * 4, "input_shift": (-3,) * 4, "recurrent_multiplier": (1 << 30,) * 4,
@@ -275,5 +293,6 @@ def operators() -> list[Operator]:
     constants = {name: array for name, array in _constants(INT8, 4, 4).items() if name in ("weights", "bias")}
     result.append(operator(OpKind.FULLY_CONNECTED, sums, _data(INT8), dtype=DType.INT32, output_dtype=FLOAT32,
                            **constants, scale=np.full(4, 0.25, np.float32)))
-    result += [*_scalar_functions(), *_float_functions(), *_plain(), *_int8_pairs(), *_asymmetric(), *_int4()]
+    result += [*_scalar_functions(), *_float_functions(), *_plain(), *_int8_pairs(), *_asymmetric(), *_int4(),
+               *_tables()]
     return [*result, _lstm(), _suppress(), *int16_operators(), *_levels()]

@@ -12,9 +12,10 @@ from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, Way, operator, run, run_all_ways
 from tests.runtime.strategies import Window, int8_array, seeds, windows
+from tigris_pio.compiler.lower.pack_int4 import tables_of
 from tigris_pio.format.enums import OpKind
 from tigris_pio.format.kinds import PLAIN_KINDS
-from tigris_pio.format.params import ConvFloatParams, ConvInt8Params
+from tigris_pio.format.params import ConvFloatParams, ConvInt8Params, TableConvInt8Params, TableFullyConnectedInt8Params
 
 CONV, DEPTHWISE = OpKind.CONV_2D, OpKind.DEPTHWISE_CONV_2D
 OFFSETS = {"weights": 0, "bias": 0, "multiplier": 0, "shift": 0}
@@ -53,9 +54,9 @@ def depthwise_sum(x: np.ndarray, weights: np.ndarray, window: Window) -> np.ndar
 
 
 def int8_case(kind: OpKind, window: Window, batch: int, groups: int, group_inputs: int, group_outputs: int, seed: int,
-              strays: bool = False, bits: int = 8) -> tuple[Operator, np.ndarray]:  # fmt: skip
+              strays: bool = False, bits: int = 8, own: bool | None = None) -> tuple[Operator, np.ndarray]:  # fmt: skip
     """An int8 operator and its expected output. For depthwise, `groups` counts the input channels. `strays`: two of
-    three channels are scaled as few are in networks. `bits`: of a weight."""
+    three channels are scaled as few are in networks. `bits`: of a weight. `own`: as few_values has it."""
     random = np.random.default_rng(seed)
     in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
     low, high = sorted(random.integers(-128, 128, 2).tolist()) if random.random() < 0.5 else (-128, 127)
@@ -64,6 +65,7 @@ def int8_case(kind: OpKind, window: Window, batch: int, groups: int, group_input
     depthwise = kind == DEPTHWISE
     weights = int8_array(random, (*window.kernel, outputs) if depthwise else (outputs, *window.kernel, group_inputs))
     weights = weights >> 8 - bits
+    weights = weights if own is None else few_values(random, weights, own)
     bias = random.integers(-20000, 20000, outputs)
     multiplier, shift = requantisation(random, outputs, window.kernel[0] * window.kernel[1] * group_inputs)
     for channel in [channel for channel in range(outputs) if strays and (2 * channel + seed) % 3]:
@@ -86,6 +88,32 @@ def plain(op: Operator) -> Operator:
         bias += op.params.input_zero_point * weights.sum((0, 1) if op.kind == DEPTHWISE else (1, 2, 3))
     blobs = {**op.blobs, "bias": bias.astype(np.int32), "shift": op.blobs["shift"].astype(np.int32)}
     return dataclasses.replace(op, kind=PLAIN_KINDS[op.kind], blobs=blobs)
+
+
+def tabulated(op: Operator, own: bool, channels: int = 8) -> Operator:
+    """The operator with tables instead of weights of 16 values: `own` ones of the channels, or one. A convolution makes
+    passes of so many channels."""
+    weights = op.blobs["weights"]
+    found = tables_of(weights.reshape(len(weights) if own else 1, -1))
+    assert found is not None
+    tables, indices = found[0], found[1].reshape(weights.shape)
+    given = dataclasses.asdict(op.params)
+    if isinstance(op.params, ConvInt8Params):
+        conv = TableConvInt8Params(**given, tables=0, table_step=16 * own, pass_channels=channels)
+        return dataclasses.replace(op, kind=OpKind.TABLE_CONV_2D, params=conv,
+                                   scratch_bytes=channels * weights.size // len(weights),
+                                   blobs={**op.blobs, "weights": indices, "tables": tables})
+    return dataclasses.replace(op, kind=OpKind.TABLE_FULLY_CONNECTED, scratch_bytes=1024,
+                               params=TableFullyConnectedInt8Params(**given, table=0),
+                               blobs={**op.blobs, "weights": indices, "table": tables})
+
+
+def few_values(random: np.random.Generator, weights: np.ndarray, own: bool) -> np.ndarray:
+    """Weights of 16 values: all the same ones, or each output its `own`."""
+    tables = random.integers(-127, 128, (len(weights) if own else 1, 16)).astype(np.int8)
+    rows = np.arange(len(weights)).reshape(-1, *(1,) * (weights.ndim - 1)) % len(tables)
+    result: np.ndarray = tables[rows, weights & 15]
+    return result
 
 
 #: Groups or channels, inputs of a group, outputs of a group or channel.
@@ -166,6 +194,27 @@ def test_weights_of_4_bits_are_exact(w: Window, batch: int, inputs: int, outputs
 def test_many_weights_of_4_bits_are_exact(window: Window, inputs: int, outputs: int) -> None:
     """Several patches, batches of channels, and passes over the pixels."""
     check_4_bits(window, 1, inputs, outputs, 6)
+
+
+def check_tables(window: Window, batch: int, inputs: int, outputs: int, seed: int, channels: int = 8) -> None:
+    for own in (False, True):
+        op, expected = int8_case(CONV, window, batch, 1, inputs, outputs, seed, own=own)
+        np.testing.assert_array_equal(run_all_ways(tabulated(op, own, channels)), expected)
+
+
+@settings(max_examples=examples(24, 60), deadline=None)
+@given(windows(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 9), seeds)
+def test_weights_by_tables_are_exact(w: Window, batch: int, inputs: int, outputs: int, seed: int) -> None:
+    check_tables(w, batch, 4 * inputs, 4 * outputs, seed)
+
+
+@pytest.mark.parametrize(("window", "inputs", "outputs", "channels"), [
+    (same((7, 6), 1), 64, 40, 16), (same((1, 5), 1), 256, 68, 32), (same((4, 8), 3), 32, 36, 24),
+    (same((3, 4), 3), 20, 36, 8), (same((5, 5), 1), 8, 4, 4),
+])  # fmt: skip
+def test_passes_of_tables_are_exact(window: Window, inputs: int, outputs: int, channels: int) -> None:
+    """The loops of each shape."""
+    check_tables(window, 1, inputs, outputs, 6, channels)
 
 
 @settings(max_examples=examples(24, 60), deadline=None)

@@ -22,7 +22,7 @@ from tigris_pio.cli.inspect import inspect
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.errors import PlanError
 from tigris_pio.format.enums import DType, Home, OpKind, TensorFlag, UnaryFunction, ViewFlag
-from tigris_pio.format.kinds import INT4_KINDS, PARAMS
+from tigris_pio.format.kinds import INT4_KINDS, PARAMS, TABLE_KINDS
 from tigris_pio.format.params import ConvInt8Params, CopyParams, UnaryFloatParams, shared
 from tigris_pio.format.record import Record
 from tigris_pio.format.records import Header, IoRecord, OperandRecord, OpRecord, StageRecord, TensorRecord, ViewRecord
@@ -271,6 +271,11 @@ PARAMETER_DAMAGES: dict[tuple[OpKind, DType], list[dict[str, Any]]] = {
         {"stride_width": 0}, {"input_zero_point": 128}],
     (OpKind.INT4_FULLY_CONNECTED, DType.INT8): [{"rows": 23}, {"in_features": 0}, {"out_features": 3},
         {"requantise_step": 2}],
+    (OpKind.TABLE_CONV_2D, DType.INT8): [{"groups": 2}, {"kernel_height": 4}, {"kernel_width": 65535},
+        {"stride_width": 0}, {"table_step": 1}, {"table_step": 32}, {"pass_channels": 0}, {"pass_channels": 2},
+        {"pass_channels": 12}, {"pass_channels": 1 << 30}, {"tables": 8}, {"tables": 1 << 20}],
+    (OpKind.TABLE_FULLY_CONNECTED, DType.INT8): [{"rows": 23}, {"in_features": 0}, {"out_features": 3}, {"table": 8},
+        {"table": 1 << 20}],
     (OpKind.FULLY_CONNECTED, DType.FLOAT32): [{"in_features": 8}],
     (OpKind.AVERAGE_POOL, DType.INT8): [{"rescale": 3}, {"include_pad": 2}],
     (OpKind.MAX_POOL, DType.INT8): [{"rescale": 1}],
@@ -367,7 +372,7 @@ def test_batches_that_contradict_each_other(batches: tuple[int, int, int]) -> No
 def test_weights_that_are_too_short(op: Operator) -> None:
     """Each array shortened in turn; the last one of the block has nothing behind it to read instead."""
     for name, blob in op.blobs.items():
-        if name == "weights" and op.kind in INT4_KINDS.values():
+        if name == "weights" and op.kind in {*INT4_KINDS.values(), *TABLE_KINDS.values()}:
             continue  # below, as fewer of them may fill up the same words
         others = {field: array for field, array in op.blobs.items() if field != name}
         damaged = dataclasses.replace(op, blobs={**others, name: blob.ravel()[:-1]})
@@ -383,6 +388,22 @@ def test_weights_of_4_bits_that_are_too_short() -> None:
         blobs = {**own, "weights": np.ones((outputs, 8), np.int8)}
         plan = plan_for(dataclasses.replace(op, params=params, blobs=blobs), Way(op.output_shape[1]))
         assert bind_status(plan) == status
+
+
+@pytest.mark.parametrize("kind", TABLE_KINDS.values(), ids=lambda kind: kind.name)
+def test_tables_with_too_little_scratch(kind: OpKind) -> None:
+    op = _operator(kind, DType.INT8)
+    enough = op.scratch_bytes // 2
+    for scratch, status in ((enough, 0), (enough - 16, Status.ERR_PARAMS)):
+        plan = plan_for(dataclasses.replace(op, scratch_bytes=scratch), Way(op.output_shape[1]))
+        assert bind_status(plan) == status
+
+
+def test_indices_that_are_too_few() -> None:
+    op = _operator(OpKind.TABLE_CONV_2D, DType.INT8)
+    others = {field: array for field, array in op.blobs.items() if field != "weights"}
+    damaged = dataclasses.replace(op, blobs={**others, "weights": op.blobs["weights"][:, :1]})
+    assert bind_status(plan_for(damaged, Way(op.output_shape[1]))) == Status.ERR_PARAMS
 
 
 @pytest.mark.parametrize(("field", "value"), [("shift", 32), ("shift", -32), ("multiplier", -1)])

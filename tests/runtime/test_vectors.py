@@ -12,7 +12,7 @@ from tests.harness.tiers import examples
 from tests.runtime import references
 from tests.runtime.kernel_harness import Operator, Shape, operator, run_all_ways
 from tests.runtime.strategies import int8_array, seeds
-from tests.runtime.test_conv import plain
+from tests.runtime.test_conv import few_values, plain, tabulated
 from tigris_pio.compiler.ir.program import RowMap
 from tigris_pio.compiler.lower import numerics
 from tigris_pio.format import params as p
@@ -31,14 +31,15 @@ def fully_connected_forms(rows: int, inputs: int) -> list[tuple[Shape, RowMap]]:
     ]
 
 
-def fully_connected_case(rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int,
-                         bits: int = 8) -> tuple[Operator, np.ndarray]:  # fmt: skip
-    """An int8 operator and its expected output, [rows][outputs]."""
+def fully_connected_case(rows: int, inputs: int, outputs: int, form: int, per_channel: bool, seed: int, bits: int = 8,
+                         table: bool = False) -> tuple[Operator, np.ndarray]:  # fmt: skip
+    """An int8 operator and its expected output, [rows][outputs]. `table`: weights have 16 values."""
     random = np.random.default_rng(seed)
     in_zero, out_zero = int(random.integers(-128, 128)), int(random.integers(-128, 128))
     shape, row_map = fully_connected_forms(rows, inputs)[form]
     x = int8_array(random, shape)
     weights = int8_array(random, (outputs, inputs)) >> 8 - bits
+    weights = few_values(random, weights, own=False) if table else weights
     bias = random.integers(-9000, 9000, outputs)
     scales = random.uniform(0.3, 3, outputs if per_channel else 1)
     multiplier, shift = references.multipliers(scales / np.sqrt(inputs) / 100)
@@ -70,15 +71,24 @@ def test_weights_of_4_bits_are_exact(rows: int, inputs: int, outputs: int, form:
     np.testing.assert_array_equal(run_all_ways(op).reshape(rows, outputs), expected)
 
 
+@settings(max_examples=examples(20, 50), deadline=None)
+@given(st.integers(1, 3), st.integers(1, 300), st.integers(1, 70), st.integers(0, 3), st.booleans(), seeds)
+def test_weights_by_a_table_are_exact(rows: int, inputs: int, outputs: int, form: int, per_channel: bool,
+                                      seed: int) -> None:  # fmt: skip
+    op, expected = fully_connected_case(rows, inputs, outputs, form, per_channel, seed, table=True)
+    np.testing.assert_array_equal(run_all_ways(tabulated(op, False)).reshape(rows, outputs), expected)
+
+
 @pytest.mark.parametrize("tap", (-128, 127))
-@pytest.mark.parametrize("weight", (-8, 7))
-def test_the_largest_products_of_4_bits_add_up(tap: int, weight: int) -> None:
+@pytest.mark.parametrize("weight", (-8, 7, -127, 127))
+def test_the_largest_products_of_pairs_add_up(tap: int, weight: int) -> None:
     """Sums of several products lie in the halves of a word on processors without DSP instructions."""
     length, bias = 70, np.arange(9, dtype=np.int32)
     params = p.FullyConnectedInt8Params(1, length, 9, 0, 0, -128, 127, 0, 0, 0, 0)
     op = operator(OpKind.INT4_FULLY_CONNECTED, params, np.full((1, 1, 1, length), tap, np.int8), out=(1, 1, 1, 9),
                   weights=np.full((9, length), weight, np.int8), bias=bias,
                   multiplier=np.array([1 << 30], np.int32), shift=np.array([-9], np.int8))
+    op = op if -9 < weight < 8 else tabulated(op, False)
     expected = references.requantise((length * tap * weight + bias)[np.newaxis], np.array([1 << 30]), np.array([-9]))
     np.testing.assert_array_equal(run_all_ways(op).reshape(1, 9), np.clip(expected, -128, 127))
 

@@ -11,6 +11,7 @@ from tests.tflite.tflm import Tflm
 from tests.tflite.writer import Operator, Tensor, changed, constant, write
 from tigris_pio import ModelError, Session, UnsupportedError, compile_model
 from tigris_pio.compiler.load import load_model
+from tigris_pio.format.enums import OpKind
 
 
 def ring(slots: int, options: bytes, width: int = 1) -> bytes:
@@ -169,6 +170,23 @@ def test_packed_weights_are_unpacked_when_compiling(name: str) -> None:
     check_exact(plain, packed(*PACKED[name]), {"x": random_input((1, 16))}, tight=False)
     if "a row" not in name and "column" not in name:
         check_exact(packed(*PACKED[name]), plain, {"x": random_input((1, 16))}, tight=False)
+
+
+@pytest.mark.parametrize("axis", (None, 0))
+def test_tables_stay_in_the_plan(axis: int | None) -> None:
+    """A convolution's weights, in three bits an element."""
+    shape = (32, 3, 3, 16)
+    weights = (np.random.default_rng(6).integers(-4, 4, shape) * 31).astype(np.int8)
+    weights += (np.arange(32).reshape(-1, 1, 1, 1) % 3 * (axis is not None)).astype(np.int8)
+    x, y = Tensor("x", (1, 12, 12, 16), "int8", 0.05, 3), Tensor("y", (1, 12, 12, 32), "int8", 1.3, -4)
+    layer = Operator("CONV_2D", ["x", "w", ""], ["y"], {"strideH": 1, "strideW": 1})
+    plain = write([x, constant("w", weights, 0.01), y], [layer], ["x"], ["y"])
+    codes, how = _in_tables(weights, axis)
+    ours = write([x, constant("codes", codes), constant("how", how), Tensor("w", shape, "int8", 0.01), y],
+                 [Operator("TFLM_DECODE", ["codes", "how"], ["w"], custom=b""), layer], ["x"], ["y"])
+    check_exact(plain, ours, {"x": random_input((1, 12, 12, 16))}, tight=False)
+    (op,) = compile_model(ours).plan.program.ops
+    assert op.kind is OpKind.TABLE_CONV_2D and len(op.blobs["tables"]) == (1 if axis is None else 32)
 
 
 @pytest.mark.parametrize("name", PACKED)

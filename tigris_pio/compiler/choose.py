@@ -8,20 +8,25 @@ import dataclasses
 import math
 
 from tigris_pio.compiler.backends.balance import Balances, Find, judged_cost
-from tigris_pio.compiler.cost.model import nearest_for
+from tigris_pio.compiler.cost.model import DEFAULT, nearest_for
 from tigris_pio.compiler.emit.writer import write_plan
 from tigris_pio.compiler.ir.plan import Budget, ExecutionPlan
 from tigris_pio.compiler.ir.program import Program
+from tigris_pio.compiler.lower.pack_int4 import unpack_tables
 from tigris_pio.compiler.lower.passes import with_folded_products
 from tigris_pio.compiler.options import CompileOptions
 from tigris_pio.compiler.plan.attempt import Attempt
 from tigris_pio.compiler.plan.columns import tiled
 from tigris_pio.compiler.plan.index import ProgramIndex
 from tigris_pio.compiler.plan.order.candidates import orders
+from tigris_pio.compiler.plan.prediction import predict_stage
 from tigris_pio.compiler.plan.search import does_not_fit, find_plan
+from tigris_pio.errors import BudgetError
 
 #: So many times cheaper another order or other operators must be: each takes as long as the first.
 WORTH = 1.005
+#: So many times longer a plan with tables of weights may take than with weights in 8 bits.
+MOST_SLOWED = 1.125
 
 
 class Indices:
@@ -112,6 +117,35 @@ def _worth(plan: ExecutionPlan | None) -> float:
 
 
 def cheapest_plan(program: Program, options: CompileOptions) -> tuple[ExecutionPlan, tuple[Attempt, ...]]:
+    """The cheapest plan, and what was tried; BudgetError, with the least memory that works, when there is none.
+
+    Tables of weights become weights in 8 bits if their scratch does not fit. They also do if they slow the plan down
+    and the flash budget allows it.
+    """
+    wide = unpack_tables(program)
+    try:
+        found = _cheapest_plan(program, options)
+    except BudgetError:
+        if wide is program:
+            raise
+        return _cheapest_plan(wide, options)
+    if wide is program or not _is_slowed(found[0]):
+        return found
+    faster = _cheapest_plan(wide, options)
+    return faster if _fits_flash(faster[0], options) else found
+
+
+def _is_slowed(plan: ExecutionPlan) -> bool:
+    """Whether tables of weights cost more than an eighth of the time: of cycles where a cache is before the flash, else
+    of instructions."""
+    processor, times = plan.processor or DEFAULT, []
+    for one in (plan, dataclasses.replace(plan, program=unpack_tables(plan.program))):
+        stages = [predict_stage(one, stage, (processor,)) for stage in one.stages]
+        times.append(sum(stage.cycles.get(processor, stage.instructions[processor]) for stage in stages))
+    return times[0] > MOST_SLOWED * times[1]
+
+
+def _cheapest_plan(program: Program, options: CompileOptions) -> tuple[ExecutionPlan, tuple[Attempt, ...]]:
     """The cheapest plan of any order, of a large program of one, and what was tried; BudgetError, with the least memory
     that any order works in, when there is none."""
     choice = _Choice(program, options)

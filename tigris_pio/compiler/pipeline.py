@@ -172,7 +172,11 @@ def _weight_passes(options: CompileOptions) -> list[Pass[Program]]:
     """The pass for weights of 4 bits. Kernel libraries and vector instructions take 8 bits."""
     if options.kernels() is not None or options.chip in mve.CHIPS:
         return []
-    return [program_pass(pack_int4, "layers whose weights fit 4 bits store them in 4 bits")]
+
+    def pack(program: Program) -> Program:
+        return pack_int4(program, options.budget.fast, options.cores, options.alignment)
+
+    return [program_pass(pack, "layers whose weights fit 4 bits, or tables, store them in 4 bits", name="pack_int4")]
 
 
 def back(start: Front, options: CompileOptions, progress: Progress = _no_progress) -> Compiled:

@@ -128,9 +128,11 @@ class OpKind(enum.IntEnum):
     PLAIN_FULLY_CONNECTED = 43
     INT4_CONV_2D = 44  #: CONV_2D of one group with weights of 4 bits
     INT4_FULLY_CONNECTED = 45  #: FULLY_CONNECTED with weights of 4 bits
+    TABLE_CONV_2D = 46  #: CONV_2D of one group with weights that are indices of 4 bits into tables of 16 values
     # 47 and 48 differ from 39 and 40 in one bit; runtime/src/dispatch.c knows kinds with folded tensors by it.
     SUM_PRODUCTS = 47  #: products of rows with their parts of a matrix, summed in a folded tensor
     SCALE_SUMS = 48  #: outputs of a fully connected layer from the last row of SUM_PRODUCTS's result
+    TABLE_FULLY_CONNECTED = 49  #: FULLY_CONNECTED with weights that are indices of 4 bits into a table of 16 values
     EXTREME = 50  #: the larger or the smaller of two int8
     PRELU = 51  #: int8: negative elements times their slope
     DIVIDE = 52  #: quotients of two int8

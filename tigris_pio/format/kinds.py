@@ -39,6 +39,7 @@ class Traits:
     packed: its int8 weights are packed
     plain: the kind that takes its weights as kernel libraries do
     int4: the kind that takes its weights in 4 bits
+    table: the kind that takes its weights as indices into tables of 16 values
     """
 
     access: Access
@@ -55,6 +56,7 @@ class Traits:
     packed: bool = False
     plain: OpKind | None = None
     int4: OpKind | None = None
+    table: OpKind | None = None
 
     @property
     def in_place(self) -> bool:
@@ -73,9 +75,9 @@ _ARITHMETIC = Traits(Access.ELEMENT, int8=p.BinaryInt8Params, int16=p.BinaryInt8
                      split=True)
 
 
-def _convolution(of: Work, plain: OpKind, int4: OpKind | None = None) -> Traits:
+def _convolution(of: Work, plain: OpKind, int4: OpKind | None = None, table: OpKind | None = None) -> Traits:
     return Traits(Access.WINDOW, of, int8=p.ConvInt8Params, int16=p.ConvInt16Params, float32=p.ConvFloatParams,
-                  split=True, packed=True, plain=plain, int4=int4)
+                  split=True, packed=True, plain=plain, int4=int4, table=table)
 
 
 def _movement(access: Access, record: type[Record], moves: bool = True) -> Traits:
@@ -83,12 +85,13 @@ def _movement(access: Access, record: type[Record], moves: bool = True) -> Trait
 
 
 TRAITS: Mapping[OpKind, Traits] = {
-    OpKind.CONV_2D: _convolution(work.CONVOLUTION, OpKind.PLAIN_CONV_2D, OpKind.INT4_CONV_2D),
+    OpKind.CONV_2D: _convolution(
+        work.CONVOLUTION, OpKind.PLAIN_CONV_2D, OpKind.INT4_CONV_2D, OpKind.TABLE_CONV_2D),
     OpKind.DEPTHWISE_CONV_2D: _convolution(work.DEPTHWISE, OpKind.PLAIN_DEPTHWISE_CONV_2D),
     OpKind.FULLY_CONNECTED: Traits(
         Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, int16=p.FullyConnectedInt16Params,
         int32=p.FullyConnectedInt32Params, float32=p.FullyConnectedFloatParams, split=True, packed=True,
-        plain=OpKind.PLAIN_FULLY_CONNECTED, int4=OpKind.INT4_FULLY_CONNECTED),
+        plain=OpKind.PLAIN_FULLY_CONNECTED, int4=OpKind.INT4_FULLY_CONNECTED, table=OpKind.TABLE_FULLY_CONNECTED),
     OpKind.AVERAGE_POOL: _POOL,
     OpKind.MAX_POOL: _POOL,
     OpKind.ADD: _ARITHMETIC,
@@ -131,6 +134,8 @@ TRAITS: Mapping[OpKind, Traits] = {
     OpKind.PLAIN_FULLY_CONNECTED: Traits(Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, split=True),
     OpKind.INT4_CONV_2D: Traits(Access.WINDOW, work.CONVOLUTION, int8=p.ConvInt8Params, split=True),
     OpKind.INT4_FULLY_CONNECTED: Traits(Access.ROW, work.LAYER, int8=p.FullyConnectedInt8Params, split=True),
+    OpKind.TABLE_CONV_2D: Traits(Access.WINDOW, work.CONVOLUTION, int8=p.TableConvInt8Params, split=True),
+    OpKind.TABLE_FULLY_CONNECTED: Traits(Access.ROW, work.LAYER, int8=p.TableFullyConnectedInt8Params, split=True),
     OpKind.EXTREME: Traits(Access.ELEMENT, int8=p.ExtremeParams, int16=p.ExtremeParams, split=True),
     OpKind.PRELU: Traits(Access.ELEMENT, int8=p.PreluInt8Params, split=True),
     OpKind.DIVIDE: Traits(Access.ELEMENT, int8=p.DivideInt8Params),
@@ -170,6 +175,8 @@ PLAIN_KINDS = {kind: traits.plain for kind, traits in TRAITS.items() if traits.p
 
 #: The kind with weights of 4 bits of each kind that has one.
 INT4_KINDS = {kind: traits.int4 for kind, traits in TRAITS.items() if traits.int4 is not None}
+#: The kind with weights by tables of each kind that has one.
+TABLE_KINDS = {kind: traits.table for kind, traits in TRAITS.items() if traits.table is not None}
 
 
 def kinds_with(has: Callable[[Traits], bool]) -> frozenset[OpKind]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tigris_pio.format import enums
 from tigris_pio.format.enums import DType, OpKind
-from tigris_pio.format.kinds import INT4_KINDS, PLAIN_KINDS, TRAITS
+from tigris_pio.format.kinds import INT4_KINDS, PLAIN_KINDS, TABLE_KINDS, TRAITS
 from tigris_pio.format.params import ConvInt8Params, RecurrentInt16Params, TransposeConvInt8Params
 from tigris_pio.format.record import Record
 from tigris_pio.sizes import round_up
@@ -67,8 +67,11 @@ PACKED_KINDS = frozenset(PLAIN_KINDS)
 #: The least and the largest weight of the kinds with 4 bits.
 INT4_RANGE = (-8, 7)
 _INT4_KINDS = frozenset(INT4_KINDS.values())
+_TABLE_KINDS = frozenset(TABLE_KINDS.values())
 #: The order of weights of 4 bits before each eight of them become a word.
 _INT4_LAYOUT = PackingLayout("4 bits", 4, 4, tuple(range(4)), Padding.CHANNEL, 0)
+#: The order of indices into tables: with output channels and taps in multiples of four the portable one.
+_TABLE_LAYOUT = dataclasses.replace(PACKINGS[enums.Packing.PORTABLE], padding=Padding.CHANNEL)
 #: The weights of a word from its lowest four bits on: a mask gives taps 0 and 2 of an output, or 1 and 3.
 _NIBBLES = (0, 1, 4, 5, 2, 3, 6, 7)
 
@@ -78,12 +81,18 @@ class Int4Order:
     """The packing of weights of 4 bits: words of two outputs by four taps, filled up with zeros.
 
     shape: [outputs][taps]
+    tables: the array holds indices into tables, which lie in pairs from the lower four bits of a byte on
     """
 
     shape: tuple[int, int]
+    tables: bool = False
 
     def apply(self, array: np.ndarray) -> np.ndarray:
-        """The packed array, flat: words of 32 bits."""
+        """The packed array, flat: words of 32 bits, or bytes of indices."""
+        if self.tables:
+            indices = _pack_channels(array.reshape(self.shape), _TABLE_LAYOUT).astype(np.uint8)
+            pairs: np.ndarray = indices[::2] | indices[1::2] << 4
+            return pairs
         packed = _pack_channels(array.reshape(self.shape), _INT4_LAYOUT)
         nibbles = (packed - INT4_RANGE[0]).reshape(-1, 8)[:, _NIBBLES].astype(np.uint32)
         words: np.ndarray = (nibbles << np.arange(0, 32, 4, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
@@ -152,8 +161,8 @@ def stored_order(
     kind: OpKind, dtype: DType, params: Record, field: str, shape: Sequence[int], packing: enums.Packing
 ) -> ArrayOrder | PhaseOrder | Int4Order | None:
     """The packing of one of an operator's arrays, from its shape in canonical order; None if it is stored unchanged."""
-    if packing in PACKINGS and kind in _INT4_KINDS and field == "weights":
-        return Int4Order((shape[0], math.prod(shape[1:])))
+    if packing in PACKINGS and kind in _INT4_KINDS | _TABLE_KINDS and field == "weights":
+        return Int4Order((shape[0], math.prod(shape[1:])), kind in _TABLE_KINDS)
     if isinstance(params, RecurrentInt16Params):
         is_packed = field in ("input_weights", "recurrent_weights")
     else:
@@ -191,7 +200,7 @@ def packed_bytes(
     kind: OpKind, params: Record, field: str, array: np.ndarray, packing: enums.Packing = enums.Packing.PORTABLE
 ) -> int:
     """Bytes of one of an operator's arrays in a plan."""
-    if kind in _INT4_KINDS and field == "weights":
+    if kind in _INT4_KINDS | _TABLE_KINDS and field == "weights":
         return Int4Order((len(array), array.size // len(array))).bytes
     if field != "weights" or kind not in PACKED_KINDS:
         return array.nbytes

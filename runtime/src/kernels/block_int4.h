@@ -268,4 +268,56 @@ TIGRIS_INLINE void tigris_int4_add_2x2(const uint32_t *patch, const uint32_t *w,
     sum[0] = totals[0], sum[1] = totals[1], sum[2] = totals[2], sum[3] = totals[3];
 }
 
+/* ---- weights that are indices of 4 bits into a table of 16 values above -128 ---- */
+
+#define TIGRIS_TABLE_PAIRS 256 /* words: the pair of weights of each byte of two indices */
+
+/* Fills `pairs` from a table. */
+static TIGRIS_NOINLINE void tigris_table_fill(uint32_t *pairs, const int8_t *table)
+{
+    for (const int8_t *second = table; second != table + 16; second++) {
+        const uint32_t upper = (uint32_t)(int32_t)*second << 16;
+        for (const int8_t *first = table; first != table + 16; first++) {
+            const uint32_t lower = (uint32_t)(int32_t)*first;
+#if defined(TIGRIS_DSP)
+            *pairs++ = upper + (lower & 0xFFFFU);
+#else
+            *pairs++ = upper + lower;
+#endif
+            TIGRIS_STEP();
+        }
+    }
+}
+
+/* Adds the products of a pair of weights and a pair of taps. */
+TIGRIS_INLINE uint32_t tigris_table_add(uint32_t sum, uint32_t weights, uint32_t taps)
+{
+#if defined(TIGRIS_DSP)
+    return tigris_int4_add(sum, weights, taps);
+#else
+    return sum + (uint32_t)((int32_t)(weights * taps + (1U << 15)) >> 16);
+#endif
+}
+
+/* Adds `tiles` tiles of one vector to the sums of four outputs, as tigris_int4_add_1x4 does. */
+static TIGRIS_NOINLINE void tigris_table_add_1x4(const uint32_t *pairs, const uint32_t *patch, const uint8_t *w,
+                                                 int32_t tiles, uint32_t sum[TIGRIS_INT4_BLOCK])
+{
+    uint32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3], taps[2];
+    for (const uint32_t *const end = patch + 2 * tiles; patch != end;) {
+        tigris_int4_load(&patch, taps);
+        a = tigris_table_add(a, pairs[w[0]], taps[0]);
+        b = tigris_table_add(b, pairs[w[2]], taps[0]);
+        c = tigris_table_add(c, pairs[w[4]], taps[0]);
+        d = tigris_table_add(d, pairs[w[6]], taps[0]);
+        a = tigris_table_add(a, pairs[w[1]], taps[1]);
+        b = tigris_table_add(b, pairs[w[3]], taps[1]);
+        c = tigris_table_add(c, pairs[w[5]], taps[1]);
+        d = tigris_table_add(d, pairs[w[7]], taps[1]);
+        w += 8;
+        TIGRIS_STEP();
+    }
+    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
+}
+
 #endif

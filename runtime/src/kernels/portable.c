@@ -74,6 +74,8 @@ static const tigris_kernel_entry *const kernels[] = {
     &tigris_plain_fully_connected_int8,
     &tigris_int4_conv_2d_int8,
     &tigris_int4_fully_connected_int8,
+    &tigris_table_conv_2d_int8,
+    &tigris_table_fully_connected_int8,
     &tigris_extreme_int8,
     &tigris_prelu_int8,
     &tigris_divide_int8,

@@ -42,7 +42,8 @@ def plans() -> Iterator[tuple[str, Compiled]]:
         path = OWN / f"{name}_int8.onnx"
         yield f"{name} streamed at {fast}", compile_model(path, fast=fast, stream="input")
     yield "kws streamed out", compile_model(OWN / "kws_int8.onnx", fast="6K", stream=["input", "output"])
-    yield "4 bits", compile_model(four_bits.network(), fast="8K")
+    for tables in (0, 2):
+        yield f"4 bits, {tables}", compile_model(four_bits.network(tables), fast="12K")
     yield "hop", compile_model(spotter(end="mean"), hop=1)
     yield "hop of 4", compile_model(spotter(), hop=4)
     yield "hop, int8", compile_model(OWN / "sww_int8.onnx", fast="16K", hop=1)

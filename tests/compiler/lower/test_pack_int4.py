@@ -1,4 +1,4 @@
-"""Layers whose weights fit 4 bits: which of them are packed, and results of models with such weights."""
+"""Layers whose weights fit 4 bits, or tables of 16 values: which of them are packed, and results of such models."""
 
 import numpy as np
 import onnx
@@ -64,27 +64,38 @@ def test_a_plan_has_half_the_weights() -> None:
     assert sizes[1] - sizes[0] == SHAPE[0] * SHAPE[1] // 2
 
 
-def network() -> onnx.ModelProto:
-    """Convolutions of 3x3 and 1x1, one of three input channels, a depthwise one and a product, all with few values."""
+#: Sixteen values that no factor makes small.
+VALUES = np.array([-127, -100, -77, -60, -41, -30, -17, -5, 0, 3, 19, 33, 50, 71, 90, 118], np.int8)
+
+
+def network(tables: int = 0) -> onnx.ModelProto:
+    """Convolutions of 3x3 and 1x1, one of three input channels, a depthwise one and a product, all with few values:
+    of 4 bits, with `tables` 1 of a table, with 2 of a table for each output channel of a convolution."""
     net = QuantisedNet("int4", 3, (12, 12))
     x = net.conv(net.conv(net.image, 32), 64, stride=2)
     x = net.conv(net.depthwise(x), 96, 1)
     model = net.model(net.classified(net.conv(x, 40, 1), 120))
     for tensor in model.graph.initializer:
         if tensor.name.startswith("weight_") and tensor.data_type == TensorProto.INT8 and len(tensor.dims) > 1:
-            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) >> 4, tensor.name))
+            weights = numpy_helper.to_array(tensor) >> 4
+            if tables:
+                own = np.arange(len(weights)).reshape(-1, 1, 1, 1) % 5 if tables == 2 and weights.ndim == 4 else 0
+                weights = VALUES[weights + 8] + own
+            tensor.CopyFrom(numpy_helper.from_array(weights.astype(np.int8), tensor.name))
     return model
 
 
+@pytest.mark.parametrize("tables", (0, 1, 2))
 @pytest.mark.parametrize("fast", (None, "12K", "6K"))
-def test_a_network_computes_what_it_does_in_8_bits(fast: str | None) -> None:
-    model = network()
+def test_a_network_computes_what_it_does_in_8_bits(fast: str | None, tables: int) -> None:
+    model = network(tables)
     image = np.random.default_rng(4).normal(0, 1, (1, 3, 12, 12)).astype(np.float32)
-    packed, wide = (compile_model(model, fast=fast, chip=chip) for chip in ("", "cortex-m55"))
+    wide = compile_model(model, fast=fast, chip="cortex-m55")
+    packed = compile_model(model, fast=fast, flash=len(wide.data) * 7 // 10)
+    conv, full = ((OpKind.INT4_CONV_2D, OpKind.INT4_FULLY_CONNECTED),
+                  (OpKind.TABLE_CONV_2D, OpKind.TABLE_FULLY_CONNECTED))[tables > 0]
     assert [op.kind for op in packed.plan.program.ops if op.macs] == [
-        OpKind.CONV_2D, OpKind.INT4_CONV_2D, OpKind.DEPTHWISE_CONV_2D, OpKind.INT4_CONV_2D, OpKind.INT4_CONV_2D,
-        OpKind.INT4_FULLY_CONNECTED]
-    assert len(packed.data) < 0.6 * len(wide.data)
+        OpKind.CONV_2D, conv, OpKind.DEPTHWISE_CONV_2D, conv, conv, full]
     results = []
     for compiled in (packed, wide):
         with Session(compiled) as session:
@@ -99,3 +110,26 @@ def test_vector_instructions_get_8_bits(chip: str) -> None:
 
 def test_a_small_layer_stays_in_8_bits() -> None:
     assert kind_of(layer(random_weights(shape=(32, 64)))) is OpKind.FULLY_CONNECTED
+
+
+def test_a_table_of_a_fully_connected_layer() -> None:
+    """It saves time where weights stream from flash, and costs some elsewhere: then flash must be short."""
+    model = layer(VALUES[random_weights() + 8], bits=8)
+    assert kind_of(model) is OpKind.TABLE_FULLY_CONNECTED
+    assert kind_of(model, chip="cortex-m4") is OpKind.FULLY_CONNECTED
+    assert kind_of(model, chip="cortex-m4", flash="6K") is OpKind.TABLE_FULLY_CONNECTED
+    seventeen = VALUES[random_weights() + 8]
+    seventeen[0, 0] = 101
+    assert kind_of(layer(seventeen, bits=8)) is OpKind.FULLY_CONNECTED
+
+
+def test_tables_without_memory_for_their_scratch() -> None:
+    model = network(1)
+    smallest = compile_model(model, chip="cortex-m55").plan.fast_bytes // 2
+    kinds = {op.kind for op in compile_model(model, fast=smallest).plan.program.ops}
+    assert OpKind.TABLE_CONV_2D not in kinds and OpKind.CONV_2D in kinds
+
+
+@pytest.mark.parametrize("chip", ("esp32s3", "cortex-m55"))
+def test_vector_instructions_get_no_tables(chip: str) -> None:
+    assert kind_of(layer(VALUES[random_weights() + 8], bits=8), chip=chip) is OpKind.FULLY_CONNECTED

@@ -40,7 +40,7 @@ class Kernel:
     name: kind, type and variant
     columns: pixels of a row of the output, in all images that one call takes
     window: multiply-accumulates for an element of the output
-    window_rows, read: for a pixel of the output
+    window_rows, read: for a pixel of the output; of a kernel that makes passes, elements that all of them read
     weights: all weights if the kernel has any, else 0
     """
 
@@ -85,7 +85,8 @@ def kernel_of(op: ProgramOp, tensors: Mapping[str, ProgramTensor]) -> Kernel:
     window_rows: int = getattr(params, "kernel_height", 0)
     read: float
     if window_rows:
-        read = window_rows * getattr(params, "kernel_width", 1) * inputs[0].channels
+        passes = math.ceil(channels / getattr(params, "pass_channels", channels))  # each fills its patches
+        read = passes * window_rows * getattr(params, "kernel_width", 1) * inputs[0].channels
     elif hasattr(params, "out_features"):
         read = window
     else:
@@ -103,6 +104,8 @@ def _name(op: ProgramOp, output: ProgramTensor, inputs: list[ProgramTensor]) -> 
     words = [kind, op.dtype.name]
     if kind == "CONV_2D":
         words += _conv(op, inputs[0].channels, output.channels, size, stride)
+    elif kind == "TABLE_CONV_2D":
+        words += ["1x1"] if size == stride == (1, 1) else []
     elif kind == "DEPTHWISE_CONV_2D" and size == (3, 3):
         words += ["3x3"] if stride == (1, 1) else ["3x3", "stride"]
         words += ["uneven"] if op.backend and output.channels % _VECTOR else []

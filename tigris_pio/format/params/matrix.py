@@ -23,6 +23,12 @@ class AsymmetricFullyConnectedInt8Params(FullyConnectedInt8Params):
     weight_zero_points: int = u32("int8 per output")
 
 
+class TableFullyConnectedInt8Params(FullyConnectedInt8Params):
+    """TABLE_FULLY_CONNECTED: as FULLY_CONNECTED, with packed indices for weights. Scratch holds 256 pairs of values."""
+
+    table: int = u32("16 values of int8, above -128")
+
+
 class FullyConnectedFloatParams(Params):
     """out[r][o] = clamp(bias[o] + sum_i weights[o][i] * in[r][i])."""
 

@@ -33,6 +33,14 @@ class AsymmetricConvInt8Params(ConvInt8Params):
     weight_zero_points: int = u32("int8 per out channel")
 
 
+class TableConvInt8Params(ConvInt8Params):
+    """TABLE_CONV_2D: as CONV_2D, with packed indices for weights. Scratch holds the int8 weights of a pass."""
+
+    tables: int = u32("16 values of int8, or 16 for each out channel")
+    table_step: int = u32("bytes from a channel's table to the next channel's: 16, or 0 with one table")
+    pass_channels: int = u32("out channels of a pass, a multiple of 4")
+
+
 class ConvFloatParams(Params):
     """Conv2D and depthwise Conv2D, float32. Weights as for int8; padded taps are 0."""
 
