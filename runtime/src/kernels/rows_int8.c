@@ -54,7 +54,7 @@ static void add_rows(const tigris_rows *rows, row_part *p, const int8_t *vector,
             tigris_fill_vector(&p->vector, vector + p->at, p->taps);
         }
         int32_t i = 0;
-#if !defined(__OPTIMIZE_SIZE__) || defined(TIGRIS_DSP) /* on RISC-V 440 bytes at -Os for 6 % of ad's instructions */
+#if !defined(__OPTIMIZE_SIZE__) || KEEPS_VECTOR /* on RISC-V 440 bytes at -Os for 6 % of ad's instructions */
         const int8_t *w = rows->weights + (first * rows->length + p->at * TIGRIS_CHANNEL_BLOCK);
         for (; count - i >= 2 * TIGRIS_CHANNEL_BLOCK; i += 2 * TIGRIS_CHANNEL_BLOCK) {
             const int8_t *v = w + rows->length * TIGRIS_CHANNEL_BLOCK;
