@@ -228,8 +228,7 @@ class Arranger:
         heights, rooms = [], self._rooms(plan, homes)
         for segment, height, room in zip(plan.segments, plan.heights, rooms, strict=True):
             tall = height._replace(rows=tallest_height(self.index, segment)) if taller and segment.banded else height
-            found = self._lowered(segment, tall, homes, room - (less or {}).get(segment, 0))
-            if found is None:
+            if (found := self._lowered(segment, tall, homes, room - (less or {}).get(segment, 0))) is None:
                 return False
             heights.append(found)
         plan = plan._replace(heights=tuple(heights))
@@ -335,9 +334,11 @@ class Arranger:
         if plan.told and (whole or self.hasty or beyond < VIEW_STATE_BYTES * views):
             heights = dict(zip(plan.segments, plan.heights, strict=True))
             self._join(plan.told, heights, homes, max(views // 2, views - -(-beyond // VIEW_STATE_BYTES)))
-        over = self._exceeding(missed) if plan.mended < MENDED else []
-        if over:
-            less = dict.fromkeys(over, round_up(beyond, self.alignment))
+        if plan.mended < MENDED and (over := self._exceeding(missed)):
+            # Each takes less than before. Otherwise a stage that takes little anyway would stay as it is.
+            less = {s: max(round_up(beyond, self.alignment),
+                             room + 1 - min(option.least for _, option in self.stages.options(s, tall, homes)))
+                    for s, tall, room in zip(plan.segments, plan.heights, rooms, strict=True) if s in over}  # fmt: skip
             self.add(plan._replace(mended=plan.mended + 1, choice=Kind.WHOLE), homes, less)
 
     def settled(self) -> Arrangement | None:
