@@ -181,10 +181,10 @@ class _Choice:
     def take_tiles(self) -> None:
         """Replaces the best plan by a cheaper one with operators in tiles of columns."""
         assert self.best is not None
-        untiled = dataclasses.replace(self.best, budget=self.options.budget)
+        untiled, most = dataclasses.replace(self.best, budget=self.options.budget), _worth(self.best)
         for narrow in tiled([*map(self.indices.of, self.programs)], untiled, self.options.alignment):
             now: list[Attempt] = []
-            plan = plan_of(narrow, self.options, most=_worth(self.best), tried=now, spills=True)
+            plan = plan_of(narrow, self.options, most=most, tried=now, spills=True)
             self.tried += (dataclasses.replace(attempt, columns=True) for attempt in now)
             # Its operators are others, so who runs them is not compared.
             if plan is not None and judged_cost(plan) < judged_cost(self.best) and _fits_flash(plan, self.options):
