@@ -18,6 +18,7 @@ from setuptools import Distribution
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import PlatformError
 
+from tests.networks.folders import OWN
 from tests.runtime.build import ROOT, core_sources
 from tigris_pio import Session, compile_model
 from tigris_pio.cli.main import cli
@@ -170,6 +171,7 @@ def test_everything_that_runs_plans_says_the_same(tmp_path: Path, monkeypatch: p
     assert "\n" not in str(said.value) and "Install a C compiler: " in str(said.value)
     for line in (f"run {plan} --input x.npy", f"verify {DIGITS} -m 64K", f"hil {plan} --port socket://127.0.0.1:1"):
         assert str(CliRunner().invoke(cli, line.split()).exception) == str(said.value)
+    assert "without the search" in " ".join(compile_model(OWN / "kws_int8.onnx", fast="5K").report["warnings"])
     for line in (f"analyze {DIGITS} -m 64K", f"inspect {DIGITS}", f"inspect {plan}", "layout --help"):
         assert CliRunner().invoke(cli, line.split()).exit_code == 0
 

@@ -8,6 +8,7 @@ from tigris_pio.compiler.ir.plan import AllocationReport, Budget, ExecutionPlan,
 from tigris_pio.compiler.plan.band.parking import parked_name
 from tigris_pio.compiler.plan.band.spatial import Draft, scratch_name, window_name
 from tigris_pio.compiler.plan.index import ProgramIndex
+from tigris_pio.compiler.plan.memory.exact import can_search
 from tigris_pio.compiler.plan.placement import Arrangement, home_request
 from tigris_pio.compiler.plan.segment import Segment
 from tigris_pio.compiler.plan.settings import WeightOptions
@@ -19,6 +20,10 @@ from tigris_pio.spelling import option
 
 #: Why the weights of some stages are not brought to fast memory.
 SHARED = "are those of other stages too, and would be stored twice"
+UNSEARCHED = (
+    "planned without the search for the lowest placement, which the runtime for this machine has: outputs may take "
+    "longer than they must; `tigris run` says how to install it"
+)
 
 
 def finish(
@@ -119,6 +124,8 @@ def _warnings(
         for why, found in apart.items()
     ]
     packable = [stage for stage in stages if stage.compression_saves is not None]
+    if not (len(stages) == 1 or can_search()):
+        notes.append(UNSEARCHED)
     if packable and not any(stage.weight_mode is WeightMode.LZ4 for stage in packable):
         notes.insert(0, f"{option('compress', 'lz4')} saves nothing: no stage's weights are stored compressed")
     if slow:

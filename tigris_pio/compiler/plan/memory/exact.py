@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tigris_pio.compiler.plan.memory.problem import Problem, state_problem
 from tigris_pio.compiler.plan.memory.request import Request
 from tigris_pio.errors import ToolError
+from tigris_pio.host import library
 from tigris_pio.host.placement import (
     BLOCKERS,
     DECOMPOSITION,
@@ -123,6 +124,15 @@ def searcher(problem: Problem) -> Search | None:
         return PlacementSearch(geometry).run
     except ToolError:
         return None
+
+
+def can_search() -> bool:
+    """Whether the search is there: it is part of the runtime's library for this machine."""
+    try:
+        library.load()
+    except ToolError:
+        return False
+    return True
 
 
 def luby(number: int) -> int:
