@@ -116,6 +116,7 @@ static TIGRIS_NOINLINE void finish(const int4_conv *c, const int4_pixels *pixels
     int8_t *to = pixels->output + channel, *other = to + (step - 1) * (int32_t)tigris_output_tensor(c->call)->channels;
     const uint32_t lost = raised[0], other_lost = raised[step - 1];
     for (const int8_t *const end = to + count; to != end; sums += step, multiplier++, shift++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): `start` initialises blocks of outputs */
         const uint32_t a = sums[0] - lost, b = sums[step - 1] - other_lost;
         if (tigris_is_fast_scale(*multiplier, *shift, fast_above)) {
             const tigris_scale scale = tigris_scale_of(*multiplier, *shift, stage);

@@ -150,6 +150,22 @@ static int16_t *next_gates(const tigris_kernel_call *call, uint8_t *state, uint3
     return (int16_t *)(void *)(end - ((uintptr_t)end & 1U) - *count * gate_bytes);
 }
 
+/* Weighs the hidden values of a step, and `fresh` inputs from `x` on: none, or those of steps from this one on. A single
+ * input comes behind the hidden values if weights are read backwards. */
+static void weigh_step(const tigris_kernel_call *call, const int8_t *x, uint32_t fresh, const uint8_t *hidden,
+                       int is_turned, int16_t *gates)
+{
+    const tigris_recurrent_int16_params *params = tigris_params(call);
+    const int input_is_last = is_turned && fresh == 1U;
+    if (fresh != 0U && !input_is_last) {
+        weigh(call, input_gate_weights(params), x, fresh, 1, 0, gates);
+    }
+    weigh(call, hidden_gate_weights(params), (const int8_t *)(const void *)hidden, 1U, input_is_last, is_turned, gates);
+    if (input_is_last) {
+        weigh(call, input_gate_weights(params), x, 1U, 0, 1, gates);
+    }
+}
+
 static void run(const tigris_kernel_call *call)
 {
     const tigris_recurrent_int16_params *params = tigris_params(call);
@@ -163,29 +179,21 @@ static void run(const tigris_kernel_call *call)
     uint8_t *state = tigris_output_data(call);
     int16_t *gates = NULL;
     uint32_t weighed = 0;
-    int input_is_last = 0; /* an input is weighed behind the hidden values */
     for (uint32_t step = 0; step < steps; step++) {
         if (tigris_yield_from_kernel(call)) {
             return;
         }
         uint8_t *to = state;
         for (uint32_t b = 0; b < batch; b++) {
-            const int is_turned = tigris_is_turned(batch, past + step, b);
             const uint8_t *hidden = from == NULL ? tigris_input_data(call, 1) + b * params->units : from + b * bytes;
             const uint8_t *cell =
                 from == NULL ? tigris_input_data(call, 2) + 2U * b * params->units : hidden + params->units;
+            uint32_t fresh = 0;
             if (weighed == 0U) {
                 gates = next_gates(call, to, is_last_only ? 1U : (steps - step) * batch - b, &weighed);
-                input_is_last = is_turned && weighed == 1U;
-                if (!input_is_last) {
-                    weigh(call, input_gate_weights(params), x, weighed, 1, 0, gates);
-                }
+                fresh = weighed;
             }
-            weigh(call, hidden_gate_weights(params), (const int8_t *)(const void *)hidden, 1U, input_is_last, is_turned,
-                  gates);
-            if (input_is_last) {
-                weigh(call, input_gate_weights(params), x, 1U, 0, 1, gates);
-            }
+            weigh_step(call, x, fresh, hidden, tigris_is_turned(batch, past + step, b), gates);
             run_step(call, gates, cell, to);
             x += params->inputs;
             gates += (size_t)GATES * params->units;
