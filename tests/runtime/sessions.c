@@ -155,7 +155,7 @@ static void start(model *m, const char *path, uint32_t percent)
     expect(tigris_run(&m->session), TIGRIS_ERR_ARGUMENT, "a session that never began");
     const uint32_t fast_bytes = m->plan.header->fast_bytes, slow_bytes = m->plan.header->slow_bytes;
     m->fast = reserve(percent == 0U ? fast_bytes : fast_bytes * percent / 100U);
-    m->slow = reserve(percent == 0U ? slow_bytes : slow_bytes + 2U * fast_bytes);
+    m->slow = reserve(percent == 0U ? slow_bytes : slow_bytes + 4U * fast_bytes);
     const tigris_arenas arenas = {m->fast.data, m->fast.bytes, m->slow.data, m->slow.bytes};
     expect(tigris_session_bind(&m->session, &m->plan, &arenas, &tigris_portable_backend, NULL, TIGRIS_HEADERS + 1U),
            TIGRIS_ERR_HEADERS, "a library of another header");
