@@ -72,7 +72,7 @@ def has(strategy: Strategy) -> Callable[[PlanFile], bool]:
 #: Model, memory, options of the compiler and of the board, a condition on the plan, and a fault.
 PLANS = {
     "tiled": ("micro_speech", "5K", {"slow": "16K"}, [], has(Strategy.TILED), Wrong(K.CONV_2D, INT8, 17, 5)),
-    "chain": ("person_detect", "14K", {"slow": "64K"}, [], has(Strategy.CHAIN), Wrong(K.CONV_2D, INT8, 31, 2)),
+    "chain": ("person_detect", "8K", {"slow": "64K"}, [], has(Strategy.CHAIN), Wrong(K.CONV_2D, INT8, 31, 2)),
     "copied": ("kws", "32K", {"copy_weights": True}, [],
                lambda file: any(stage.weight_mode == WeightMode.COPY for stage in file.stages),
                Wrong(K.CONV_2D, INT8, 3, 9)),
